@@ -332,10 +332,6 @@ func TestErrorSetsItsCookie(t *testing.T) {
 	h := g.Mount(g.Require(auth.Authenticated)(whoami))
 	for name, do := range map[string]func() *httptest.ResponseRecorder{
 		"by the Guard": func() *httptest.ResponseRecorder { return do(h, "GET", "/acme/v2/me") },
-		"with Deny": func() *httptest.ResponseRecorder {
-			g.Deny = func(w http.ResponseWriter, _ *http.Request, e *auth.Error) { w.WriteHeader(e.Fault().Status) }
-			return do(h, "GET", "/acme/v2/me")
-		},
 		"by Fail alone": func() *httptest.ResponseRecorder {
 			rec := httptest.NewRecorder()
 			auth.Fail(rec, httptest.NewRequest("GET", "/", nil), refused)

@@ -54,6 +54,21 @@ func Cached(d Directory, stale time.Duration, entries int) *CachedDirectory {
 // other orgs stay. Invalidate takes as long as a look-up in memory.
 func (c *CachedDirectory) Invalidate(org OrgKey) { c.of.Forget(string(org)) }
 
+// TokensFrom returns the Account.TokensFrom that ends every token signed until a change of the
+// account. It is ahead of the change by the time that c keeps answers: for that long, other
+// instances may sign by an older record. It is one second further ahead, because iat is in whole
+// seconds. Until then, an instance that knows the change sets the iat of new tokens to it.
+//
+// If the clocks of instances differ by more than that second, some tokens may survive. A token
+// that was signed by a fast clock stays valid if its iat is not before TokensFrom.
+func (c *CachedDirectory) TokensFrom(changed time.Time) time.Time {
+	from := changed.Add(c.of.Stale + time.Second)
+	if cut := from.Truncate(time.Second); cut.Before(from) {
+		return cut.Add(time.Second)
+	}
+	return from
+}
+
 func (c *CachedDirectory) now() time.Time { return clock.Now(c.Now) }
 
 const defaultStale = 2 * time.Second

@@ -55,12 +55,12 @@ func (c *call) Value(key any) any {
 		if p := c.admitted.Load(); p != nil {
 			return p
 		}
-		return &nobody
+		return &anonymous
 	}
 	return c.Context.Value(key)
 }
 
-var nobody Principal
+var anonymous Principal
 
 // callOf returns the call of a request that came through g's Mount, or nil.
 func callOf(ctx context.Context, g *Guard) *call {
@@ -90,12 +90,12 @@ func (c *call) under(r *http.Request, rest string) *http.Request {
 // check authenticates the request if the need requires it, and decides.
 func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 	if n.kind == needNothing {
-		return &nobody, nil
+		return &anonymous, nil
 	}
 	err := c.meet(r, n)
 	switch {
 	case err != nil && n.kind == needOptional && c.passesAsAnonymous(err):
-		return &nobody, nil
+		return &anonymous, nil
 	case err != nil:
 		return nil, err
 	}
@@ -191,8 +191,8 @@ func (c *call) verify(p *Principal) error {
 }
 
 func (c *call) admit(r *http.Request, p *Principal, n rule) {
-	// With one Require inside another, nobody of the inner one must not replace the principal.
-	if p != &nobody || !c.isAdmitted() {
+	// An anonymous inner Require keeps the principal of the outer one.
+	if p != &anonymous || !c.isAdmitted() {
 		c.admitted.Store(p)
 	}
 	c.observe(r, nil, decision{need: n.operation})

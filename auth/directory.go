@@ -97,25 +97,9 @@ type Account struct {
 
 	// TokensFrom ends the account's tokens. Tokens with an earlier iat are refused, also
 	// ephemeral ones, and also tokens with a jti that the account made for others. It is in
-	// whole seconds and only moves forward. Set it with TokensFromNow. While it is more
+	// whole seconds and only moves forward. Set it with CachedDirectory.TokensFrom. While it is more
 	// than a minute ahead, no token can be minted.
 	TokensFrom time.Time
-}
-
-// TokensFromNow returns the TokensFrom that ends every token signed until now. It is ahead
-// of now by stale, the time of Cached (2 s if stale is 0): for that long, other instances
-// may sign by an older record. It is one second further ahead, because iat is in whole
-// seconds. Until then, an instance that knows the change sets the iat of new tokens to
-// TokensFrom.
-//
-// If the clocks of instances differ by more than that second, some tokens may survive. A
-// token that was signed by a fast clock stays valid if its iat is not before TokensFrom.
-func TokensFromNow(now time.Time, stale time.Duration) time.Time {
-	from := now.Add(cmp.Or(max(stale, 0), defaultStale) + time.Second)
-	if cut := from.Truncate(time.Second); cut.Before(from) {
-		return cut.Add(time.Second)
-	}
-	return from
 }
 
 // Role is a named set of scope chains.

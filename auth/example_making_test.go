@@ -22,8 +22,8 @@ func ExamplePrincipal_MayMake() {
 		Granted: narrow, Expires: time.Now().Add(time.Minute), Authenticated: time.Now(),
 	}
 	key := auth.Making{Account: "ada", Scope: narrow, Expires: by.Expires}
-	fmt.Println(by.MayMake(by.HasRole("administrator"), key))
-	fmt.Println(by.MayMake(by.HasRole("administrator"), auth.Everything("ada")))
+	fmt.Println(by.AsAdministrator(by.HasRole("administrator")).MayMake(key))
+	fmt.Println(by.AsAdministrator(by.HasRole("administrator")).MayMake(auth.Everything("ada")))
 	// Output:
 	// <nil>
 	// auth: it would exceed its maker: expires, scope *

@@ -69,10 +69,11 @@ func ExampleSettings() {
 }
 
 // The device of an account was stolen: end its tokens, also those that no ledger has.
-func ExampleTokensFromNow() {
+func ExampleCachedDirectory_TokensFrom() {
+	directory := auth.Cached(new(auth.Memory), 2*time.Second, 0) // that of the Guard
 	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC) // time.Now()
 	account := auth.Account{ID: "ann", Org: "acme"}
-	account.TokensFrom = auth.TokensFromNow(now, 0) // and store it
+	account.TokensFrom = directory.TokensFrom(now) // and store it
 	fmt.Println(account.TokensFrom.Format(time.RFC3339))
 	// Output: 2026-01-02T03:04:09Z
 }
@@ -81,10 +82,10 @@ func ExampleTokensFromNow() {
 // one.
 func ExampleEverything() {
 	by := auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Expires: time.Now().Add(time.Hour)}
-	fmt.Println(by.MayMake(false, auth.Everything("ann")))
+	fmt.Println(by.MayMake(auth.Everything("ann")))
 
 	by = auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()}
-	fmt.Println(by.MayMake(false, auth.Everything("ann")))
+	fmt.Println(by.MayMake(auth.Everything("ann")))
 	// Output:
 	// auth: it would exceed its maker: expires
 	// <nil>

@@ -146,15 +146,15 @@ func ExampleGuard_ServerTime() {
 	// Output: 200 1790000000000
 }
 
-// A write needs the whole of an operation. A list needs any part of it, and narrows what it
-// returns to what the scope permits.
+// A deletion needs the whole of an operation. A list needs any part of it, and gets the part that
+// the scope permits.
 func ExampleSome() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("DELETE /notes/{id}", auth.Allow("object.delete.c_note.{id}"), func(http.ResponseWriter, *http.Request) {})
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
-		ids, all := auth.From(r.Context()).Scope.On(scope.Read, "c_note").IDs()
+	mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(w http.ResponseWriter, r *http.Request, part scope.Grant) {
+		ids, all := part.IDs()
 		fmt.Fprint(w, "all: ", all, ", ids: ", ids)
-	})
+	}))
 	get(mux, "/acme/v2/notes")
 	// Output: 200 all: true, ids: []
 }

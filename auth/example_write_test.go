@@ -30,7 +30,7 @@ func ExamplePrincipal_MayWrite() {
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: title})},
 	}
 	mux := guard.Mux()
-	mux.HandleFunc("PATCH /notes/{id}", auth.Some("object.update.c_note.{id}"), func(w http.ResponseWriter, r *http.Request) {
+	update := func(w http.ResponseWriter, r *http.Request, _ scope.Grant) {
 		var changes map[string]any
 		if err := json.NewDecoder(r.Body).Decode(&changes); err != nil {
 			auth.Fail(w, r, &auth.Error{Detail: auth.DetailBody, Err: err})
@@ -42,7 +42,8 @@ func ExamplePrincipal_MayWrite() {
 			return
 		}
 		fmt.Fprint(w, "written: ", changes)
-	})
+	}
+	mux.Handle("PATCH /notes/{id}", auth.Some("object.update.c_note.{id}"), auth.PartHandler(update))
 	for _, body := range []string{`{"title":"b"}`, `{"title":"b","author":null}`} {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequest("PATCH", "/acme/v2/notes/5b0000000000000000000001", strings.NewReader(body)))

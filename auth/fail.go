@@ -39,7 +39,7 @@ func setNoStore(h http.Header) {
 // Fail answers a request with the fault of an error. Handlers call it. It recognizes
 // *Error, the sentinels of this package, *http.MaxBytesError, and any error with a method
 // Fault() *envelope.Fault. Any other error is a 500 whose cause stays on the server. Inside
-// a Guard it uses the Guard's Brand, Deny and Observe.
+// a Guard it uses the Guard's Brand and Observe.
 //
 // The handler must not have written anything before.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
@@ -52,7 +52,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // FailAs is Fail for a protocol with errors of its own form, such as OAuth. It informs the
 // Guard's observer, forbids to cache the reply and sets Retry-After. Then write must write
-// the status and the body, with a challenge if it needs one. Deny is not called.
+// the status and the body, with a challenge if it needs one.
 func FailAs(w http.ResponseWriter, r *http.Request, err error, write func(*Error)) {
 	e := toError(err)
 	if c, ok := r.Context().Value(callKey{}).(*call); ok {
@@ -89,10 +89,6 @@ func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	brand := Brand{}.withDefaults()
 	if g != nil {
 		brand = g.Brand
-	}
-	if g != nil && g.Deny != nil {
-		g.Deny(w, r, e)
-		return
 	}
 	h.Set("Content-Type", jsonType)
 	w.WriteHeader(f.Status)

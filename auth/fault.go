@@ -182,7 +182,7 @@ func detailOf(err error) string {
 	case errors.Is(err, ErrConflict):
 		return DetailConflict
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return DetailUnavailable // the second: nobody is there to read it, and nothing is broken
+		return DetailUnavailable // the second: the client is gone, and nothing is broken
 	case isTooLarge(err):
 		return DetailTooLarge
 	}

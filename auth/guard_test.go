@@ -479,23 +479,6 @@ func TestBrandRenamesWhatGoesOverTheWire(t *testing.T) {
 	}
 }
 
-func TestDenyReplacesTheWriter(t *testing.T) {
-	g := guard()
-	g.Deny = func(w http.ResponseWriter, r *http.Request, err *auth.Error) {
-		http.Error(w, "no: "+err.Fault().Detail, http.StatusTeapot)
-	}
-	mux := g.Mux()
-	mux.Handle("GET /mine", auth.Authenticated, whoami)
-	mux.HandleFunc("GET /gone", auth.Public, func(w http.ResponseWriter, r *http.Request) { auth.Fail(w, r, auth.ErrNotFound) })
-	w := do(mux, "GET", "/acme/v2/mine")
-	if w.Code != http.StatusTeapot || w.Body.String() != "no: accessDenied.noCredentialsSupplied\n" || w.Header().Get("WWW-Authenticate") == "" {
-		t.Errorf("got %d %s %v", w.Code, w.Body, w.Header())
-	}
-	if w := do(mux, "GET", "/acme/v2/gone"); w.Body.String() != "no: notFound.unspecified\n" {
-		t.Errorf("Fail in a handler: got %d %s", w.Code, w.Body)
-	}
-}
-
 // TestObserversOfRequestsWithoutAnOrg use the tenant as usual. A path that anybody may send
 // must not stop a server.
 func TestObserversOfRequestsWithoutAnOrg(t *testing.T) {
@@ -503,7 +486,7 @@ func TestObserversOfRequestsWithoutAnOrg(t *testing.T) {
 		g, seen := guard(), false
 		g.Observe = func(ctx context.Context, e auth.Event) {
 			tenant := auth.TenantFrom(ctx)
-			if seen = true; tenant.Org.Code != "" || e.Org != "" || tenant.Brand().Faults != "service" {
+			if seen = true; tenant.Org.Code != "" || e.Org != "" || tenant.Settings().Brand.Faults != "service" {
 				t.Errorf("%s: of %q, and an event of %q", path, tenant.Org.Code, e.Org)
 			}
 			_ = tenant.URL()
@@ -564,7 +547,7 @@ func TestObserveSeesEachDecision(t *testing.T) {
 	g.Observe = func(ctx context.Context, e auth.Event) {
 		if tenant := auth.TenantFrom(ctx); tenant == nil {
 			t.Error("an observer without the request's context")
-		} else if tenant.Org.Code != string(e.Org) || tenant.Brand().Faults == "" || e.Org != "" && tenant.URL() == "" {
+		} else if tenant.Org.Code != string(e.Org) || tenant.Settings().Brand.Faults == "" || e.Org != "" && tenant.URL() == "" {
 			t.Errorf("of org %q, and an event of %q", tenant.Org.Code, e.Org)
 		}
 		events = append(events, e)

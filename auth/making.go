@@ -11,8 +11,8 @@ import (
 )
 
 // Making is a thing that a request creates and that can act later: a token, a signing secret,
-// an account, a role, a session. It states what that thing can do. The zero Making acts as
-// nobody and may do nothing: set its Scope and its Roles.
+// an account, a role, a session. It states what that thing can do. The zero Making has no
+// account and may do nothing: set its Scope and its Roles.
 //
 // A Making can also be the result of a change: an enabled app, a credential with a later end,
 // an account with another password. A change that only ends or narrows something is no
@@ -56,18 +56,18 @@ func Everything(account string) Making {
 //   - Only an administrator makes something for another account, with a level, with a skip
 //     flag, with claims of the application's own, or with a role that the account lacks.
 //
-// The application says who is an administrator. This counts only while the granted scope
+// AsAdministrator says who is an administrator. This counts only while the granted scope
 // allows admin.update.
 //
 // If the principals of a custom mechanism have no Authenticated time, they are limited as
 // tokens are.
-func (p Principal) MayMake(admin bool, makings ...Making) error {
+func (p Principal) MayMake(makings ...Making) error {
 	var b BeyondError
-	if p.Account == "" {
-		b.add(true, "sub", "") // nobody makes nothing
+	if p.Account == "" { // an anonymous principal may make nothing
+		b.add(true, "sub", "")
 		return b.orNil()
 	}
-	admin = admin && p.Granted.Allows(scope.Admin(scope.Update))
+	admin := p.administrator && p.Granted.Allows(scope.Admin(scope.Update))
 	b.add(p.Limited, "maxUses", "")
 	for i := range makings {
 		b.addExcess(&p, &makings[i], admin)
@@ -109,7 +109,7 @@ func (b *BeyondError) beyondToken(p *Principal, m *Making) {
 	}
 }
 
-// beyondOrdinary checks m against what an account may make that is no administrator.
+// beyondOrdinary checks m against the limits of everybody who is not an administrator.
 func (b *BeyondError) beyondOrdinary(p *Principal, m *Making) {
 	b.add(m.Account != p.Account, "sub", "")
 	b.add(m.SkipACL, "skipAcl", "")

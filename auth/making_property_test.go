@@ -19,7 +19,7 @@ var (
 		scope.Object(scope.Read, "c_note", otherID, "title"), scope.Object(scope.Update, "c_note", id, ""),
 		scope.Object(scope.Update, "c_note", id, "title"), scope.Object(scope.Create, "c_note", "", "title"),
 		scope.Object(scope.Delete, "c_memo", id, ""), scope.Admin(scope.Update), scope.Admin(scope.Read),
-		scope.View("report"), scope.Runner()}
+		askedNeed("view.execute.report"), askedNeed("script.runner")}
 	someNetworks = networks("10.0.0.0/8", "10.1.0.0/16", "10.1.2.0/24", "0.0.0.0/0", "2001:db8::/32", "2001:db8:1::/48", "::/0")
 	someApps     = []string{"", "key", "other"}
 	someRoles    = []string{"editor", "reader", "owner"}
@@ -176,7 +176,7 @@ func TestNothingMadePassesAProbeThatItsMakerFails(t *testing.T) {
 	for range 12_000 {
 		p, admin := d.principal(), d.often()
 		m := d.making(&p)
-		if p.MayMake(admin, m) != nil {
+		if p.AsAdministrator(admin).MayMake(m) != nil {
 			continue
 		}
 		allowed++
@@ -207,7 +207,7 @@ func TestMayMakeIsMonotone(t *testing.T) {
 	for range 12_000 {
 		p, admin := d.principal(), d.often()
 		m := d.making(&p)
-		if p.MayMake(admin, m) != nil {
+		if p.AsAdministrator(admin).MayMake(m) != nil {
 			continue
 		}
 		allowed++
@@ -215,11 +215,11 @@ func TestMayMakeIsMonotone(t *testing.T) {
 		if p.App == "" && p.Authenticated.IsZero() {
 			part.App = m.App // for a token without an app, "" is no app, not any
 		}
-		if err := p.MayMake(admin, part); err != nil {
+		if err := p.AsAdministrator(admin).MayMake(part); err != nil {
 			t.Fatalf("%+v\nmay make %+v\nbut not %+v: %v", p, m, part, err)
 		}
 		wider := d.widened(p)
-		if err := wider.MayMake(admin || d.often(), m); err != nil {
+		if err := wider.AsAdministrator(admin || d.often()).MayMake(m); err != nil {
 			t.Fatalf("%+v\nmay make %+v\nbut not %+v: %v", p, m, wider, err)
 		}
 	}
@@ -292,4 +292,13 @@ func (d dice) widened(p auth.Principal) auth.Principal {
 		p.Authenticated = soon // its caller has proved who it is
 	}
 	return p
+}
+
+// askedNeed returns a need.
+func askedNeed(text string) scope.Need {
+	n, err := scope.ParseNeed(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
 }

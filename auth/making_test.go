@@ -84,7 +84,7 @@ type makingCase struct {
 func runMakings(t *testing.T, cases []makingCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, excess(t, c.by.MayMake(c.admin, c.made))); diff != "" {
+			if diff := cmp.Diff(c.want, excess(t, c.by.AsAdministrator(c.admin).MayMake(c.made))); diff != "" {
 				t.Errorf("excess (-want +got):\n%s", diff)
 			}
 		})
@@ -206,7 +206,7 @@ func TestNobodyMakesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, makings := range [][]auth.Making{nil, {{}}, {auth.Everything("ann")}} {
-				if diff := cmp.Diff([]string{"sub"}, excess(t, by.MayMake(true, makings...))); diff != "" {
+				if diff := cmp.Diff([]string{"sub"}, excess(t, by.AsAdministrator(true).MayMake(makings...))); diff != "" {
 					t.Errorf("%d makings: %s", len(makings), diff)
 				}
 			}
@@ -217,12 +217,12 @@ func TestNobodyMakesNothing(t *testing.T) {
 // A change that makes nothing needs no permission beyond that of its route.
 func TestNoMakings(t *testing.T) {
 	for name, by := range map[string]auth.Principal{"session": session, "nothing granted": changed(signed, granted()), "token": ephemeral} {
-		if err := by.MayMake(false); err != nil {
+		if err := by.MayMake(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	limited := changed(permanent, func(p *auth.Principal) { p.Limited = true })
-	if diff := cmp.Diff([]string{"maxUses"}, excess(t, limited.MayMake(true))); diff != "" {
+	if diff := cmp.Diff([]string{"maxUses"}, excess(t, limited.AsAdministrator(true).MayMake())); diff != "" {
 		t.Errorf("a limited-use token: %s", diff)
 	}
 }
@@ -261,7 +261,7 @@ func TestM03NetworksOfWhatIsMade(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			by := changed(signed, func(p *auth.Principal) { p.Networks = c.by })
-			err := by.MayMake(false, auth.Making{Account: "ann", App: "key", Networks: c.of})
+			err := by.MayMake(auth.Making{Account: "ann", App: "key", Networks: c.of})
 			var want []string
 			if c.isRefused {
 				want = []string{"networks"}
@@ -288,8 +288,7 @@ func TestEverythingHasNoBound(t *testing.T) {
 // Each excess is named once, however many makings have it.
 func TestExcessOfSeveralMakings(t *testing.T) {
 	by := changed(signed, granted("object.read"), func(p *auth.Principal) { p.Expires = soon })
-	err := by.MayMake(false,
-		auth.Making{Account: "ann", App: "key", Expires: soon},
+	err := by.MayMake(auth.Making{Account: "ann", App: "key", Expires: soon},
 		auth.Making{Account: "bob", App: "key", Scope: compiled("view")},
 		auth.Making{Account: "cat", App: "key", Scope: compiled("view", "admin")},
 		auth.Making{Account: "ann", App: "other", Expires: soon})
@@ -305,7 +304,7 @@ func TestARefusalNamesUpTo32Things(t *testing.T) {
 			chains = append(chains, fmt.Sprintf("object.read.c_%d", i))
 		}
 		by := changed(session, granted("view"))
-		err := by.MayMake(true, auth.Making{Account: "ann", Scope: compiled(chains...)})
+		err := by.AsAdministrator(true).MayMake(auth.Making{Account: "ann", Scope: compiled(chains...)})
 		if got := excess(t, err); len(got) != min(n, 32) || got[0] != "scope object.read.c_0" {
 			t.Errorf("%d chains beyond: %d were named: %v", n, len(got), got)
 		}

@@ -53,11 +53,9 @@ var (
 // cannot be part of an operation names a thing that does not exist, and is answered with 404.
 func Allow(operation string) Need { return Need{kind: needAllow, operation: operation} }
 
-// Some admits a principal whose scope permits any part of an operation. The text is that of
-// Allow. Use Some for lists and for reading one object; their handlers must narrow what they
-// return with scope.Set.On. Use it also for creating and updating objects property by
-// property; their handlers must check what they write with Principal.MayWrite. For a handler
-// that does neither use Allow.
+// Some admits a principal whose scope permits any part of an operation on objects. The text is
+// that of Allow. Use Some for lists, for reading one object, and for creating and updating
+// objects property by property. Its handler is a PartHandler, which gets the permitted part.
 func Some(operation string) Need { return Need{kind: needSome, operation: operation} }
 
 // By restricts a need to principals that one of the named mechanisms authenticated. Others
@@ -117,6 +115,9 @@ func (n Need) compile(g *Guard) (rule, error) {
 		return rule{}, errZeroNeed
 	case needAllow, needSome:
 		t, err := parseTemplate(g.Scopes, n.operation)
+		if err == nil && n.kind == needSome && !t.isObject {
+			err = fmt.Errorf("auth: need %q: only operations on objects have parts: use Allow", n.operation)
+		}
 		return rule{n, t}, err
 	}
 	return rule{Need: n}, nil

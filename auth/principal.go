@@ -28,7 +28,9 @@ type Principal struct {
 
 	Access
 
-	Limited   bool   // the token has a limited number of uses; here it takes no memory of its own
+	Limited       bool // the token has a limited number of uses; here it takes no memory of its own
+	administrator bool // beside another bool it takes no memory of its own
+
 	TokenID   string // jti of a permanent or limited-use token
 	TokenKey  string // id of the key that signed the token, whatever its kind
 	Maker     string // id of the account that made the token for Account; empty: Account itself
@@ -80,6 +82,14 @@ func (p Principal) HasRole(name string) bool {
 // applies. Granted still limits what it may grant (section 5.5 of the interface, rule 5).
 func (p Principal) WithoutScope() Principal {
 	p.Scope = scope.Unscoped()
+	return p
+}
+
+// AsAdministrator returns p as an administrator of its org, for MayMake and what calls it. Only the
+// application knows who is one: p.AsAdministrator(p.HasRole("administrator")). Everybody else is
+// none.
+func (p Principal) AsAdministrator(is bool) Principal {
+	p.administrator = is
 	return p
 }
 

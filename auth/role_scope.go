@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/recent"
@@ -88,20 +89,8 @@ func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
 	return set
 }
 
-// Narrow returns what both a record of this org and its caller's roles permit. roles is the
-// result of RoleScope, and kind and name identify the record together with the caller. Narrow
-// intersects the two once while they stay the same. If they have too many chains (see
-// scope.Set.Intersect), nothing is permitted, and the Guard's observer is informed.
-func (t *Tenant) Narrow(kind, name string, record, roles scope.Set) scope.Set {
-	set, err := intersectOnce(&t.guard.narrowed, source{string(t.Org.Key()), kind, name}, record, roles)
-	if err != nil {
-		t.notesOf().drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
-	}
-	return set
-}
-
-// sets caches compiled Sets of all orgs. Each org has a share: see recent.Groups. An entry is
-// valid while the record that it is of is the same.
+// sets caches what was found for records of all orgs. Each org has a share: see
+// recent.Groups. Entries have no age, so the time is always the same.
 type sets[T any] struct {
 	of   recent.Groups
 	sets recent.Answers[source, T]
@@ -109,27 +98,22 @@ type sets[T any] struct {
 
 type source struct{ org, kind, name string }
 
-// maxSets limits what each cache of Sets holds, in KiB.
+// maxSets limits what each cache holds, in KiB.
 const maxSets = 64 << 10
 
 func (c *sets[T]) init() { c.of.Stale, c.of.Limit = 1, maxSets }
 
-// find returns an entry. Entries have no age, so the time is always the same.
 func (c *sets[T]) find(of source) (known T, ok bool) { return c.sets.Find(&c.of, time.Time{}, of) }
 
 func (c *sets[T]) keep(of source, value T, bytes int) {
 	c.sets.Keep(&c.of, 0, time.Time{}, of, recent.Found[T]{Value: value, Group: of.org, Cost: 1 + bytes/1024})
 }
 
+// recordedSet is valid while its record has the same chains.
 type recordedSet struct {
 	chains []string
 	set    scope.Set
 	err    error
-}
-
-type narrowedSet struct {
-	record, roles, both scope.Set
-	err                 error
 }
 
 func compileOnce(c *sets[recordedSet], g *scope.Grammar, of source, chains []string) (scope.Set, error) {
@@ -138,17 +122,15 @@ func compileOnce(c *sets[recordedSet], g *scope.Grammar, of source, chains []str
 		return known.set, known.err
 	}
 	set, err := g.Compile(of.kind+" "+of.name, chains...)
-	c.keep(of, recordedSet{slices.Clone(chains), set, err}, set.Size()+bytesOf(chains))
+	c.keep(of, recordedSet{slices.Clone(chains), set, err}, sizeOf(chains))
 	return set, err
 }
 
-func intersectOnce(c *sets[narrowedSet], of source, record, roles scope.Set) (scope.Set, error) {
-	known, ok := c.find(of)
-	if ok && known.record.Is(record) && known.roles.Is(roles) {
-		return known.both, known.err
+// sizeOf returns about how many bytes a compiled list takes at most: its strings, and for
+// each segment a node with its entry in a map.
+func sizeOf(chains []string) (bytes int) {
+	for _, chain := range chains {
+		bytes += 64 + len(chain) + 160*(1+strings.Count(chain, "."))
 	}
-	both, err := record.Intersect(roles)
-	// The Sets that it is of are kept alive, too, even if their records have changed.
-	c.keep(of, narrowedSet{record, roles, both, err}, both.Size()+record.Size()+roles.Size())
-	return both, err
+	return bytes
 }

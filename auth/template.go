@@ -17,6 +17,10 @@ type template struct {
 	fixed   scope.Need // the operation, if it has no placeholder
 	kind    scope.Need // the operation on every instance, if only its identifier is a placeholder
 	parts   []part
+
+	isObject bool
+	verb     scope.Verb // of an object
+	object   string     // its name; "" if that has a placeholder
 }
 
 // part is literal text, or a placeholder with the name of a path value.
@@ -58,6 +62,9 @@ func parseTemplate(g *scope.Grammar, operation string) (*template, error) {
 	}
 	if len(t.parts) == 2 && t.parts[1].placeholder && !t.parts[1].multi && strings.Count(sample, ".") == 3 {
 		t.kind = need // if it is one: At refuses any other
+	}
+	if t.verb, t.object, t.isObject = splitObject(sample); strings.Contains(t.object, "*") {
+		t.object = ""
 	}
 	return t, nil
 }

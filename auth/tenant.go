@@ -30,9 +30,6 @@ type Tenant struct {
 // Directory during the look-up.
 var noOrg Org
 
-// Brand returns the Guard's Brand.
-func (t *Tenant) Brand() Brand { return t.guard.Brand }
-
 // Path returns the escaped path as it came to the Guard. Version 2 of a signature covers it, behind
 // BaseURL.
 func (t *Tenant) Path() string {

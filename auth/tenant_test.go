@@ -352,7 +352,7 @@ func TestVetReachesTheClient(t *testing.T) {
 	}
 }
 
-func TestTokensFromNowIsRoundedUp(t *testing.T) {
+func TestTokensFromIsRoundedUp(t *testing.T) {
 	at := func(seconds int, rest time.Duration) time.Time {
 		return time.Date(2026, 1, 2, 3, 4, seconds, 0, time.UTC).Add(rest)
 	}
@@ -373,7 +373,7 @@ func TestTokensFromNowIsRoundedUp(t *testing.T) {
 		{"in another zone", at(5, 1).In(time.FixedZone("", 5*3600+30*60+1)), 2 * time.Second, at(9, 0)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := auth.TokensFromNow(c.now, c.stale)
+			got := auth.Cached(nil, c.stale, 0).TokensFrom(c.now)
 			if !got.Equal(c.want) || got.Nanosecond() != 0 {
 				t.Errorf("got %v, want %v", got, c.want)
 			}

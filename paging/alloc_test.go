@@ -25,3 +25,8 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
+
+// filter211 is a filter of 211 bytes.
+const filter211 = `{"$or":[{"c_likes":{"$gte":5,"$lt":100}},{"c_author":{"$in":["5f1e","5f2e"]}}],` +
+	`"c_sent":{"$gt":"2026-01-02T03:04:05.000Z"},"c_pinned":true,"c_text":{"$ne":"hello world"},` +
+	`"_id":{"$gt":"64b000000000000000000000"}}`

@@ -43,7 +43,7 @@ func TestParseLeavesTheApplicationItsArguments(t *testing.T) {
 func TestParseOfAListNamedLikeAnArgument(t *testing.T) {
 	plan := paging.Schema{Properties: []paging.Property{{Path: "limits", List: &paging.Schema{}}, {Path: "path", List: &paging.Schema{}}}}
 	q, err := plan.Parse("limits.limit=3&path.limit=4&path.paths[]=_id", func(string) bool { return true })
-	if err != nil || q.Sub("limits").Limit != 3 || q.Sub("path").Limit != 4 {
+	if err != nil || q.Lists["limits"].Limit != 3 || q.Lists["path"].Limit != 4 {
 		t.Errorf("%+v, %v", q, err)
 	}
 }

@@ -35,6 +35,20 @@ func Compare(a, b any) (order int, sameType bool) {
 	return cmp.Compare(r, s), r.sameType(s)
 }
 
+// CompareBy returns the order of two items by their values for the keys of a sort, and the index of
+// the key that decides. Items of one order are equal in all keys.
+func CompareBy(keys []Key, a, b []any) (order, decides int) {
+	for i, key := range keys {
+		if order, _ = Compare(a[i], b[i]); order != 0 {
+			if key.Desc {
+				order = -order
+			}
+			return order, i
+		}
+	}
+	return 0, len(keys)
+}
+
 // compareAlike compares two values of one Go type without converting them.
 func compareAlike(a, b any) (order int, ok bool) {
 	switch a := a.(type) {

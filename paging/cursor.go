@@ -124,19 +124,19 @@ type cursor struct {
 // cursorOf returns the cursor whose filter is f. ok is false if there is none.
 func cursorOf(order []Key, f Filter) (c cursor, ok bool) {
 	last := f
-	if f.op == OpOr {
+	if f.op == OpOr && len(f.filters) > 0 {
 		last = f.filters[len(f.filters)-1]
 	}
 	conditions := last.conjuncts()
 	if len(conditions) != len(order) {
 		return cursor{}, false
 	}
-	c.order, c.values = order, make([]operand, 0, len(order))
+	c.order = order
 	for _, condition := range conditions {
 		c.values = append(c.values, condition.value)
 	}
 	// The _id of a cursor is a string, as in After.
-	if c.values[len(order)-1].kind != '"' || !c.has(f) {
+	if c.values[len(order)-1].kind != '"' || c.filter().String() != f.String() {
 		return cursor{}, false
 	}
 	return c, true
@@ -147,7 +147,7 @@ func cursorOf(order []Key, f Filter) (c cursor, ok bool) {
 func (c cursor) filter() Filter {
 	var alternatives, equal []Filter
 	for i, key := range c.order {
-		if beyond, ok := c.beyond(i); ok {
+		if beyond, ok := key.beyond(c.values[i]); ok {
 			alternatives = append(alternatives, allOf(append(slices.Clone(equal), beyond)))
 		}
 		equal = append(equal, Filter{op: OpEq, path: key.Path, value: c.values[i]})
@@ -155,48 +155,18 @@ func (c cursor) filter() Filter {
 	return anyOf(alternatives)
 }
 
-// has reports whether f is the filter of the cursor, without making that filter.
-func (c cursor) has(f Filter) bool {
-	alternatives := []Filter{f}
-	if f.op == OpOr {
-		alternatives = f.filters
-	}
-	for i := range c.order {
-		beyond, ok := c.beyond(i)
-		if !ok {
-			continue
-		}
-		if len(alternatives) == 0 {
-			return false
-		}
-		conditions := alternatives[0].conjuncts()
-		if len(conditions) != i+1 || !conditions[i].equals(beyond) {
-			return false
-		}
-		for j, condition := range conditions[:i] {
-			if !condition.equals(Filter{op: OpEq, path: c.order[j].Path, value: c.values[j]}) {
-				return false
-			}
-		}
-		alternatives = alternatives[1:]
-	}
-	return len(alternatives) == 0
-}
-
-// beyond matches the items whose key comes after the cursor's value. ok is false if
-// no value comes after it.
-func (c cursor) beyond(i int) (f Filter, ok bool) {
-	key := c.order[i]
-	f = Filter{path: key.Path, value: c.values[i]}
+// beyond matches the items whose key comes after the value. ok is false if no value comes after it.
+func (k Key) beyond(value operand) (f Filter, ok bool) {
+	f = Filter{path: k.Path, value: value}
 	switch {
-	case f.value.kind == 0 && key.Desc:
+	case value.kind == 0 && k.Desc:
 		return Filter{}, false // null is the least value
-	case f.value.kind == 0:
+	case value.kind == 0:
 		f.op = OpEq
 		return Not(f), true
-	case !key.Desc:
+	case !k.Desc:
 		f.op = OpGt
-	case key.Path == "_id":
+	case k.Path == "_id":
 		f.op = OpLt
 	default:
 		f.op = OpGte // negated, because $lt would not match null
@@ -205,39 +175,75 @@ func (c cursor) beyond(i int) (f Filter, ok bool) {
 	return f, true
 }
 
-// equals reports whether the filters are equal apart from their cursor marks.
-func (f Filter) equals(g Filter) bool {
-	return f.op == g.op && f.path == g.path && f.value == g.value &&
-		slices.Equal(f.values, g.values) && slices.EqualFunc(f.filters, g.filters, Filter.equals)
+// addition is the size of what a walk has added to the filter of its caller: a cursor, or the empty
+// condition of notACursor.
+type addition struct {
+	elements             int // of the $and around both
+	bytes, nodes, values int
+}
+
+// addedTo marks the cursor at the end of f and returns its size. guarded says that notACursor follows.
+func addedTo(f Filter, order []Key, guarded bool) (Filter, addition) {
+	if guarded {
+		return f, addition{elements: 1, bytes: len(notACursor)}
+	}
+	conditions := f.conjuncts()
+	added := addition{elements: cursorAtEnd(order, conditions)}
+	for i := range added.elements {
+		part := &conditions[len(conditions)-1-i] // of f, whose filters are not shared yet
+		part.cursor = true
+		nodes, values := part.size()
+		added.nodes, added.values = added.nodes+nodes, added.values+values
+		added.bytes += len(",") + len(part.String())
+	}
+	if added.bytes > maxText {
+		added.bytes = 0
+	}
+	if f.op != OpAnd {
+		f = conditions[0]
+	}
+	return f, added
 }
 
 // cursorAtEnd returns how many of the last conditions form a cursor for order. It
 // returns 0 if order is nil.
 func cursorAtEnd(order []Key, conditions []Filter) int {
 	n := 1
-	if conditions[len(conditions)-1].op != OpOr {
+	if len(conditions) > 0 && conditions[len(conditions)-1].op != OpOr {
 		n = len(order) // a single alternative is flattened into the conditions
 	}
 	if order == nil || n > len(conditions) {
 		return 0
 	}
-	f := conditions[len(conditions)-1]
-	if n > 1 {
-		f = Filter{op: OpAnd, filters: conditions[len(conditions)-n:]}
-	}
-	if _, ok := cursorOf(order, f); !ok {
+	if _, ok := cursorOf(order, allOf(slices.Clone(conditions[len(conditions)-n:]))); !ok {
 		return 0
 	}
 	return n
+}
+
+// size returns how many conditions, logical operators and values the text of a cursor
+// condition has.
+func (f Filter) size() (nodes, values int) {
+	if f.filters == nil {
+		return 1, 1
+	}
+	for _, part := range f.filters {
+		n, v := part.size()
+		nodes, values = nodes+n, values+v
+	}
+	if f.op == OpNot && f.filters[0].op == OpEq {
+		return nodes, values // $ne is one condition
+	}
+	return nodes + 1, values
 }
 
 // These are the parts of the canonical form of a conjunction.
 const (
 	andOpen  = `{"$and":[`
 	andClose = `]}`
-	// noCursor is an empty condition at the end of a conjunction. It tells Parse
+	// notACursor is an empty condition at the end of a conjunction. It tells Parse
 	// that the condition before it is no cursor, although it has the form of one.
-	noCursor = `,{}` + andClose
+	notACursor = `,{}`
 )
 
 // whereText returns Where in the form that Parse reads back. A cursor is the last
@@ -256,5 +262,5 @@ func (q Query) whereText() string {
 	if q.Where.op == OpAnd {
 		text = strings.TrimSuffix(strings.TrimPrefix(text, andOpen), andClose)
 	}
-	return andOpen + text + noCursor
+	return andOpen + text + notACursor + andClose
 }

@@ -59,7 +59,7 @@
 // With count=true a caller asks how many items match where, if Schema.Count allows it. A
 // cursor in where is a condition like others: the total of a later page is that of the
 // rest. So clients ask on the first page, like package walk. A back end counts up to
-// Query.Count+1 items among those that the caller may see, within a time. It makes the
+// Query.CountTo+1 items among those that the caller may see, within a time. It makes the
 // reply's total with Query.Total, and returns ErrSlowCount at the end of its time.
 //
 // # Limits

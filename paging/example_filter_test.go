@@ -101,8 +101,6 @@ func ExampleFilter_Op() {
 	matches = func(f paging.Filter, note map[string]any) bool {
 		is := func(part paging.Filter) bool { return matches(part, note) }
 		switch f.Op() {
-		case paging.OpAll:
-			return true
 		case paging.OpAnd:
 			return !slices.ContainsFunc(f.Filters(), func(part paging.Filter) bool { return !is(part) })
 		case paging.OpOr:

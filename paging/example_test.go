@@ -44,7 +44,7 @@ func ExampleSchema_ParseObject() {
 		{Path: "c_notes", List: &notes},
 	}}
 	q, err := post.ParseObject(`paths[]=c_title&paths[]=c_notes.c_text&c_notes.limit=5`, everything)
-	fmt.Println(q.Paths, q.Sub("c_notes").Limit, err)
+	fmt.Println(q.Paths, q.Lists["c_notes"].Limit, err)
 
 	_, err = post.ParseObject(`limit=5`, everything)
 	fmt.Println(err)
@@ -99,19 +99,17 @@ func ExampleQuery_Wants() {
 	// true true true false
 }
 
-func ExampleQuery_Sub() {
+func ExampleQuery_lists() {
 	post := paging.Schema{Object: "c_post", Properties: []paging.Property{{Path: "c_notes", List: &notes}}}
 	q, err := post.Parse(`c_notes.limit=5&c_notes.where={"c_likes":{"$gte":5}}`, everything)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	sub := q.Sub("c_notes").And(paging.Eq("post", "5f1")) // for each post of the page
+	sub := q.Lists["c_notes"].And(paging.Eq("post", "5f1")) // for each post of the page
 	fmt.Println(sub.Where, sub.Limit)
-	fmt.Println(q.Sub("c_nots").Where) // nothing
 	// Output:
 	// {"$and":[{"c_likes":{"$gte":5}},{"post":"5f1"}]} 5
-	// {"$nor":[{}]}
 }
 
 func ExampleQuery_Order() {
@@ -159,19 +157,19 @@ func ExampleParseFilter() {
 }
 
 func ExampleQuery_Total() {
-	schema := paging.Schema{Object: "c_note", Count: true, MaxTotal: 100}
+	schema := paging.Schema{Object: "c_note", Count: true}
 	q, err := schema.Parse("count=true&limit=2", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	// A back end counts up to q.Count+1 items that match q.Where.
+	// A back end counts up to q.CountTo+1 items that match q.Where.
 	page, _ := json.Marshal(envelope.List[string]{Total: q.Total(7)})
-	more, _ := json.Marshal(envelope.List[string]{Total: q.Total(101)})
+	more, _ := json.Marshal(envelope.List[string]{Total: q.Total(10_001)})
 	fmt.Printf("%s\n%s\n", page, more)
 	// Output:
 	// {"object":"list","data":[],"hasMore":false,"total":7}
-	// {"object":"list","data":[],"hasMore":false,"totalIsAtLeast":100}
+	// {"object":"list","data":[],"hasMore":false,"totalIsAtLeast":10000}
 }
 
 func ExampleSchema_NextLink() {
@@ -206,4 +204,12 @@ func ExampleOp_Holds() {
 	fmt.Println(sameType && paging.OpGte.Holds(order))
 	// Output:
 	// true
+}
+
+func ExampleCompareBy() {
+	sort := []paging.Key{{Path: "c_likes", Desc: true}, {Path: "_id"}}
+	order, decides := paging.CompareBy(sort, []any{7, "n1"}, []any{5, "n2"})
+	fmt.Println(order, sort[decides].Path)
+	// Output:
+	// -1 c_likes
 }

@@ -49,9 +49,8 @@ type Op uint8
 // These are the operators. Other operators of the interface become one of them: $ne,
 // $nin and $nor are OpNot of OpEq, OpIn and OpOr. $prefix is OpAnd of OpGte and OpLt.
 const (
-	OpAll    Op = iota // matches every item; has no Filters, Path or Values
-	OpAnd              // all Filters match; there are two or more
-	OpOr               // at least one of Filters matches; there are two or more
+	OpAnd    Op = iota // all Filters match; without Filters, every item
+	OpOr               // at least one of Filters matches; without Filters, no item
 	OpNot              // the only one of Filters does not match
 	OpEq               // Path equals Values[0]; null equals a missing property
 	OpGt               // Path is greater than Values[0], of the same type and not null
@@ -193,47 +192,44 @@ func Or(f ...Filter) Filter { return anyOf(slices.Clone(f)) }
 
 // Not matches items that f does not match.
 func Not(f Filter) Filter {
-	if f.op == OpNot {
+	switch {
+	case f.op == OpNot:
 		return f.filters[0]
+	case f.constant() && f.op == OpAnd:
+		return nothing
+	case f.constant():
+		return Filter{}
 	}
 	return Filter{op: OpNot, filters: []Filter{f}}
 }
 
-var nothing = Not(Filter{})
+var nothing = Filter{op: OpOr}
 
-func allOf(filters []Filter) Filter { return join(OpAnd, Filter{}, filters) }
-func anyOf(filters []Filter) Filter { return join(OpOr, nothing, filters) }
+func allOf(filters []Filter) Filter { return join(OpAnd, filters) }
+func anyOf(filters []Filter) Filter { return join(OpOr, filters) }
 
-// join combines filters with op and reuses their slice. neutral is the filter that
-// changes nothing: everything for OpAnd, nothing for OpOr. join drops it. If a filter
-// is the opposite constant, that filter is the whole result.
-func join(op Op, neutral Filter, filters []Filter) Filter {
+// join combines filters with op and reuses their slice. A constant that op does not drop is the
+// whole result.
+func join(op Op, filters []Filter) Filter {
 	parts := filters[:0]
 	for _, f := range filters {
 		switch {
-		case f.constant() && f.op == neutral.op:
-			continue
-		case f.constant():
-			return f
 		case f.op == op:
 			parts = append(slices.Clip(parts), f.filters...) // copied, so as not to overwrite filters
+		case f.constant():
+			return f
 		default:
 			parts = append(parts, f)
 		}
 	}
-	switch len(parts) {
-	case 0:
-		return neutral
-	case 1:
+	if len(parts) == 1 {
 		return parts[0]
 	}
 	return Filter{op: op, filters: parts}
 }
 
 // constant reports whether f matches everything or nothing.
-func (f Filter) constant() bool {
-	return f.op == OpAll || f.op == OpNot && f.filters[0].op == OpAll
-}
+func (f Filter) constant() bool { return f.op <= OpOr && len(f.filters) == 0 }
 
 func compare[V Value](op Op, path string, v V) Filter {
 	value, ok := operandOf(v)

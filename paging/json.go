@@ -12,9 +12,13 @@ func (f Filter) MarshalJSON() ([]byte, error) { return f.appendJSON(nil), nil }
 func (f Filter) String() string { return string(f.appendJSON(nil)) }
 
 func (f Filter) appendJSON(text []byte) []byte {
-	switch f.op {
-	case OpAll:
+	switch {
+	case f.constant() && f.op == OpAnd:
 		return append(text, "{}"...)
+	case f.constant():
+		return append(text, `{"$nor":[{}]}`...)
+	}
+	switch f.op {
 	case OpAnd:
 		return appendFilters(text, "$and", f.filters)
 	case OpOr:

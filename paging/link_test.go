@@ -114,7 +114,7 @@ func FuzzNextLink(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if next.Skip != 0 || next.Count != 0 || next.Limit != q.Limit || !cmp.Equal(next.Sort, q.Sort) || len(next.Lists) != len(q.Lists) {
+		if next.Skip != 0 || next.CountTo != 0 || next.Limit != q.Limit || !cmp.Equal(next.Sort, q.Sort) || len(next.Lists) != len(q.Lists) {
 			t.Fatalf("%q became %q", raw, got)
 		}
 		for _, parameters := range []url.Values{sent, got} {

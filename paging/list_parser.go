@@ -1,7 +1,6 @@
 package paging
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -179,7 +178,7 @@ func (l listParser) count() int {
 	case !l.schema.Count || l.prefix != "":
 		l.wrong("count", "", "cannot be counted")
 	default:
-		return cmp.Or(max(l.schema.MaxTotal, 0), maxTotal)
+		return maxTotal
 	}
 	return 0
 }

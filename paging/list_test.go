@@ -32,10 +32,10 @@ func TestParseLists(t *testing.T) {
 	if diff := cmp.Diff(want, q, sameFilter); diff != "" {
 		t.Error(diff)
 	}
-	if got := accepted(t, "paths[]=connections").Sub("connections").Limit; got != 10 {
+	if got := accepted(t, "paths[]=connections").Lists["connections"].Limit; got != 10 {
 		t.Errorf("a list that is only asked for has limit %d", got)
 	}
-	if got := accepted(t, "a.a.a.connections.limit=3").Sub("a").Sub("a").Sub("a").Sub("connections").Limit; got != 3 {
+	if got := accepted(t, "a.a.a.connections.limit=3").Lists["a"].Lists["a"].Lists["a"].Lists["connections"].Limit; got != 3 {
 		t.Errorf("four segments: limit %d", got)
 	}
 }
@@ -44,7 +44,7 @@ func TestParseGoesFourListsDeep(t *testing.T) {
 	q := accepted(t, "paths[]=a.a.a.a.a.a.c_text")
 	depth := 0
 	for ; q.Lists != nil; depth++ {
-		q = q.Sub("a")
+		q = q.Lists["a"]
 	}
 	if depth != 4 {
 		t.Errorf("P10 %d lists in each other", depth)
@@ -55,7 +55,7 @@ func TestParseGoesFourListsDeep(t *testing.T) {
 func TestParseListsOfSimilarNames(t *testing.T) {
 	schema := &paging.Schema{Properties: []paging.Property{{Path: "c_a", List: connections}, {Path: "c_ab", List: connections}}}
 	q, err := schema.Parse("c_ab.limit=3", readable)
-	if err != nil || len(q.Lists) != 1 || q.Sub("c_ab").Limit != 3 {
+	if err != nil || len(q.Lists) != 1 || q.Lists["c_ab"].Limit != 3 {
 		t.Errorf("%v, %v", q.Lists, err)
 	}
 }

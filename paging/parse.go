@@ -34,7 +34,7 @@ func (s *Schema) Parse(rawQuery string, readable func(path string) bool) (Query,
 // a list itself: limit, where, sort, skip and count. The handler sends the object
 // whether or not it matches a where.
 //
-// Where, Sort, Skip, Limit and Count of the Query are zero. The queries in Lists are as
+// Where, Sort, Skip, Limit and CountTo of the Query are zero. The queries in Lists are as
 // after Parse. If the caller named no paths, Paths is nil: send everything that the
 // caller may read, except list properties.
 //
@@ -140,13 +140,13 @@ func (p *parser) query(s *Schema, prefix string) Query {
 	delete(p.unread, prefix)
 	where, sort := list.filterAndSort()
 	return Query{
-		Paths: list.paths(),
-		Where: where,
-		Sort:  sort,
-		Skip:  list.skip(),
-		Limit: list.limit(),
-		Count: list.count(),
-		Lists: list.lists(),
+		Paths:   list.paths(),
+		Where:   where,
+		Sort:    sort,
+		Skip:    list.skip(),
+		Limit:   list.limit(),
+		CountTo: list.count(),
+		Lists:   list.lists(),
 	}
 }
 

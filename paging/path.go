@@ -1,6 +1,10 @@
 package paging
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/names"
+)
 
 const maxPathLength = 512 // bytes, as in a scope chain
 
@@ -13,24 +17,11 @@ func validPath(path string) bool {
 	}
 	for segment := range strings.SplitSeq(path, ".") {
 		name, kind, typed := strings.Cut(segment, "#")
-		if !validName(strings.TrimSuffix(name, "[]")) || typed && !validName(kind) {
+		if !names.Valid(strings.TrimSuffix(name, "[]")) || typed && !names.Valid(kind) {
 			return false
 		}
 	}
 	return true
-}
-
-func validName(name string) bool {
-	for _, c := range []byte(name) {
-		if !isNameByte(c) {
-			return false
-		}
-	}
-	return name != "" && len(name) <= 40
-}
-
-func isNameByte(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
 
 // covers reports whether path is outer or lies below it. A [] or a #type that only

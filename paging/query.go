@@ -22,13 +22,14 @@ type Query struct {
 	Sort  []Key
 	Skip  int
 	Limit int // the most items on a page
-	// Count is how many items to count at most, if the caller asks for the total. It is 0
-	// if the caller does not ask. A client sets any positive number.
-	Count int
+	// CountTo is where counting stops, if the caller asks for the total, and else 0. A client
+	// sets any positive number.
+	CountTo int
 	// Lists has the arguments of list properties, by property. After Parse it has the
 	// list properties that paths[] or another argument names. At most 8 are allowed,
 	// including lists in lists. A back end is asked for each of them once for every
-	// item.
+	// item, by And with the condition that the items belong to it. Their Paths are relative to
+	// the property. Of a list that is not there, the Query is zero and returns nothing.
 	Lists map[string]Query
 }
 
@@ -52,25 +53,10 @@ func (q Query) And(f Filter) Query {
 // how many items match Where, whatever Skip and Limit are. A back end need not count
 // further than to Count+1.
 func (q Query) Total(counted int) *envelope.Total {
-	if q.Count < 1 {
+	if q.CountTo < 1 {
 		return nil
 	}
-	return &envelope.Total{Items: min(counted, q.Count), AtLeast: counted > q.Count}
-}
-
-// Sub returns the query of a list property. A back end pages with it the items that
-// one object has in the property. Use And to add the condition that the items belong
-// to that object. Paths of the result are relative to the property, and its Lists are
-// the list properties of the items.
-//
-// If Lists does not have the property, Sub returns a query with limit 0 that matches
-// nothing. So a list that is misspelt or was not requested is not sent whole. Read
-// Lists itself to tell a missing list from one that was requested.
-func (q Query) Sub(property string) Query {
-	if sub, ok := q.Lists[property]; ok {
-		return sub
-	}
-	return Query{Where: nothing}
+	return &envelope.Total{Items: min(counted, q.CountTo), AtLeast: counted > q.CountTo}
 }
 
 // Wants reports whether the caller asked for the property, for one that contains it,
@@ -95,7 +81,7 @@ func (q Query) Encode() string {
 }
 
 func (q Query) encode(values url.Values, prefix string) {
-	if q.Where.op != OpAll {
+	if !q.Where.constant() || q.Where.op == OpOr {
 		values.Set(prefix+"where", q.whereText())
 	}
 	if len(q.Sort) > 0 {
@@ -107,7 +93,7 @@ func (q Query) encode(values url.Values, prefix string) {
 	if q.Limit != 0 {
 		values.Set(prefix+"limit", strconv.Itoa(q.Limit))
 	}
-	if q.Count > 0 {
+	if q.CountTo > 0 {
 		values.Set(prefix+"count", "true")
 	}
 	for property, sub := range q.Lists {

@@ -76,17 +76,6 @@ func TestQueryWants(t *testing.T) {
 	}
 }
 
-func TestQuerySub(t *testing.T) {
-	q := accepted(t, "connections.limit=3")
-	if got := q.Sub("connections").Limit; got != 3 {
-		t.Errorf("limit %d", got)
-	}
-	sub := q.Sub("conections")
-	if sub.Where.String() != `{"$nor":[{}]}` || sub.Limit != 0 {
-		t.Errorf("a list that is not there gets %+v", sub)
-	}
-}
-
 func TestQueryAnd(t *testing.T) {
 	q := accepted(t, where(`{"$or":[{"c_text":"a"},{}]}`))
 	server := q.And(paging.Eq("org", "acme"))

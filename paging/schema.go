@@ -17,8 +17,7 @@ type Schema struct {
 	// Count allows count=true, which asks for the total of a list. As a list property its
 	// items are never counted. A filter that no index serves makes the back end look at
 	// every row that the caller may see, so the back end limits the time.
-	Count    bool
-	MaxTotal int // counting stops after so many items; 0: 10,000
+	Count bool
 
 	// RefuseUnknown refuses unknown arguments, such as ?status=, also those with a list
 	// property before them. It is for a server without arguments of its own. The schema
@@ -74,7 +73,7 @@ func (t Type) String() string {
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
-	maxTotal     = 10_000
+	maxTotal     = 10_000 // counting stops after so many items
 	maxSkip      = 10_000
 	maxPaths     = 100
 	maxArguments = 256 // of one request, with those that are unknown

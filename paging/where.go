@@ -1,6 +1,10 @@
 package paging
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
+)
 
 // ParseFilter reads a filter in the form of where in section 4.1 of the interface:
 // {"c_likes":{"$gte":5},"name.last":"King"}. The operators below a property are $eq
@@ -35,10 +39,10 @@ var untyped = Property{Null: true}
 // that a caller cannot find out which properties exist.
 const unknownProperty = "unknown property"
 
-// parseWhere reads a filter. It marks the last condition as a cursor if it has the
-// form of one for the sort order. Without an order (nil) there is no cursor.
+// parseWhere reads a filter, in this order: its JSON, its conditions, the cursor at their end, and
+// the limits of both. Without an order (nil) there is no cursor.
 func parseWhere(text, argument string, properties lookup, order []Key, wrong *problems) Filter {
-	doc, err := scanWhere(text)
+	doc, err := scan(text, 2*maxText+len(andOpen+","+andClose), maxDepth+2, 2*maxTokens)
 	if err != nil {
 		wrong.add(argument, "", err.Error())
 		return Filter{}
@@ -48,23 +52,56 @@ func parseWhere(text, argument string, properties lookup, order []Key, wrong *pr
 		return Filter{}
 	}
 	c := compiler{document: doc, properties: properties}
-	f, limits := c.markCursor(text, c.object(0), order)
-	if err := doc.checkLimits(text, limits); err != nil {
+	joined := doc.size(0) == 1 && doc[1].name == "$and" && doc[1].isArray()
+	f, added := addedTo(c.object(0), order, joined && strings.HasSuffix(text, notACursor+andClose))
+	if err := doc.withinLimits(text, joined && doc.size(1) == added.elements+1, &added); err != nil {
 		wrong.add(argument, "", err.Error())
 		return Filter{}
 	}
 	for _, m := range c.mistakes {
-		if m.value <= c.values-limits.cursorValues {
+		if m.value <= c.values-added.values { // the values of a cursor may have any type
 			wrong.add(argument, c.pointer(m.token), m.text)
 		}
 	}
 	switch {
-	case c.nodes > limits.nodes:
+	case c.nodes > maxNodes+added.nodes:
 		wrong.add(argument, "", "more than 256 conditions")
-	case c.values > limits.values:
+	case c.values > maxValues+added.values:
 		wrong.add(argument, "", "more than 200 values")
 	}
 	return f
+}
+
+// These are the limits of a filter, besides those of document.
+const (
+	maxNodes  = 256 // conditions and logical operators
+	maxValues = 200 // values that properties are compared with
+)
+
+// withinLimits returns an error if a where is too long, too deep or of too many tokens. What a walk
+// added to it has limits of its own, so that a filter that is accepted for the first page is
+// accepted for all pages. joined says that an $and joins the two, which is free.
+func (d document) withinLimits(text string, joined bool, added *addition) error {
+	bytes, depth, tokens := maxText+added.bytes, maxDepth, maxTokens
+	if added.elements > 0 {
+		tokens *= 2 // more than the tokens of any cursor
+		if joined {
+			bytes, depth = bytes+len(andOpen+andClose), depth+2
+			added.nodes++
+		}
+	}
+	if len(text) > bytes {
+		return errTextSize
+	}
+	for i := range d {
+		switch t := &d[i]; {
+		case i == tokens:
+			return atByte(errTokens, int(t.start))
+		case int(t.level) > depth && (t.isObject() || t.isArray()):
+			return atByte(strictjson.ErrDepth, int(t.start))
+		}
+	}
+	return nil
 }
 
 // compiler turns a JSON document into a filter. It continues after a mistake to find

@@ -1,9 +1,7 @@
 package scope_test
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -71,104 +69,6 @@ func TestMutualCoverIsEquality(t *testing.T) {
 			t.Fatalf("%s and %s have the same effect", a, b)
 		}
 	})
-}
-
-func TestIntersectionAllowsWhatBothAllow(t *testing.T) {
-	allowed := 0
-	properties(t, func(t *testing.T, r *rand.Rand) {
-		s, u := compile(t, randomChains(r, 1+r.IntN(6))...), compile(t, randomChains(r, 1+r.IntN(6))...)
-		both, err := s.Intersect(u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 20 {
-			n := need(t, randomChain(r))
-			if slowMatchless(n.String()) {
-				continue // nobody needs what nothing can match, and the intersection omits it
-			}
-			if got, want := both.Allows(n), s.Allows(n) && u.Allows(n); got != want {
-				t.Fatalf("%s: %t, want %t", n, got, want)
-			} else if got {
-				allowed++
-			}
-			if both.Overlaps(n) && !(s.Overlaps(n) && u.Overlaps(n)) {
-				t.Fatalf("%s overlaps the intersection alone", n)
-			}
-		}
-		if len(s.Missing(both)) > 0 || len(u.Missing(both)) > 0 {
-			t.Fatal("the intersection has what one of the sets lacks")
-		}
-	})
-	if allowed < 1000 {
-		t.Fatalf("only %d needs were allowed", allowed)
-	}
-}
-
-// What nobody permits because of a typing error is still reported.
-func TestIntersectionKeepsUnknownChains(t *testing.T) {
-	both, err := compile(t, "object.read", "shop.sell").Intersect(compile(t, "object", "shp.sell"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var unknown []string
-	for chain := range both.Unknown() {
-		unknown = append(unknown, chain)
-	}
-	if !slices.Equal(unknown, []string{"shop.sell", "shp.sell"}) || !both.Allows(need(t, "object.read")) || both.Allows(need(t, "object.update")) {
-		t.Errorf("unknown %q", unknown)
-	}
-}
-
-// Pairs cost time also if they have nothing in common.
-func TestIntersectionIsBoundedInTime(t *testing.T) {
-	reads, updates := make([]string, 1024), make([]string, 33)
-	for i := range reads {
-		reads[i] = fmt.Sprintf("object.read.c_%d", i)
-	}
-	for i := range updates {
-		updates[i] = fmt.Sprintf("object.update.c_%d", i)
-	}
-	if _, err := compile(t, reads...).Intersect(compile(t, updates[:32]...)); err != nil {
-		t.Error(err)
-	}
-	updates[32] = "object"
-	both, err := compile(t, reads...).Intersect(compile(t, updates...))
-	if err == nil || both.Allows(need(t, reads[0])) {
-		t.Errorf("more than 1024 times 32 chains: %v", err)
-	}
-}
-
-// A pair with nothing in common takes no memory, and one of which one chain is the result takes
-// none of its own.
-func TestIntersectionOfManyPairsIsCheap(t *testing.T) {
-	reads, updates := make([]string, 512), make([]string, 64)
-	for i := range reads {
-		reads[i] = fmt.Sprintf("object.read.c_note.%024x.c_title", i)
-	}
-	for i := range updates {
-		updates[i] = fmt.Sprintf("object.read.c_note.%024x", 1000+i)
-	}
-	a, b := compile(t, reads...), compile(t, updates...)
-	if n := testing.AllocsPerRun(10, func() { a.Intersect(b) }); n > 4 {
-		t.Errorf("%v allocations for %d pairs", n, len(reads)*len(updates))
-	}
-}
-
-func TestIntersectionIsBounded(t *testing.T) {
-	names, ids := make([]string, 65), make([]string, 65)
-	for i := range names {
-		names[i] = fmt.Sprintf("object.read.c_%d", i)
-		ids[i] = fmt.Sprintf("object.*.*.%024x", i)
-	}
-	wide := compile(t, names[:64]...)
-	both, err := wide.Intersect(compile(t, ids[:64]...))
-	last := need(t, names[63]+"."+ids[63][len("object.*.*."):])
-	if err != nil || !both.Allows(last) || both.Allows(need(t, names[63])) {
-		t.Errorf("%v, %t", err, both.Allows(last))
-	}
-	if both, err = wide.Intersect(compile(t, ids...)); err == nil || both.Allows(last) {
-		t.Errorf("more than 4096 chains: %v", err)
-	}
 }
 
 func TestUnionAllowsWhatEitherAllows(t *testing.T) {
@@ -324,44 +224,4 @@ func texts(chains []scope.Chain) (list []string) {
 		list = append(list, c.String())
 	}
 	return list
-}
-
-// The size is about what the heap holds.
-func TestSize(t *testing.T) {
-	for name, chains := range map[string]func(i int) string{
-		"many segments": func(i int) string { return fmt.Sprintf("object.read.c_note.*.a%d"+strings.Repeat(".b", 25), i) },
-		"few segments":  func(i int) string { return fmt.Sprintf("object.read.c_%d", i) },
-		"unknown":       func(i int) string { return fmt.Sprintf("unknown.c_%d", i) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			all := make([]string, 1000)
-			for i := range all {
-				all[i] = chains(i)
-			}
-			var sets [20]scope.Set
-			before := heap()
-			for i := range sets {
-				sets[i] = compile(t, all...)
-			}
-			held := int(heap()-before) / len(sets)
-			for _, text := range all {
-				held += len(text) // that the sets share
-			}
-			if size := sets[0].Size(); size < held*2/3 || size > held*2 {
-				t.Errorf("%d bytes, and the heap holds %d", size, held)
-			}
-			runtime.KeepAlive(sets)
-		})
-	}
-	if (scope.Set{}).Size() != 0 {
-		t.Error("the zero Set has a size")
-	}
-}
-
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -14,6 +14,7 @@ func TestAllocations(t *testing.T) {
 	set := compile(t, instances(1000)...).Union(compile(t, "object.*.*.*.name.first", "script.route.r", "object.read.c_b#t"))
 	text := instance(500)
 	id := text[len("object.read.c_message."):]
+	both := set.Intersect(scope.Unscoped())
 	granted, denied := need(t, text), need(t, "object.read.c_message."+id1+".name#x.last")
 	kind := need(t, "object.read.c_message")
 	for what, tt := range map[string]struct {
@@ -25,7 +26,6 @@ func TestAllocations(t *testing.T) {
 		"an overlap":              {0, func() { set.Overlaps(denied) }},
 		"a typed need":            {0, func() { set.Allows(scope.Object(scope.Read, "c_message", id, "name.first")) }},
 		"a need of one instance":  {0, func() { set.Allows(standard.At(kind, id)) }},
-		"a need of a route":       {0, func() { set.Allows(scope.Script("r")) }},
 		"a need from text":        {0, func() { n, _ := scope.ParseNeed(text); set.Allows(n) }},
 		"a reason, allowed":       {0, func() { set.Explain(granted) }},
 		"a reason, denied":        {0, func() { set.Explain(denied) }},
@@ -33,6 +33,8 @@ func TestAllocations(t *testing.T) {
 		"paths of one instance":   {0, func() { keep := set.On(scope.Read, "c_message").Of(id1); keep("name.first"); keep("email") }},
 		"compiling a list":        {5, func() { sink, _ = scope.Compile("token", text) }},
 		"a union":                 {1, func() { sink = set.Union(scope.Unscoped()) }},
+		"an intersection":         {1, func() { sink = set.Intersect(scope.Unscoped()) }},
+		"a check of two Sets":     {0, func() { both.Allows(granted) }},
 		"chain covering a chain":  {0, func() { covering.Covers(covered) }},
 		"a typed need, not valid": {0, func() { set.Allows(scope.Object(scope.Read, "c_message", "*", "")) }},
 	} {

@@ -113,12 +113,12 @@ func TestAttacks(t *testing.T) {
 	t.Run("C08 the forms of script have one decision table", func(t *testing.T) {
 		for _, form := range []string{"script", "script.*", "script.execute", "script.execute.*"} {
 			set := compile(t, form)
-			for _, n := range []scope.Need{scope.Script("r"), scope.Script(id1), scope.Runner(), need(t, "script"), need(t, "script.route"), need(t, "script.execute")} {
+			for _, n := range []scope.Need{need(t, "script.route.r"), need(t, "script.route."+id1), need(t, "script.runner"), need(t, "script"), need(t, "script.route"), need(t, "script.execute")} {
 				if !set.Allows(n) {
 					t.Errorf("%s on %s", form, n)
 				}
 			}
-			for _, n := range []scope.Need{scope.View("r"), scope.Admin(scope.Read), scope.Object(scope.Read, "script", "", "")} {
+			for _, n := range []scope.Need{need(t, "view.execute.r"), scope.Admin(scope.Read), scope.Object(scope.Read, "script", "", "")} {
 				if set.Overlaps(n) {
 					t.Errorf("%s on %s", form, n)
 				}

@@ -16,17 +16,7 @@ type Chain struct {
 // returns *; for the zero Chain it returns "".
 func (c Chain) String() string { return c.text }
 
-// Covers reports whether c allows all that d allows. It does if c is a prefix of d by
-// segments, where * in c matches any one segment, and x also matches x#t. A chain that
-// can match nothing covers nothing.
-func (c Chain) Covers(d Chain) bool {
-	if c.text == "" || d.text == "" {
-		return false
-	}
-	grant := shapeOf(c.text)
-	return !grant.matchesNothing() && covers(c.text, d.text)
-}
-
+// covers reports whether c, as a grant, covers d: whether it is a prefix of d by segments.
 func covers(c, d string) bool {
 	for more := true; more; {
 		var asked, granted string

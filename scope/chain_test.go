@@ -53,12 +53,3 @@ func TestZeroChain(t *testing.T) {
 		t.Error("the zero Chain covers or is covered")
 	}
 }
-
-func TestMustParsePanics(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
-	}()
-	scope.MustParse("object.")
-}

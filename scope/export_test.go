@@ -1,14 +1,20 @@
 package scope
 
-// Sharing counts the pairs of nodes whose search begins at the same slot. It also returns
-// the numbers of nodes and slots.
-func (s Set) Sharing() (pairs, nodes, slots int) {
-	x := s.parts[0]
-	at := map[uint64]int{}
-	for _, n := range x.nodes[indexed:] {
-		home := n.hash & uint64(len(x.slots)-1)
-		pairs += at[home]
-		at[home]++
+// Covers reports whether c allows all that d allows.
+func (c Chain) Covers(d Chain) bool {
+	if c.text == "" || d.text == "" {
+		return false
 	}
-	return pairs, len(x.nodes) - int(indexed), len(x.slots)
+	grant := shapeOf(c.text)
+	return !grant.matchesNothing() && covers(c.text, d.text)
 }
+
+func MustParse(s string) Chain {
+	c, err := Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+var ParseLevel = parseLevel

@@ -30,7 +30,6 @@ func FuzzParse(f *testing.F) {
 		f.Add(row.Need)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		checkQuick(t, text)
 		want, verdict := slowParse(text)
 		chain, err := scope.Parse(text)
 		if (err == nil) != (verdict == good) {
@@ -59,39 +58,6 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("Vet(%q) passes: %t", text, vetted)
 		}
 	})
-}
-
-// A trailing star has no effect. A chain that ends with an identifier is parsed at once,
-// but the same chain with a trailing star segment by segment. Both must agree, whatever
-// byte stands at any offset.
-func TestTheQuickParseAgreesWithTheFull(t *testing.T) {
-	for _, text := range []string{
-		"object.read.c_note." + id1, "object.create.c." + id1, "object.delete." + strings.Repeat("a", 40) + "." + id1,
-		"object.update." + strings.Repeat("a", 41) + "." + id1, "object.*.c_note." + id1, "object.read.." + id1,
-	} {
-		for at := range text {
-			for c := range 256 {
-				checkQuick(t, text[:at]+string([]byte{byte(c)})+text[at+1:])
-			}
-			checkQuick(t, text[:at]+text[at+1:])
-			checkQuick(t, text[:at]+"."+text[at:])
-		}
-	}
-	for _, row := range corpus(t) {
-		checkQuick(t, row.Need)
-	}
-}
-
-func checkQuick(t *testing.T, text string) {
-	t.Helper()
-	if len(text) > 510 || strings.Count(text, ".") > 30 {
-		return
-	}
-	quick, err := scope.ParseNeed(text)
-	full, fullErr := scope.ParseNeed(text + ".*")
-	if full != quick || (err == nil) != (fullErr == nil) {
-		t.Fatalf("%q: %s, %v at once, and %s, %v by segments", text, quick, err, full, fullErr)
-	}
 }
 
 // checkSyntaxError checks that the error points into the text.

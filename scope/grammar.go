@@ -46,8 +46,8 @@ const (
 	Identifier                    // what Grammar.Identifier accepts
 )
 
-// String describes the kind of segment as error texts do.
-func (k Segment) String() string {
+// text describes the kind of segment for errors.
+func (k Segment) text() string {
 	if k == Name {
 		return "a name or an identifier"
 	}
@@ -207,7 +207,7 @@ func (g *Grammar) Compile(source string, chains ...string) (Set, error) {
 			x.add(&s, s.canonical(chain))
 		}
 	}
-	return Set{[]*index{x}}, errors.Join(problems...)
+	return Set{x.alone[:]}, errors.Join(problems...)
 }
 
 func tooMany() *SyntaxError {
@@ -247,7 +247,7 @@ func (s *shape) vet() *SyntaxError {
 	whole.rest = ""
 	expected, hint := "no property", "an object is deleted whole: "
 	if s.column == columnCreate {
-		whole.head[1] = segment{}
+		whole.head[1] = ""
 		expected, hint = "no identifier", "nothing has an identifier before it is created: "
 	}
 	p := parser{text: s.text()}
@@ -259,15 +259,6 @@ var standard *Grammar
 
 // Parse is Grammar.Parse of the standard grammar.
 func Parse(s string) (Chain, error) { return standard.Parse(s) }
-
-// MustParse is Parse for chains written in the program; it panics on an error.
-func MustParse(s string) Chain {
-	c, err := Parse(s)
-	if err != nil {
-		panic(err)
-	}
-	return c
-}
 
 // ParseNeed is Grammar.ParseNeed of the standard grammar.
 func ParseNeed(s string) (Need, error) { return standard.ParseNeed(s) }

@@ -18,21 +18,11 @@ func (s Set) On(v Verb, object string) Grant { return Grant{s, Object(v, object,
 // reports whether that is every instance. Put the identifiers into the query, before the
 // limit, so that pages stay full.
 func (g Grant) IDs() (ids []string, all bool) {
-	for _, part := range g.set.parts {
-		if part.allowing(&g.need) != 0 {
-			return nil, true
-		}
-		for _, hop := range part.hops(nodeID(g.need.root), uint64(g.need.root), g.need.head[0]) {
-			kind := &part.nodes[hop.at]
-			if part.nodes[kind.star].passes[g.need.column] != 0 {
-				return nil, true
-			}
-			for child := kind.child; child != 0; child = part.nodes[child].sibling {
-				if n := &part.nodes[child]; n.passes[g.need.column] != 0 {
-					ids = append(ids, n.segment)
-				}
-			}
-		}
+	if g.need.root == rootNone {
+		return nil, false
+	}
+	if ids, all = g.set.instances(&g.need); all {
+		return nil, true
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), false
@@ -56,7 +46,7 @@ func (g Grant) Need(id, path string) (n Need) {
 // filtered and sorted by it. The path "" is the whole object.
 func (g Grant) Property(path string) bool {
 	need := g.need
-	need.head[1], need.rest = star, path
+	need.head[1], need.rest = "*", path
 	return isPath(path) && g.set.covers(&need)
 }
 
@@ -64,75 +54,29 @@ func (g Grant) Property(path string) bool {
 // path "" is the whole instance. Any identifier is accepted if some grammar could have
 // it.
 func (g Grant) Of(id string) func(path string) bool {
-	i := g.instance(id)
+	i := g.at(id) // so that Of is inlined, and its result not allocated
 	return i.permits
 }
 
-// instance caches the nodes that the walks for one identifier have reached. Checks of its
-// paths continue there.
+// instance is a Grant with one instance of its object name.
 type instance struct {
-	whole  bool
-	need   shape
-	starts [4]start // enough for most sets without an allocation
-	used   int      // number of used elements of starts
-	more   []start
+	set   Set
+	need  shape
+	whole bool
 }
 
-type start struct {
-	part *index
-	hop
-}
-
-func (g Grant) instance(id string) (i instance) {
-	i.need = g.need
-	i.need.head[1] = newSegment(id)
+func (g *Grant) at(id string) instance {
 	if !isToken(id) {
 		return instance{}
 	}
-	if i.whole = g.set.covers(&i.need); i.whole {
-		return i
-	}
-	for _, part := range g.set.parts {
-		i.enter(part)
-	}
+	i := instance{set: g.set, need: g.need}
+	i.need.head[1] = id
+	i.whole = i.set.covers(&i.need)
 	return i
 }
 
-// enter adds the nodes of one list at which checks of the instance's paths continue.
-func (i *instance) enter(part *index) {
-	for _, kind := range part.hops(nodeID(i.need.root), uint64(i.need.root), i.need.head[0]) {
-		for _, at := range part.hops(kind.at, kind.h, i.need.head[1]) {
-			if at.at == 0 {
-				continue
-			}
-			if i.used < len(i.starts) {
-				i.starts[i.used] = start{part, at}
-				i.used++
-			} else {
-				i.more = append(i.more, start{part, at})
-			}
-		}
-	}
-}
-
 func (i *instance) permits(path string) bool {
-	return (i.whole || i.reaches(path)) && isPath(path)
-}
-
-func (i *instance) reaches(path string) bool {
-	for n := range i.used {
-		if i.starts[n].reaches(&i.need, path) {
-			return true
-		}
-	}
-	for n := range i.more {
-		if i.more[n].reaches(&i.need, path) {
-			return true
-		}
-	}
-	return false
-}
-
-func (p *start) reaches(need *shape, path string) bool {
-	return p.part.match(p.at, p.h, need, head, path) != 0
+	need := i.need
+	need.rest = path
+	return isPath(path) && (i.whole || i.set.covers(&need))
 }

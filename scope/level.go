@@ -38,9 +38,9 @@ func (l Level) String() string {
 	return "Level(" + strconv.Itoa(int(l)) + ")"
 }
 
-// ParseLevel reads a level by number or name: "4" and "read" are the same.
+// parseLevel reads a level by number or name: "4" and "read" are the same.
 // Its error wraps ErrLevel.
-func ParseLevel(s string) (Level, error) {
+func parseLevel(s string) (Level, error) {
 	if len(s) == 1 && '1' <= s[0] && s[0] <= '8' {
 		return Level(s[0] - '0'), nil
 	}
@@ -69,7 +69,7 @@ func (l *Level) UnmarshalJSON(b []byte) error {
 			return fmt.Errorf("%w: %s", ErrLevel, b)
 		}
 	}
-	parsed, err := ParseLevel(text)
+	parsed, err := parseLevel(text)
 	if err != nil {
 		return err
 	}

@@ -70,9 +70,6 @@ func (p *parser) fail(at int, expected, hint string) *SyntaxError {
 // parse reads a chain into s, which must be zero. A root that the grammar does not know
 // gives rootUnknown, not an error.
 func (g *Grammar) parse(text string, s *shape) *SyntaxError {
-	if g.instance(text, s) {
-		return nil
-	}
 	if len(text) >= minOversize {
 		if err := oversize(text); err != nil {
 			return err
@@ -97,28 +94,6 @@ func (g *Grammar) parse(text string, s *shape) *SyntaxError {
 		return p.own(own, at, s)
 	}
 	return p.unknown(name, at, s)
-}
-
-// instance parses a chain for one instance with 24 digits, object.verb.name.identifier.
-// Nearly all chains have this form. It reports whether the chain has it; parse reads any
-// other chain.
-func (g *Grammar) instance(text string, s *shape) bool {
-	const verb = len("object.")
-	end := len(text) - len(".") - 24
-	if end < verb+len("read.c") || text[:verb] != "object." || text[end] != '.' || g != nil && g.Identifier != nil {
-		return false
-	}
-	name := verb + len("read.")
-	if text[name-1] != '.' {
-		name = verb + len("create.") // and all other verbs, which have six letters
-	}
-	c, ok := objectColumn(text[verb : name-1])
-	if !ok || name >= end || text[name-1] != '.' || !isWord(text[name:end], notLower) || !isIdentifier(text[end+1:]) {
-		return false
-	}
-	s.root, s.column = rootObject, c
-	s.head[0], s.head[1] = newSegment(text[name:end]), newSegment(text[end+1:])
-	return true
 }
 
 // minOversize is the least length that can exceed a limit: a segment takes two bytes.
@@ -152,17 +127,17 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	}
 	verb, nameAt := p.segment(at)
 	var ok bool
-	if s.column, ok = objectColumn(verb); !ok {
+	if s.column, ok = columnOf(rootObject, verb); !ok {
 		return p.fail(at, verbsOf(rootObject)+" or *", "")
 	}
 	if p.ended(nameAt) {
 		return nil
 	}
 	name, idAt := p.segment(nameAt)
-	if s.typed, ok = isObject(name); !ok && name != "*" {
+	if !isObject(name) && name != "*" {
 		return p.fail(nameAt, "an object name or *", "")
 	}
-	s.head[0] = newSegment(name)
+	s.head[0] = name
 	if p.ended(idAt) {
 		return nil
 	}
@@ -170,7 +145,7 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	if !p.grammar.isIdentifier(id) && id != "*" {
 		return p.fail(idAt, "an identifier or *", identifierHint(s, id))
 	}
-	s.head[1] = newSegment(id)
+	s.head[1] = id
 	if p.ended(at) {
 		return nil
 	}
@@ -235,7 +210,7 @@ func (p *parser) route(at int, s *shape) *SyntaxError {
 		}
 		return p.fail(at, "the identifier of a route", hint)
 	}
-	s.head[0] = newSegment(route)
+	s.head[0] = route
 	return p.done(next, "")
 }
 
@@ -258,7 +233,7 @@ func (p *parser) simple(at int, s *shape) *SyntaxError {
 	if !p.grammar.isNamed(id) {
 		return p.fail(at, "a name or an identifier", "")
 	}
-	s.head[0] = newSegment(id)
+	s.head[0] = id
 	return p.done(next, "")
 }
 
@@ -273,7 +248,7 @@ func verbsOf(r root) string {
 }
 
 func verbHint(r root, verb string) string {
-	if _, ok := objectColumn(verb); !ok || r != rootDeployment {
+	if _, ok := columnOf(rootObject, verb); !ok || r != rootDeployment {
 		return ""
 	}
 	return "deployments themselves are objects: object." + verb + ".deployment"
@@ -302,7 +277,7 @@ func (p *parser) own(r Root, at int, s *shape) *SyntaxError {
 		}
 		var got string
 		if got, next = p.segment(at); got != "*" && !p.grammar.isKind(kind, got) {
-			return p.fail(at, kind.String()+" or *", "")
+			return p.fail(at, kind.text()+" or *", "")
 		}
 	}
 	return p.done(next, "")

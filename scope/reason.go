@@ -9,14 +9,15 @@ type Reason struct {
 }
 
 // Explain decides as Allows does, and gives the reason. If several chains are equally
-// near, it names one of them. A need that is not valid gets the zero Reason.
+// near, it names one of them. Of an intersection it explains the first Set that does not
+// permit n. A need that is not valid gets the zero Reason.
 func (s Set) Explain(n Need) Reason {
 	var best Reason
 	if !n.Valid() {
 		return best
 	}
 	for _, part := range s.parts {
-		r := part.explain(&n.shape)
+		r := part.explain(n)
 		if r.Allowed {
 			return r
 		}
@@ -27,11 +28,18 @@ func (s Set) Explain(n Need) Reason {
 	return best
 }
 
-func (x *index) explain(need *shape) Reason {
+func (x *index) explain(n Need) Reason {
+	if x.both != nil {
+		if r := x.both.a.Explain(n); !r.Allowed {
+			return r
+		}
+		return x.both.b.Explain(n)
+	}
+	need := &n.shape
 	if chain := x.allowing(need); chain != 0 {
 		return x.reason(true, chain, 0)
 	}
-	if chain, depth := x.nearest(nodeID(need.root), uint64(need.root), need, 0, need.rest); chain != 0 {
+	if chain, depth := x.nearest(nodeID(need.root), need, 0, need.rest); chain != 0 {
 		return x.reason(false, chain, need.ahead()+depth)
 	}
 	if chain := x.nodes[need.root].anyPassing(); chain != 0 {

@@ -1,70 +1,6 @@
 package scope
 
-import (
-	"hash/maphash"
-	"math/bits"
-	"strings"
-)
-
-// secrets key the hash. Each process draws new ones. Chains come from others: without a
-// key, they could write a list whose nodes all collide in one slot. Compiling such a
-// list, and each check against it, would search the whole list at every step. No hash
-// leaves the process, so nothing reveals the secrets. Whoever guessed them could make
-// checks slow, but would gain no permission.
-var secrets = func() (s [3]uint64) {
-	seed := maphash.MakeSeed()
-	for i := range s {
-		s[i] = maphash.Comparable(seed, i)
-	}
-	return s
-}()
-
-// segment is one segment after the verb, with its hash. The zero segment is no segment.
-type segment struct {
-	text string
-	hash uint64
-}
-
-func newSegment(text string) segment {
-	if text == "" {
-		return segment{}
-	}
-	return segment{text, hash(text)}
-}
-
-var star = newSegment("*")
-
-// childHash returns the hash of a node from the hashes of its parent and of the segment
-// between them. A walk computes it from the need alone, so that the processor can load a
-// node before it has finished with its parent. A sum would be weaker: segments could be
-// exchanged for others without knowledge of the secrets.
-func childHash(parent, segment uint64) uint64 { return mix(parent^secrets[1], segment^secrets[2]) }
-
-// hash is wyhash, which Go's maps use where the processor has no AES. It avoids the
-// function calls of maphash.
-func hash(s string) uint64 {
-	h, n := secrets[0], len(s)
-	var a, b uint64
-	switch {
-	case n > 16:
-		for t := s; len(t) > 16; t = t[16:] {
-			h = mix(load8(t, 0)^secrets[1], load8(t, 8)^h)
-		}
-		a, b = load8(s, n-16), load8(s, n-8)
-	case n >= 8:
-		a, b = load8(s, 0), load8(s, n-8)
-	case n >= 4:
-		a, b = load4(s, 0), load4(s, n-4)
-	case n > 0:
-		a = uint64(s[0])<<16 | uint64(s[n/2])<<8 | uint64(s[n-1])
-	}
-	return mix(secrets[2]^a, h^b) ^ uint64(n) // last: before the mix, b could cancel the length
-}
-
-func mix(a, b uint64) uint64 {
-	high, low := bits.Mul64(a, b)
-	return high ^ low
-}
+import "strings"
 
 // cut splits a text at the first separator.
 func cut(s string, separator byte) (before, after string, found bool) {
@@ -105,9 +41,6 @@ var classes = func() (t [256]class) {
 }()
 
 func classify(s string) (c class) {
-	for ; len(s) >= 4; s = s[4:] {
-		c |= classes[s[0]] | classes[s[1]] | classes[s[2]] | classes[s[3]]
-	}
 	for i := range len(s) {
 		c |= classes[s[i]]
 	}
@@ -127,12 +60,9 @@ func isRoot(s string) bool { return isWord(s, notLower) && 'a' <= s[0] && s[0] <
 
 // isObject reports whether s is an object name, with or without a type: c_note,
 // c_note#c_memo.
-func isObject(s string) (withType, ok bool) {
-	if isWord(s, notLower) {
-		return false, true
-	}
-	base, kind, found := cut(s, '#')
-	return found, found && isWord(base, notLower) && isWord(kind, notLower)
+func isObject(s string) bool {
+	base, kind, typed := cut(s, '#')
+	return isWord(base, notLower) && (!typed || isWord(kind, notLower))
 }
 
 // isProperty reports whether s is one segment of a property path: c_set, c_set[],
@@ -181,34 +111,10 @@ func isToken(s string) bool { return s != "" && classify(s)&notToken == 0 }
 func isIdentifier(s string) bool {
 	switch len(s) {
 	case 24:
-		return hex8(load8(s, 0))&hex8(load8(s, 8))&hex8(load8(s, 16)) == highs
+		return classify(s)&notHex == 0
 	case 36:
 		return s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' &&
-			hex8(load8(s, 0))&hex8(load4(s, 9)|load4(s, 14)<<32)&hex8(load4(s, 19)|load4(s, 24)<<32)&hex8(load8(s, 28)) == highs
+			(classify(s[:8])|classify(s[9:13])|classify(s[14:18])|classify(s[19:23])|classify(s[24:]))&notHex == 0
 	}
 	return false
-}
-
-const ones, highs = 0x0101010101010101, 0x8080808080808080
-
-// hex8 sets the high bit of each of the eight bytes that is a hexadecimal digit. If some
-// byte is not ASCII, at least one high bit is clear. Adding 0x80-c sets the high bit of
-// each ASCII byte that is at least c.
-func hex8(w uint64) uint64 {
-	letter := w | ('a'^'A')*ones
-	digits := (w + (0x80-'0')*ones) &^ (w + (0x80-'9'-1)*ones)
-	letters := (letter + (0x80-'a')*ones) &^ (letter + (0x80-'f'-1)*ones)
-	return (digits | letters) & highs &^ w
-}
-
-// load8 reads eight bytes of s at once.
-func load8(s string, at int) uint64 {
-	s = s[at : at+8]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-func load4(s string, at int) uint64 {
-	s = s[at : at+4]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }

@@ -1,15 +1,15 @@
 package scope
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 )
 
-// Set is a compiled list of chains, or the union of several such lists. It is immutable,
-// cheap to copy and safe for concurrent use. The zero Set permits nothing.
+// Set is a compiled list of chains, the union of several such lists, or what two Sets
+// both permit. It is immutable, cheap to copy and safe for concurrent use. The zero Set
+// permits nothing.
 type Set struct {
-	parts []*index
+	parts []*index // permit what one of them permits
 }
 
 // Unscoped returns the Set of a caller that no scope limits, such as a session or a
@@ -36,107 +36,12 @@ func (s Set) Union(t Set) Set {
 	return Set{parts}
 }
 
-// Is reports whether s and t hold the same compiled lists, in the same order. It compares
-// no chains, so two Sets that permit the same may differ.
-func (s Set) Is(t Set) bool { return slices.Equal(s.parts, t.parts) }
-
-const (
-	maxMeets = 4 * maxChains // chains of an intersection
-	maxPairs = 1 << 15       // pairs of chains to compare
-)
-
-var (
-	errMeets = fmt.Errorf("scope: an intersection of more than %d chains", maxMeets)
-	errPairs = fmt.Errorf("scope: an intersection of more than %d pairs of chains", maxPairs)
-)
-
-// Intersect returns a Set that permits what both s and t permit. Its chains are the common
-// parts of a chain of s and a chain of t. It compiles them, so keep the result. Its Unknown
-// yields what those of s and t yield. If it has more than 4096 chains, or if there are more
-// than 32,768 pairs of a chain of s and a chain of t, Intersect returns an error and the
-// zero Set.
-func (s Set) Intersect(t Set) (Set, error) {
-	if s.count()*t.count() > maxPairs {
-		return Set{}, errPairs
-	}
-	var both Set
-	seen := map[string]bool{}
-	for _, a := range s.parts {
-		for _, b := range t.parts {
-			for text := range a.meets(b) {
-				if seen[text] {
-					continue
-				}
-				if len(seen) == maxMeets {
-					return Set{}, errMeets
-				}
-				seen[text] = true
-				both.add(a.source+" and "+b.source, text)
-			}
-		}
-	}
-	for _, part := range slices.Concat(s.parts, t.parts) {
-		if len(part.unknown) > 0 {
-			x := newIndex(part.source, 0)
-			x.unknown = part.unknown
-			both.parts = append(both.parts, x)
-		}
-	}
-	return both, nil
-}
-
-// Size returns about how many bytes of memory s keeps alive. It counts for each list that s
-// holds its chains, their segments and the index. Caches of Sets limit their memory by it.
-func (s Set) Size() (bytes int) {
-	for _, part := range s.parts {
-		bytes += 256 + 32*cap(part.chains) + 32*len(part.unknown) + 56*cap(part.nodes) + 2*len(part.slots)
-		for _, c := range part.chains {
-			bytes += len(c.text)
-		}
-		for _, text := range part.unknown {
-			bytes += len(text)
-		}
-	}
-	return bytes
-}
-
-func (s Set) count() (n int) {
-	for _, part := range s.parts {
-		n += len(part.chains)
-	}
-	return n
-}
-
-// meets yields the common part of each chain of x and each of y.
-func (x *index) meets(y *index) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, c := range x.chains {
-			for _, d := range y.chains {
-				if text, ok := meet(c.text, d.text); ok && !yield(text) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// add adds a chain to the last part, or to a new one. No other Set may share the parts yet.
-func (s *Set) add(source, text string) {
-	last := len(s.parts) - 1
-	if last < 0 || s.parts[last].source != source || len(s.parts[last].chains) == maxChains {
-		s.parts = append(s.parts, newIndex(source, 0))
-		last++
-	}
-	grant := shapeOf(text)
-	s.parts[last].add(&grant, text)
-}
-
 // Allows reports whether one chain permits the whole of n. It does not allocate.
 func (s Set) Allows(n Need) bool { return s.covers(&n.shape) }
 
 func (s Set) covers(n *shape) bool {
 	for _, part := range s.parts {
-		if part.allowing(n) != 0 {
+		if part.covers(n) {
 			return true
 		}
 	}
@@ -145,19 +50,37 @@ func (s Set) covers(n *shape) bool {
 
 // Overlaps reports whether any part of n is permitted, such as one instance of many or
 // one property of an object. It is true whenever Allows is.
-func (s Set) Overlaps(n Need) bool {
+func (s Set) Overlaps(n Need) bool { return s.overlaps(&n.shape) }
+
+func (s Set) overlaps(n *shape) bool {
 	for _, part := range s.parts {
-		if part.overlapping(&n.shape) {
+		if part.overlapping(n) {
 			return true
 		}
 	}
 	return false
 }
 
+// instances is as that of index.
+func (s Set) instances(n *shape) (ids []string, all bool) {
+	for _, part := range s.parts {
+		more, whole := part.instances(n)
+		if whole {
+			return nil, true
+		}
+		ids = append(ids, more...)
+	}
+	return ids, false
+}
+
 // Missing returns the chains of t that no chain of s covers, each once. A minter whose
 // scope is s may not give them to a token. Chains that can match nothing permit nothing
-// and are never missing.
+// and are never missing. An intersection with too many pairs of chains is taken for
+// its first Set.
 func (s Set) Missing(t Set) []Chain {
+	if t.pairs() > maxPairs {
+		t = t.lists()
+	}
 	var missing []Chain
 	seen := map[Chain]bool{}
 	for c := range t.Chains() {
@@ -171,27 +94,40 @@ func (s Set) Missing(t Set) []Chain {
 	return missing
 }
 
-// Chains yields each chain with its source, in the order given.
+// Chains yields each chain with its source, in the order given. For an intersection it
+// yields what each chain of one Set has in common with each of the other. That may be a
+// chain more than once.
 func (s Set) Chains() iter.Seq2[Chain, string] {
-	return sourced(s.parts, func(x *index) []Chain { return x.chains })
+	return func(yield func(Chain, string) bool) {
+		for _, part := range s.parts {
+			for _, chain := range part.chains {
+				if !yield(chain, part.source) {
+					return
+				}
+			}
+			if part.both != nil && !part.both.chains(yield) {
+				return
+			}
+		}
+	}
 }
 
 // Unknown yields each chain that was dropped because the grammar does not know its root,
 // with its source. The chain is as it was given.
 func (s Set) Unknown() iter.Seq2[string, string] {
-	return sourced(s.parts, func(x *index) []string { return x.unknown })
+	return func(yield func(string, string) bool) { s.eachUnknown(yield) }
 }
 
-// sourced yields the elements that list returns for each part, with the source of the
-// part.
-func sourced[T any](parts []*index, list func(*index) []T) iter.Seq2[T, string] {
-	return func(yield func(T, string) bool) {
-		for _, part := range parts {
-			for _, each := range list(part) {
-				if !yield(each, part.source) {
-					return
-				}
+func (s Set) eachUnknown(yield func(string, string) bool) bool {
+	for _, part := range s.parts {
+		for _, chain := range part.unknown {
+			if !yield(chain, part.source) {
+				return false
 			}
 		}
+		if part.both != nil && !(part.both.a.eachUnknown(yield) && part.both.b.eachUnknown(yield)) {
+			return false
+		}
 	}
+	return true
 }

@@ -51,21 +51,6 @@ var columnNames = [indexed][columns]string{
 	rootAdmin:      {"", "read", "update", "", "*"},
 }
 
-// objectColumn is columnOf for an object.
-func objectColumn(verb string) (column, bool) {
-	switch verb {
-	case "create":
-		return columnCreate, true
-	case "read":
-		return columnRead, true
-	case "update":
-		return columnUpdate, true
-	case "delete":
-		return columnDelete, true
-	}
-	return columnAny, verb == "*"
-}
-
 // columnOf returns the column of a verb under a standard root.
 func columnOf(r root, verb string) (column, bool) {
 	for c, name := range &columnNames[r] {
@@ -81,13 +66,10 @@ func columnOf(r root, verb string) (column, bool) {
 // of another standard root is an identifier. A chain of an own root has no column, and
 // its first segment is the root itself. "*" stands for any segment. An absent segment is
 // empty.
-//
-// The head is hashed beforehand, because most needs end there.
 type shape struct {
 	root   root
 	column column
-	typed  bool // the first segment has a type
-	head   [2]segment
+	head   [head]string
 	rest   string
 }
 
@@ -95,22 +77,18 @@ type shape struct {
 const head = 2
 
 // step returns the segment at a depth after the column, and what remains of rest after
-// it. At the end it returns the zero segment. Depths 0 and 1 do not consume rest; the
-// first call passes s.rest.
-func (s *shape) step(depth int, rest string) (segment, string) {
-	switch depth {
-	case 0:
-		return s.head[0], rest
-	case 1:
-		return s.head[1], rest
+// it. At the end it returns "". Depths 0 and 1 do not consume rest; the first call passes
+// s.rest.
+func (s *shape) step(depth int, rest string) (segment, after string) {
+	if depth < head {
+		return s.head[depth], rest
 	}
-	return step(rest)
+	segment, after, _ = cut(rest, '.')
+	return segment, after
 }
 
-func step(path string) (segment, string) {
-	text, rest, _ := cut(path, '.')
-	return newSegment(text), rest
-}
+// isEvery reports whether s means every instance of an object name.
+func (s *shape) isEvery() bool { return s.head[1] == "" || s.head[1] == "*" }
 
 // columns yields the columns that s covers as a grant.
 func (s *shape) columns() iter.Seq[column] {
@@ -136,7 +114,7 @@ func (s *shape) matchesNothingIn(c column) bool {
 	if s.root != rootObject {
 		return false
 	}
-	return c == columnCreate && s.head[1].text != "" && s.head[1].text != "*" || c == columnDelete && s.rest != ""
+	return c == columnCreate && !s.isEvery() || c == columnDelete && s.rest != ""
 }
 
 // text returns the canonical chain.
@@ -150,11 +128,11 @@ func (s *shape) text() string {
 	case rootOwn, rootUnknown:
 	default:
 		segments = append(segments, rootNames[s.root])
-		if s.column != columnAny || s.head[0].text != "" {
+		if s.column != columnAny || s.head[0] != "" {
 			segments = append(segments, columnNames[s.root][s.column])
 		}
 	}
-	for _, segment := range []string{s.head[0].text, s.head[1].text, s.rest} {
+	for _, segment := range []string{s.head[0], s.head[1], s.rest} {
 		if segment != "" {
 			segments = append(segments, segment)
 		}
@@ -194,6 +172,5 @@ func shapeOf(text string) shape {
 func splitOff(r root, text string) shape {
 	first, rest, _ := cut(text, '.')
 	second, rest, _ := cut(rest, '.')
-	typed := strings.IndexByte(first, '#') >= 0
-	return shape{root: r, typed: typed, head: [2]segment{newSegment(first), newSegment(second)}, rest: rest}
+	return shape{root: r, head: [head]string{first, second}, rest: rest}
 }

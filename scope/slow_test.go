@@ -121,8 +121,17 @@ func slowAllows(grants []string, need string) (allowed, ok bool) {
 
 // slowOverlaps reports whether grant and need both match some operation.
 func slowOverlaps(grant, need string) bool {
-	if grant == "*" || slowCovers(grant, need) {
-		return true
+	both, ok := slowMeet(grant, need)
+	return slowCovers(grant, need) || ok && !slowMatchless(both)
+}
+
+// slowMeet returns the chain that covers what both chains cover.
+func slowMeet(grant, need string) (both string, ok bool) {
+	switch {
+	case grant == "*":
+		return need, true
+	case need == "*":
+		return grant, true
 	}
 	g, n := strings.Split(grant, "."), strings.Split(need, ".")
 	for i := range min(len(g), len(n)) {
@@ -131,11 +140,11 @@ func slowOverlaps(grant, need string) bool {
 		case slowSegment(g[i], n[i]):
 			g[i] = n[i]
 		default:
-			return false
+			return "", false
 		}
 	}
 	if len(n) > len(g) {
 		g = append(g, n[len(g):]...)
 	}
-	return !slowMatchless(strings.Join(g, "."))
+	return strings.Join(g, "."), true
 }

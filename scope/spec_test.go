@@ -61,13 +61,13 @@ func TestRulesOfSection55(t *testing.T) {
 	})
 	t.Run("an identifier limits scripts to one route", func(t *testing.T) {
 		set := compile(t, "script.route.c_report")
-		if !set.Allows(scope.Script("c_report")) || set.Allows(scope.Script("c_other")) || set.Allows(scope.Runner()) {
+		if !set.Allows(need(t, "script.route.c_report")) || set.Allows(need(t, "script.route.c_other")) || set.Allows(need(t, "script.runner")) {
 			t.Error("not one route")
 		}
 	})
 	t.Run("an identifier limits views and deployments to one", func(t *testing.T) {
 		set := compile(t, "view.execute.c_v", "deployment.execute."+id1)
-		if !set.Allows(scope.View("c_v")) || set.Allows(scope.View("c_w")) || !set.Allows(scope.Deployment(id1)) || set.Allows(scope.Deployment(id2)) {
+		if !set.Allows(need(t, "view.execute.c_v")) || set.Allows(need(t, "view.execute.c_w")) || !set.Allows(need(t, "deployment.execute."+id1)) || set.Allows(need(t, "deployment.execute."+id2)) {
 			t.Error("not one")
 		}
 	})
@@ -94,7 +94,7 @@ func TestRulesOfSection55(t *testing.T) {
 		}
 	})
 	t.Run("rule 5: view.execute.<view_name> is all that a view needs", func(t *testing.T) {
-		if set := compile(t, "view.execute.c_view"); !set.Allows(scope.View("c_view")) || set.Allows(scope.Object(scope.Read, "c_a", "", "")) {
+		if set := compile(t, "view.execute.c_view"); !set.Allows(need(t, "view.execute.c_view")) || set.Allows(scope.Object(scope.Read, "c_a", "", "")) {
 			t.Error("not the view alone")
 		}
 	})

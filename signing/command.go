@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/internal/baseurl"
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
@@ -43,18 +45,28 @@ const (
 //
 // A command of more than 2 KiB is refused in the same way.
 func Command(r *http.Request, mount string) (string, error) {
-	escaped, ok := urlpath.Clean(r.URL)
-	if r.URL.Opaque != "" || !ok && r.URL.Path != "" {
-		return "", ErrPath
+	escaped, err := escapedPath(r.URL)
+	if err != nil {
+		return "", err
 	}
 	return below(escaped, mount)
 }
 
+// escapedPath returns the escaped path of a URL, as it was sent. It is empty for a URL
+// without one.
+func escapedPath(u *url.URL) (string, error) {
+	escaped, ok := urlpath.Clean(u)
+	if u.Opaque != "" || !ok && u.Path != "" {
+		return "", ErrPath
+	}
+	return escaped, nil
+}
+
 // below removes the mount from a clean escaped path.
 func below(escaped, mount string) (string, error) {
-	resource, ok := strings.CutPrefix(escaped, strings.TrimSuffix(mount, "/"))
+	resource, ok := baseurl.Below(escaped, mount)
 	switch {
-	case !ok, resource != "" && resource[0] != '/':
+	case !ok:
 		return "", errMount
 	case resource == "" || resource == "/":
 		return "/", nil

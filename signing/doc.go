@@ -33,7 +33,7 @@
 // Every verifier needs a store of accepted requests: [Replays]. All instances of a
 // service must share one store. Otherwise each instance accepts a captured request
 // once. A service of one process uses [NewMemory]. A service of several processes
-// puts [SetOnce] over a store that they share.
+// uses a store that they share, as package sqlstore and redisstore have.
 //
 // # What is not checked
 //
@@ -72,6 +72,5 @@
 // # Compatibility
 //
 // Structs may get more fields, so composite literals should name theirs. Interfaces
-// do not change. The errors that errors.Is matches do not change, and neither does
-// the format of SetOnce's keys and values. The texts of errors may change.
+// do not change. The errors that errors.Is matches do not change. The texts of errors may.
 package signing

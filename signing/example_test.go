@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tenantkit/tenantkit/signing"
@@ -41,10 +40,10 @@ func ExampleCommand() {
 func ExampleHeadersFor() {
 	names := signing.HeadersFor("X-Acme-")
 	fmt.Println(names.Signature)
-	fmt.Println(names.Signed(http.Header{"X-Acme-Client-Key": {"tkDemo7Qp2Lx9VbNc4Zr8W"}}))
+	fmt.Println(names.Version(http.Header{"X-Acme-Client-Key": {"tkDemo7Qp2Lx9VbNc4Zr8W"}}))
 	// Output:
 	// X-Acme-Client-Signature
-	// false
+	// 0
 }
 
 // While a secret is being replaced, both the old and the new one verify.
@@ -228,37 +227,6 @@ func ExampleTransport() {
 	_, err := client.Get("https://api.example.org/acme/v2/connections")
 	fmt.Println(err)
 	// Output: Get "https://api.example.org/acme/v2/connections": signing: request is outside the base URL
-}
-
-// Any store that can write a key only if it does not exist prevents replays for all
-// servers that share it. Here it is a map. A service uses SET NX GET, or INSERT … ON
-// CONFLICT DO NOTHING.
-func ExampleSetOnce() {
-	var mu sync.Mutex
-	values := map[string]string{}
-	store := signing.SetOnce(func(_ context.Context, key, value string, keep time.Time) (string, bool, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if prior, ok := values[key]; ok {
-			return prior, false, nil
-		}
-		values[key] = value // a real store forgets it at keep
-		return "", true, nil
-	})
-	now := time.Now()
-	claim := func(nonce string, signed time.Time) error {
-		return store.Claim(context.Background(), signing.Use{
-			ClientKey: "acme", Nonce: nonce, Signature: [32]byte([]byte(nonce + nonce)),
-			Signed: signed, Seen: now, Keep: now.Add(5 * time.Minute),
-		})
-	}
-	fmt.Println(claim("0000000000000000", now.Add(-time.Second))) // the store is empty: it cannot know
-	fmt.Println(claim("1111111111111111", now.Add(time.Second)))
-	fmt.Println(claim("1111111111111111", now.Add(time.Second)))
-	// Output:
-	// signing: timestamp outside the window
-	// <nil>
-	// signing: request was accepted before
 }
 
 // The store of one process, for 500 requests a second of all clients and 250 of any

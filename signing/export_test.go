@@ -94,9 +94,8 @@ func BaseOf(v *Verifier, r *http.Request) string {
 // Matches reports whether a signature belongs to a base. The secret is the MAC key.
 func Matches(alg string, secret []byte, public ed25519.PublicKey, text string, signature []byte) bool {
 	if alg == algEd25519 {
-		return (&Key{public: []ed25519.PublicKey{public}}).verifiesMessage([]byte(text), signature)
+		return (&Key{public: []ed25519.PublicKey{public}}).matches([]byte(text), signature, true)
 	}
 	mac := newMACs("", Secret(secret)).Get().(*keyedMAC)
-	mac.message = []byte(text)
-	return mac.equalsMessage(signature)
+	return mac.makes([]byte(text), signature)
 }

@@ -50,6 +50,28 @@ func (d *dictionary) next() (m member, more, ok bool) {
 	return m, true, true
 }
 
+// soleMember returns the member with a label. ok is false if there is none, and if there
+// are two: some readers take the first and others the last.
+func soleMember(lines []string, label string) (sole member, ok bool) {
+	if !fits(lines) {
+		return member{}, false
+	}
+	count := 0
+	d := dictionary{lines: lines}
+	for {
+		m, more, ok := d.next()
+		switch {
+		case !ok:
+			return member{}, false
+		case !more:
+			return sole, count == 1
+		case m.key == label:
+			sole = m
+			count++
+		}
+	}
+}
+
 // fits reports whether a dictionary has an acceptable length.
 func fits(lines []string) bool {
 	size := 0
@@ -184,10 +206,6 @@ func (f *fieldReader) item() bool {
 // quoted takes a string.
 func (f *fieldReader) quoted() bool {
 	f.take('"')
-	if end := strings.IndexByte(f.rest, '"'); end >= 0 && fieldText.holds(f.rest[:end], 0, end) {
-		f.rest = f.rest[end+1:] // as for most strings: no escapes
-		return true
-	}
 	for f.rest != "" {
 		c := f.rest[0]
 		f.rest = f.rest[1:]

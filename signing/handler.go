@@ -29,7 +29,7 @@ func (v *Verifier) Handler(next http.Handler) http.Handler {
 		names := headersFor(v.Header)
 		now := clock.Now(v.Now).UnixMilli()
 		w.Header().Set(names.ServerTime, strconv.FormatInt(now, 10))
-		key, err := v.verify(r)
+		key, err := v.verifyAlone(r)
 		if err != nil {
 			v.deny(w, r, err)
 			return
@@ -42,26 +42,16 @@ func (v *Verifier) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// verify is Verify with a limit for the stores that leaves out the time in which the
+// verifyAlone is Verify with a limit for the stores that leaves out the time in which the
 // body arrives.
-func (v *Verifier) verify(r *http.Request) (*Key, error) {
+func (v *Verifier) verifyAlone(r *http.Request) (*Key, error) {
 	command, err := Command(r, "")
 	if err != nil {
 		return nil, err
 	}
-	var c credential
-	ctx, cancel := context.WithTimeout(r.Context(), storeTimeout)
-	defer cancel()
-	key, err := v.check(ctx, r, command, &c)
-	if err != nil {
-		return nil, err
-	}
-	if err := v.checkBody(ctx, r, &c); err != nil {
-		return nil, err
-	}
-	ctx, cancel = context.WithTimeout(r.Context(), storeTimeout)
-	defer cancel()
-	return key, v.Replays.Claim(ctx, c.use)
+	return v.verify(r, command, func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(r.Context(), storeTimeout)
+	})
 }
 
 // denial is the reply to an error. It tells a stranger no more than the stranger may

@@ -27,9 +27,6 @@ type Headers struct {
 // prefix must come from configuration, not from a request.
 func HeadersFor(prefix string) Headers { return headersFor(prefix).Headers }
 
-// Signed reports whether h presents a signature of either version, however malformed.
-func (n Headers) Signed(h http.Header) bool { return n.Version(h) != 0 }
-
 // Version returns the version of the signature that h presents, however malformed, or
 // 0 if there is none. A client key alone is not a credential, because clients send it
 // with bearer tokens too.
@@ -39,24 +36,24 @@ func (n Headers) Signed(h http.Header) bool { return n.Version(h) != 0 }
 // other tags are not ours: proxies may add them. For a request with both versions,
 // which Verify refuses, the result is 1.
 func (n Headers) Version(h http.Header) int {
-	if n.first(h) {
+	if n.hasV1(h) {
 		return 1
 	}
-	if _, found, _ := findInput(h, n.Tag); found {
+	if _, found, _ := findTagged(h[inputHeader], n.Tag); found {
 		return 2
 	}
 	return 0
 }
 
-// first reports whether h presents a signature of version 1.
-func (n *Headers) first(h http.Header) bool {
+// hasV1 reports whether h presents a signature of version 1.
+func (n *Headers) hasV1(h http.Header) bool {
 	return len(h[n.Signature])+len(h[n.Timestamp])+len(h[n.Nonce]) > 0
 }
 
 // prefixed are the names under one prefix, and what is derived from them.
 type prefixed struct {
 	Headers
-	account string // the account header as a component, with its quotes
+	components [componentCount]string
 }
 
 // headerNames holds a *prefixed for each prefix in use. Making the canonical names for
@@ -87,5 +84,5 @@ func newHeaders(prefix string) *prefixed {
 		ServerTime: name("Server-Time"),
 		Tag:        strings.ToLower(prefix) + "v2",
 	}
-	return &prefixed{names, `"` + strings.ToLower(names.Account) + `"`}
+	return &prefixed{names, componentNames(names.Account)}
 }

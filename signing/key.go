@@ -171,17 +171,24 @@ var nobody = sync.OnceValue(func() *Key {
 })
 
 // fits reports whether the key has what the algorithm of a signature needs.
-func (k *Key) fits(c *credential) bool {
-	if c.isEd25519() {
+func (k *Key) fits(isEd25519 bool) bool {
+	if isEd25519 {
 		return len(k.public) > 0
 	}
 	return len(k.macs) > 0
 }
 
+// messages holds buffers for what signatures cover.
+var messages = sync.Pool{New: func() any { return new([]byte) }}
+
 // verified returns the Key whose secret made the signature: k for a live secret, or
 // the Key of a former secret. It returns nil if there is none.
 func (k *Key) verified(c *credential) *Key {
-	if by := k.matching(c); by != nil || c.isSecond {
+	buffer := messages.Get().(*[]byte)
+	defer messages.Put(buffer)
+	*buffer = c.appendMessage((*buffer)[:0])
+	by := k.matching(*buffer, c.signature(), c.isEd25519())
+	if by != nil || c.isV2 {
 		return by
 	}
 	bare, differs := alternative(c.command)
@@ -189,31 +196,33 @@ func (k *Key) verified(c *credential) *Key {
 		return nil
 	}
 	c.command = bare
-	return k.matching(c)
+	*buffer = c.appendMessage((*buffer)[:0])
+	return k.matching(*buffer, c.signature(), false)
 }
 
 // matching tries every secret, even after one has matched. Otherwise the time taken
 // would tell which secret is in use.
-func (k *Key) matching(c *credential) (by *Key) {
-	if k.matches(c) {
+func (k *Key) matching(message, signature []byte, isEd25519 bool) (by *Key) {
+	if k.matches(message, signature, isEd25519) {
 		by = k
 	}
 	for _, former := range k.formers {
-		if former.matches(c) && by == nil {
+		if former.matches(message, signature, isEd25519) && by == nil {
 			by = former
 		}
 	}
 	return by
 }
 
-func (k *Key) matches(c *credential) bool {
-	if c.isEd25519() {
-		return k.signed(c)
+func (k *Key) matches(message, signature []byte, isEd25519 bool) (matched bool) {
+	if isEd25519 {
+		return slices.ContainsFunc(k.public, func(key ed25519.PublicKey) bool {
+			return ed25519.Verify(key, message, signature)
+		})
 	}
-	matched := false
 	for _, pool := range k.macs {
 		mac := pool.Get().(*keyedMAC)
-		if mac.equals(c) {
+		if mac.makes(message, signature) {
 			matched = true
 		}
 		pool.Put(mac)
@@ -221,29 +230,18 @@ func (k *Key) matches(c *credential) bool {
 	return matched
 }
 
-// signed reports whether one of the public keys verifies the signature.
-func (k *Key) signed(c *credential) bool {
-	message := messages.Get().(*[]byte)
-	defer messages.Put(message)
-	*message = c.appendMessage((*message)[:0])
-	return k.verifiesMessage(*message, c.second.input.signature[:])
-}
-
-func (k *Key) verifiesMessage(message, signature []byte) bool {
-	return slices.ContainsFunc(k.public, func(key ed25519.PublicKey) bool {
-		return ed25519.Verify(key, message, signature)
-	})
-}
-
-// messages holds buffers for the messages of Ed25519.
-var messages = sync.Pool{New: func() any { return new([]byte) }}
-
-// keyedMAC is an HMAC under one secret, with buffers for a message and its sum.
-// Arguments of interface methods would be allocated for each request.
+// keyedMAC is an HMAC under one secret, with a buffer for its sum: an argument of an
+// interface's method would be allocated for each request.
 type keyedMAC struct {
-	hash    hash.Hash
-	message []byte
-	sum     [sha256.Size]byte
+	hash hash.Hash
+	sum  [sha256.Size]byte
+}
+
+// makes reports whether a signature is the MAC of a message.
+func (m *keyedMAC) makes(message, signature []byte) bool {
+	m.hash.Reset()
+	m.hash.Write(message)
+	return subtle.ConstantTimeCompare(m.hash.Sum(m.sum[:0]), signature) == 1
 }
 
 // checkMACKey refuses a MAC key that is too short for FIPS 140, if that is enforced.
@@ -261,16 +259,4 @@ func newMACs(clientKey string, secret Secret) *sync.Pool {
 	return &sync.Pool{New: func() any {
 		return &keyedMAC{hash: hmac.New(sha256.New, key)}
 	}}
-}
-
-func (m *keyedMAC) equals(c *credential) bool {
-	m.message = c.appendMessage(m.message[:0])
-	return m.equalsMessage(c.mac())
-}
-
-func (m *keyedMAC) equalsMessage(signature []byte) bool {
-	m.hash.Reset()
-	m.hash.Write(m.message)
-	m.hash.Sum(m.sum[:0])
-	return subtle.ConstantTimeCompare(m.sum[:], signature) == 1
 }

@@ -2,6 +2,7 @@ package signing
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -52,6 +53,20 @@ const (
 	// how far the clocks of instances with a shared store may differ.
 	retentionMargin = 30 * time.Second
 )
+
+// Validate reports a negative limit, and a version that does not exist. Verify fails with
+// the same error for every request.
+func (p *Policy) Validate() error {
+	switch {
+	case p.Version < 0 || p.Version > 2:
+		return errors.New("signing: Policy.Version must be 1 or 2, or 0 for both")
+	case min(p.Tolerance, p.FutureTolerance, p.SiblingWindow) < 0:
+		return errors.New("signing: Policy.Tolerance, FutureTolerance and SiblingWindow must not be negative")
+	case p.SiblingMax < 0 || p.MaxBody < 0:
+		return errors.New("signing: Policy.SiblingMax and MaxBody must not be negative")
+	}
+	return nil
+}
 
 // covers reports whether a timestamp is inside the window. Like all times on the
 // wire, it is in Unix milliseconds.

@@ -194,18 +194,3 @@ func BenchmarkMemory(b *testing.B) {
 	})
 	runtime.KeepAlive(m)
 }
-
-// BenchmarkSetOnce measures what SetOnce adds to three calls of its function.
-func BenchmarkSetOnce(b *testing.B) {
-	epoch := "0"
-	store := signing.SetOnce(func(_ context.Context, key, _ string, _ time.Time) (string, bool, error) {
-		return epoch, key != "epoch", nil
-	})
-	u := benchUse(1, time.Now())
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := store.Claim(b.Context(), u); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

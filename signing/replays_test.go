@@ -26,7 +26,6 @@ var replayStores = []struct {
 }{
 	{"Memory", func() signing.Replays { return signing.NewMemory(0) }},
 	{"zero Memory", func() signing.Replays { return new(signing.Memory) }},
-	{"SetOnce", func() signing.Replays { return new(keyValues).replays() }},
 }
 
 // eachReplayStore runs a test for each implementation, each in its own synctest

@@ -214,7 +214,7 @@ func (t *Transport) sign(r *http.Request, to target) error {
 	}
 	method := methodOf(r)
 	if to.version == 2 {
-		return t.signSecond(r, to, method)
+		return t.signV2(r, to, method)
 	}
 	sharing := isSafe(method) && r.Header[names.Account] == nil
 	ms, wait := to.clock.take(stream{t.ClientKey, to.command, method}, sharing, t.now())

@@ -110,7 +110,15 @@ var (
 // key. It computes twice as many if the command has another spelling. A command has 2
 // KiB at most. Version 2 has one spelling, of 32 KiB at most.
 func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) (*Key, error) {
+	return v.verify(r, command, func() (context.Context, context.CancelFunc) { return ctx, func() {} })
+}
+
+// verify is Verify with a context for the look-ups, and another for the claim, which
+// comes after the body.
+func (v *Verifier) verify(r *http.Request, command string, bound func() (context.Context, context.CancelFunc)) (*Key, error) {
 	var c credential
+	ctx, cancel := bound()
+	defer cancel()
 	key, err := v.check(ctx, r, command, &c)
 	if err != nil {
 		return nil, err
@@ -118,6 +126,8 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) 
 	if err := v.checkBody(ctx, r, &c); err != nil {
 		return nil, err
 	}
+	ctx, cancel = bound()
+	defer cancel()
 	// Claimed last, so that a forged request costs no storage.
 	if err := v.Replays.Claim(ctx, c.use); err != nil {
 		return nil, err
@@ -127,8 +137,8 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) 
 
 // check checks all but the body and the replay.
 func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c *credential) (*Key, error) {
-	if v.Keys == nil || v.Replays == nil {
-		return nil, errIncomplete
+	if err := v.validate(); err != nil {
+		return nil, err
 	}
 	if !isMethod(r.Method) {
 		return nil, ErrMethod
@@ -141,7 +151,7 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 		return nil, errLong
 	}
 	now := clock.Now(v.Now)
-	if !v.Policy.covers(c.signed, now) || c.isSecond && c.second.isExpired(now) {
+	if !v.Policy.covers(c.signed, now) || c.isV2 && c.v2.isExpired(now) {
 		return nil, ErrStale
 	}
 	v.complete(c, now)
@@ -157,25 +167,24 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 	return key, nil
 }
 
+// validate reports a missing field, and a Policy that no Verifier can have.
+func (v *Verifier) validate() error {
+	if v.Keys == nil || v.Replays == nil {
+		return errIncomplete
+	}
+	return v.Policy.Validate()
+}
+
 // parse reads the headers of the one version that the request has.
 func (v *Verifier) parse(r *http.Request, c *credential) error {
 	names := headersFor(v.Header)
-	var err error
-	c.isSecond, err = c.second.input.find(r.Header, names)
-	switch {
-	case err != nil:
+	if found, err := v.parseV2(c, r, names); found || err != nil {
 		return err
-	case !c.isSecond:
-		if err := c.parse(r.Header, &names.Headers); err != nil || v.Policy.Version != 2 {
-			return err
-		}
-		return ErrVersion
-	case names.first(r.Header):
-		return fmt.Errorf("%w: signatures of both versions", ErrAmbiguous)
-	case v.Policy.Version == 1 || v.BaseURL == "":
-		return ErrVersion
 	}
-	return v.parseSecond(c, r, names)
+	if err := c.parseV1(r.Header, &names.Headers); err != nil || v.Policy.Version != 2 {
+		return err
+	}
+	return ErrVersion
 }
 
 // complete adds to a use the values of the clock and the policy.
@@ -184,7 +193,7 @@ func (v *Verifier) complete(c *credential, now time.Time) {
 	c.use.Seen = now
 	c.use.Keep = v.Policy.keep(c.signed)
 	c.use.Window = cmp.Or(v.Policy.SiblingWindow, defaultSiblingWindow)
-	if c.use.Siblings = 1; !c.isSecond {
+	if c.use.Siblings = 1; !c.isV2 {
 		c.use.Siblings = v.Policy.siblings(c.method, c.account)
 	}
 }
@@ -193,13 +202,13 @@ func (v *Verifier) complete(c *credential, now time.Time) {
 // request then counts as seen when its body has arrived. A client decides how long that
 // takes, and a store may have forgotten the first use of the nonce by then.
 func (v *Verifier) checkBody(ctx context.Context, r *http.Request, c *credential) error {
-	if !c.isSecond {
+	if !c.isV2 {
 		return nil
 	}
 	if err := v.checkNonce(ctx, r, &c.use); err != nil {
 		return err
 	}
-	err := v.Policy.checkBody(r, &c.second.digests)
+	err := v.Policy.checkBody(r, &c.v2.digests)
 	c.use.Seen = clock.Now(v.Now)
 	return err
 }
@@ -229,7 +238,7 @@ func (v *Verifier) authenticate(ctx context.Context, c *credential) (*Key, error
 	case key == nil:
 		return nil, errNoKey
 	}
-	if !key.fits(c) {
+	if !key.fits(c.isEd25519()) {
 		// It costs as much as an unknown key. Otherwise the time taken would tell
 		// which keys exist.
 		nobody().verified(c)
@@ -246,19 +255,4 @@ func (v *Verifier) authenticate(ctx context.Context, c *credential) (*Key, error
 		return nil, ErrMismatch
 	}
 	return by, nil
-}
-
-// isMethod reports whether a method has only upper-case letters and hyphens. A
-// lower-case method would be signed as another one. With a semicolon, a method could
-// hold a part of the command.
-func isMethod(method string) bool {
-	if len(method) > maxMethod {
-		return false
-	}
-	for i := range len(method) {
-		if c := method[i]; (c < 'A' || c > 'Z') && c != '-' {
-			return false
-		}
-	}
-	return method != ""
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/internal/strictjson"
-	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -168,13 +167,7 @@ func claimsOf(t *testing.T, members map[string]json.RawMessage) (c token.Claims)
 			err = json.Unmarshal(value, &seconds)
 			*times[name] = time.Unix(seconds, 0).UTC()
 		case name == "service/gnt":
-			var level any
-			err = json.Unmarshal(value, &level)
-			if number, ok := level.(float64); ok {
-				c.Grant = scope.Level(number)
-			} else {
-				c.Grant, _ = scope.ParseLevel(level.(string))
-			}
+			err = json.Unmarshal(value, &c.Grant)
 		case values[name] == nil:
 			t.Errorf("claim %q was neither read nor kept", name)
 		default:

@@ -91,8 +91,8 @@ func contains(base *url.URL, r *http.Request) bool {
 	if !baseurl.Has(base, r) || hasDots(r.URL.Path) {
 		return false
 	}
-	below, ok := strings.CutPrefix(r.URL.EscapedPath(), strings.TrimSuffix(base.EscapedPath(), "/"))
-	return ok && (below == "" || below[0] == '/')
+	_, ok := baseurl.Below(r.URL.EscapedPath(), base.EscapedPath())
+	return ok
 }
 
 // hasDots reports whether a decoded path has a dot segment, which may lead out of the

@@ -46,7 +46,7 @@ func TestVerifiedSaysWhatTheTokenSays(t *testing.T) {
 		t.Errorf("Org = %q", got.Org())
 	}
 	set, _ := got.Scope()
-	if !set.Allows(scope.Admin(scope.Update)) || set.Allows(scope.Deployment("x")) {
+	if !set.Allows(scope.Admin(scope.Update)) || set.Allows(scope.Object(scope.Read, "x", "", "")) {
 		t.Error("Scope is another one")
 	}
 }

@@ -40,13 +40,15 @@ func TestRequestCarriesThePrincipal(t *testing.T) {
 	}
 }
 
+var part = auth.PartHandler(func(w http.ResponseWriter, r *http.Request, _ scope.Grant) { whoami.ServeHTTP(w, r) })
+
 func TestAsIsHeldToTheNeeds(t *testing.T) {
 	reader, err := new(scope.Grammar).Compile("test", "object.read")
 	if err != nil {
 		t.Fatal(err)
 	}
 	mux := guard(authtest.As(auth.Principal{Account: "ann", Scope: reader})).Mux()
-	mux.Handle("GET /notes", auth.Some("object.read.c_note"), whoami)
+	mux.Handle("GET /notes", auth.Some("object.read.c_note"), part)
 	mux.Handle("POST /notes", auth.Allow("object.create.c_note"), whoami)
 	for method, status := range map[string]int{"GET": 200, "POST": 403} {
 		w := httptest.NewRecorder()
@@ -86,8 +88,8 @@ func TestCheckRoutes(t *testing.T) {
 	mux := deny.Mux()
 	mux.Handle("GET /status", auth.Public, whoami)
 	mux.Handle("GET /notes", auth.Optional, whoami)
-	mux.Handle("GET /notes/{id}", auth.Some("object.read.c_note.{id}"), whoami)
-	mux.Handle("GET /notes/{id}/{path...}", auth.Some("object.read.c_note.{id}.{path...}"), whoami)
+	mux.Handle("GET /notes/{id}", auth.Some("object.read.c_note.{id}"), part)
+	mux.Handle("GET /notes/{id}/{path...}", auth.Some("object.read.c_note.{id}.{path...}"), part)
 	mux.Handle("POST /", auth.Authenticated, whoami)
 	authtest.CheckRoutes(t, mux, "/acme/v2", mux.Routes())
 

@@ -39,6 +39,11 @@ func (a as) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (
 	return p, nil
 }
 
+// Readmit implements auth.Readmitter.
+func (a as) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return a.Authenticate(ctx, r, t)
+}
+
 func (as) Challenge(*auth.Tenant, error) string { return "" }
 
 func (as) Bind(*auth.Settings) error { return nil }

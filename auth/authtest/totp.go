@@ -2,15 +2,12 @@ package authtest
 
 import (
 	"crypto/fips140"
-	"crypto/hmac"
 	"crypto/sha1"
 	"crypto/sha256"
-	"encoding/binary"
-	"fmt"
-	"hash"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/hotp"
 )
 
 // TOTP returns the code that an authenticator shows at a time (RFC 6238): six digits, steps of 30
@@ -22,16 +19,6 @@ func TOTP(secret session.FactorSecret, at time.Time) (code string) {
 		sum = sha256.New
 	}
 	// An authenticator is not part of the server, on which FIPS 140 may be enforced.
-	fips140.WithoutEnforcement(func() { code = hotp(sum, secret, uint64(at.Unix()/30)) })
+	fips140.WithoutEnforcement(func() { code = hotp.Code(sum, secret, uint64(at.Unix()/30)) })
 	return code
-}
-
-// hotp is RFC 4226, section 5.3.
-func hotp(sum func() hash.Hash, secret []byte, counter uint64) string {
-	mac := hmac.New(sum, secret)
-	mac.Write(binary.BigEndian.AppendUint64(nil, counter))
-	digest := mac.Sum(nil)
-	offset := digest[len(digest)-1] & 0xf
-	number := binary.BigEndian.Uint32(digest[offset:]) & 0x7fffffff
-	return fmt.Sprintf("%06d", number%1_000_000)
 }

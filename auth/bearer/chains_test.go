@@ -236,7 +236,7 @@ func (l *lab) routes() *auth.Mux {
 	mux.HandleFunc("POST /tokens", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
 		var err error
 		l.by = auth.From(r.Context())
-		l.raw, l.claims, err = l.mechanism.Mint(r.Context(), l.by, l.by.HasRole("administrator"), auth.TenantFrom(r.Context()), l.wish)
+		l.raw, l.claims, err = l.mechanism.Mint(r.Context(), l.by.AsAdministrator(l.by.HasRole("administrator")), auth.TenantFrom(r.Context()), l.wish)
 		if err != nil {
 			auth.Fail(w, r, err)
 		}

@@ -61,7 +61,7 @@ func Example() {
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: &keys, Cache: &token.Cache{}}},
 	}
 	mux := guard.Mux()
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {})
+	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {})
 	mux.HandleFunc("POST /notes", auth.Allow("object.create.c_note"), func(w http.ResponseWriter, r *http.Request) {})
 
 	minter := token.Minter{Signers: &keys}
@@ -106,7 +106,7 @@ func ExampleMechanism_Mint() {
 	mux.HandleFunc("POST /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		by := auth.Principal{Org: "acme", App: app, Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()} // auth.From, behind a need
 		wish := bearer.Wish{Claims: token.Claims{Subject: "ann", Scope: []string{"object.read.c_note"}}}
-		signed, claims, err := tokens.Mint(r.Context(), by, by.HasRole("administrator"), auth.TenantFrom(r.Context()), wish)
+		signed, claims, err := tokens.Mint(r.Context(), by.AsAdministrator(by.HasRole("administrator")), auth.TenantFrom(r.Context()), wish)
 		if err != nil {
 			auth.Fail(w, r, err)
 			return

@@ -10,7 +10,7 @@ import (
 
 // Within is the decision of Mint.
 func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish) error {
-	_, err := decide(ctx, by, admin, t, w, t.Now())
+	_, err := decide(ctx, by.AsAdministrator(admin), t, w, t.Now())
 	return err
 }
 

@@ -28,15 +28,10 @@ func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant) (In
 		return Inspected{}, err
 	}
 	a := attempt{tenant: t, also: m.Admit}
-	v := b.verifier
-	v.Cache, v.Ledger = nil, nil // the cache remembers only what its own Verifier has accepted
-	if m.Ledger != nil {
-		v.Ledger = unspent{m.Ledger, t.Org.Key()}
-	}
 	if admission.IsOwned(t.Settings(), t.Org.Key(), raw) {
 		return Inspected{}, admission.Fault(fmt.Errorf("%w: another issuer has this iss", admission.ErrRefused))
 	}
-	verified, err := v.Verify(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key(), Admit: a.admit, Spent: a.checkMakers})
+	verified, err := m.unspending(b, t).verifier.Verify(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key(), Admit: a.admit, Spent: a.checkMakers})
 	if err != nil {
 		return Inspected{}, admission.Fault(err)
 	}
@@ -55,6 +50,16 @@ func (m *Mechanism) Record(ctx context.Context, raw string, t *auth.Tenant) (tok
 		return token.Record{}, admission.Fault(err)
 	}
 	return r, nil
+}
+
+// unspending returns a copy of b that spends no use.
+func (m *Mechanism) unspending(b *bound, t *auth.Tenant) *bound {
+	again := *b
+	again.verifier.Cache = nil // it remembers only what its own Verifier has accepted
+	if m.Ledger != nil {
+		again.verifier.Ledger = unspent{m.Ledger, t.Org.Key()}
+	}
+	return &again
 }
 
 // unspent is a Spender that only looks whether a record is live.

@@ -114,6 +114,10 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	return m.authenticate(ctx, b, r, t)
+}
+
+func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header[b.clientKey])
 	if err != nil {
 		return auth.Principal{}, err

@@ -11,8 +11,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Mint decides whether a principal may mint a token, and signs it. The application says whether the
-// principal is an administrator. A route that mints needs only this call. Mint reads the Guard's
+// Mint decides whether a principal may mint a token, and signs it. The application says by
+// auth.Principal.AsAdministrator whether the principal is an administrator. A route that mints needs only this call. Mint reads the Guard's
 // clock once, for the decision and the signature. It returns the claims as they were signed.
 //
 // The token omits the roles that its subject has anyway. Its record in the ledger names its
@@ -27,13 +27,13 @@ import (
 //   - auth.DetailOption: the claims contradict each other, or cannot be signed.
 //   - auth.DetailInvalidScope, auth.DetailUnknownApp, auth.DetailNoKeyPair, auth.DetailTooManyTokens.
 //   - auth.DetailInvalidToken: the maker's token was revoked meanwhile, or its key was replaced.
-func (m *Mechanism) Mint(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish) (token.Token, token.Claims, error) {
+func (m *Mechanism) Mint(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish) (token.Token, token.Claims, error) {
 	now := t.Now()
 	minter, err := m.minter(t.Settings())
 	if err != nil {
 		return "", token.Claims{}, err
 	}
-	claims, err := decide(ctx, by, admin, t, w, now)
+	claims, err := decide(ctx, by, t, w, now)
 	if err != nil {
 		return "", token.Claims{}, err
 	}

@@ -77,7 +77,7 @@ func of(app string) func(*bearer.Wish) { return func(w *bearer.Wish) { w.Issuer 
 func (m *minting) try(t testing.TB, by auth.Principal, w bearer.Wish) (string, token.Claims, error) {
 	t.Helper()
 	admin := strings.Contains("root ada bob", by.Account)
-	signed, claims, err := m.mechanism.Mint(t.Context(), by, admin, m.tenant, w)
+	signed, claims, err := m.mechanism.Mint(t.Context(), by.AsAdministrator(admin), m.tenant, w)
 	return string(signed), claims, err
 }
 

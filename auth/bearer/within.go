@@ -67,7 +67,7 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 //     it for another account, and the app whose signature made it. What it makes also ends with
 //     its makers. So a token that A made for B may mint such tokens for A and B only.
 //   - The subject may keep its own roles. Only what their chains permit is checked.
-func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish, now time.Time) (token.Claims, error) {
+func decide(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish, now time.Time) (token.Claims, error) {
 	if by.Account == "" || by.Org != t.Org.Key() {
 		return token.Claims{}, beyond("sub")
 	}
@@ -87,11 +87,12 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	// Refuse whoever may not mint this before any further look-up. They must not learn which
 	// accounts exist, or which chains a role has.
 	m := w.making(by, now)
-	if w.Subject == by.Account || !admin {
+	if w.Subject == by.Account {
 		m.Roles = lacking(own, w.Roles)
 	}
-	if err := by.MayMake(admin, m); err != nil {
-		return token.Claims{}, err
+	if by.MayMake(m) != nil {
+		m.Roles = lacking(own, w.Roles) // whose excess is named, too
+		return token.Claims{}, by.MayMake(m)
 	}
 	if !w.ephemeral() && hasTwoMakers(by, w.Subject) {
 		return token.Claims{}, beyond("lineage")
@@ -110,7 +111,7 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 		return token.Claims{}, unknown("roles", err) // everything else is known by now
 	}
 	m.Roles = lacking(subject, w.Roles)
-	if err := by.MayMake(admin, m); err != nil {
+	if err := by.MayMake(m); err != nil {
 		return token.Claims{}, err
 	}
 	// Omit the subject's own roles, so that the token does not keep a role that the subject

@@ -281,7 +281,7 @@ func FuzzWithinIsCovered(f *testing.F) {
 	w := newWorld(f)
 	tenant := w.tenant(f)
 	probes := []scope.Need{scope.Object(scope.Read, "c_note", "", ""), scope.Object(scope.Read, "c_note", note, "title"),
-		scope.Object(scope.Update, "c_note", note, ""), scope.Admin(scope.Read), scope.Runner(), scope.View("report")}
+		scope.Object(scope.Update, "c_note", note, ""), scope.Admin(scope.Read), askedNeed("script.runner"), askedNeed("view.execute.report")}
 	f.Fuzz(func(t *testing.T, granted, claimed, role string) {
 		set, err := new(scope.Grammar).Compile("minter", strings.Split(granted, ",")...)
 		if err != nil {
@@ -303,4 +303,13 @@ func FuzzWithinIsCovered(f *testing.F) {
 			t.Fatalf("%q may mint %q with %q, which allows %v", granted, claimed, role, probes[i])
 		}
 	})
+}
+
+// askedNeed returns a need.
+func askedNeed(text string) scope.Need {
+	n, err := scope.ParseNeed(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
 }

@@ -382,7 +382,7 @@ func TestO21WhatAForeignTokenMints(t *testing.T) {
 	} {
 		t.Run("O21 "+c.name, func(t *testing.T) {
 			grant.App = c.app
-			_, _, err := w.bearer.Mint(t.Context(), principal(), c.admin, tenant, c.wish)
+			_, _, err := w.bearer.Mint(t.Context(), principal().AsAdministrator(c.admin), tenant, c.wish)
 			var got []string
 			if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
 				for _, e := range beyond.Excess {
@@ -402,7 +402,7 @@ func TestO21WhatAForeignTokenMints(t *testing.T) {
 		p := principal()
 		p.Expires = clock.Now().Add(time.Hour)
 		for lasts, within := range map[time.Duration]bool{15 * time.Minute: true, 16 * time.Minute: false} {
-			_, _, err := w.bearer.Mint(t.Context(), p, false, tenant, wish(func(v *bearer.Wish) { v.Expires = clock.Now().Add(lasts) }))
+			_, _, err := w.bearer.Mint(t.Context(), p, tenant, wish(func(v *bearer.Wish) { v.Expires = clock.Now().Add(lasts) }))
 			if (err == nil) != within {
 				t.Errorf("%v: %v", lasts, err)
 			}

@@ -234,6 +234,11 @@ func (f *Foreign) principal(ctx context.Context, t *auth.Tenant) (auth.Principal
 	}, nil
 }
 
+// Readmit implements auth.Readmitter.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.Authenticate(ctx, r, t)
+}
+
 // Challenge implements auth.Mechanism. It is that of the Guard's bearer.Mechanism, if it has one.
 func (m *Mechanism) Challenge(t *auth.Tenant, err error) string {
 	if own := admission.Named(t.Settings(), admission.Bearer); own != nil {

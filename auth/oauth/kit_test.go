@@ -228,7 +228,7 @@ func (w *world) record(t testing.TB, app, org, account string, uses int64, alter
 	for _, f := range alter {
 		f(&c)
 	}
-	m := w.bearer.Minter(w.guard)
+	m := &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: w.guard.Now}
 	mint := m.Permanent
 	if uses > 0 {
 		mint = func(ctx context.Context, c token.Claims) (token.Token, token.Claims, error) {

@@ -3,7 +3,6 @@ package openapi_test
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -60,7 +59,7 @@ func adopted(t *testing.T, scopes *scope.Grammar, versions signing.Policy) (*ope
 		{"POST /invoices", auth.Allow("object.create.invoice")}, {"DELETE /invoices/{id}", auth.Allow("object.delete.invoice.{id}")},
 		{"GET /login", auth.Public}, {"POST /oauth/token", auth.Public}, {"POST /oauth/introspect", auth.Public}, {"POST /oauth/revoke", auth.Public},
 	} {
-		mux.HandleFunc(route.pattern, route.need, func(http.ResponseWriter, *http.Request) {})
+		handle(mux, route.pattern, route.need)
 	}
 	routes := map[string]openapi.Route{
 		"GET /invoices":         {List: invoices},

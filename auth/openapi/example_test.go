@@ -11,6 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -41,7 +42,7 @@ func Example() {
 	}
 	mux := guard.Mux()
 	handler := func(w http.ResponseWriter, r *http.Request) {}
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), handler)
+	mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Grant) {}))
 	mux.HandleFunc("POST /notes", auth.Allow("object.create.c_note"), handler)
 
 	document := &openapi.Document{

@@ -32,6 +32,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/internal/faults"
 	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -60,6 +61,10 @@ func newMux(change ...func(*auth.Guard)) *auth.Mux {
 }
 
 func handle(mux *auth.Mux, pattern string, n auth.Need) {
+	if n.Requirement().Part {
+		mux.Handle(pattern, n, auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Grant) {}))
+		return
+	}
 	mux.HandleFunc(pattern, n, func(http.ResponseWriter, *http.Request) {})
 }
 

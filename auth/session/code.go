@@ -2,13 +2,11 @@ package session
 
 import (
 	"crypto/fips140"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base32"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
@@ -17,14 +15,15 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/tenantkit/tenantkit/internal/hotp"
 )
 
 // Parameters of time-based one-time passwords (RFC 6238), as authenticators support
 // them: six digits, and steps of 30 seconds from the Unix epoch.
 const (
-	codeDigits  = 6
-	codeModulus = 1_000_000
-	codePeriod  = 30 // seconds
+	codeDigits = hotp.Digits
+	codePeriod = 30 // seconds
 )
 
 // codeHash is the hash function of the HMAC that makes codes.
@@ -66,12 +65,7 @@ func stepAt(t time.Time) int64 { return t.Unix() / codePeriod }
 
 // code returns the code of a time step (RFC 4226, section 5.3).
 func (h codeHash) code(secret FactorSecret, step int64) string {
-	mac := hmac.New(h.new, secret)
-	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(step)))
-	sum := mac.Sum(nil)
-	offset := sum[len(sum)-1] & 0xf
-	number := binary.BigEndian.Uint32(sum[offset:]) & 0x7fffffff
-	return fmt.Sprintf("%0*d", codeDigits, number%codeModulus)
+	return hotp.Code(h.new, secret, uint64(step))
 }
 
 // match reports whether given is the code of the current time step or of an adjacent

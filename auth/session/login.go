@@ -128,7 +128,7 @@ func mayStartAs(r *http.Request, account string) error {
 	if p.Account == "" || bySession && p.Account == account {
 		return nil
 	}
-	return p.MayMake(bySession, auth.Everything(account)) // who administers is the application's
+	return p.AsAdministrator(bySession).MayMake(auth.Everything(account)) // who administers is the application's
 }
 
 // Verify completes a login with a code of the second factor or a recovery code. The

@@ -75,6 +75,12 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	}), nil
 }
 
+// Readmit implements auth.Readmitter. A request that stays open does not count as a use of its
+// session.
+func (m *Manager) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.Authenticate(ctx, r, t) // which writes nothing
+}
+
 // Why a record is not a current session. Each request checks this, and not the store, so
 // that a change of the org's settings takes effect at once.
 var (

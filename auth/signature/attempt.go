@@ -49,13 +49,13 @@ func (a *attempt) Key(ctx context.Context, clientKey string) (*signing.Key, erro
 // request, and as which account.
 func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) error {
 	// Before the state of the credential, so that the answer tells nothing of that.
-	if a.credential.MinVersion > 1 && signing.HeadersFor(a.tenant.Brand().Header).Version(r.Header) < a.credential.MinVersion {
+	if a.credential.MinVersion > 1 && signing.HeadersFor(a.tenant.Settings().Brand.Header).Version(r.Header) < a.credential.MinVersion {
 		return signing.ErrVersion
 	}
 	if err := a.admitCredential(ctx, r, key); err != nil {
 		return err
 	}
-	err := a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Brand().Header).Account))
+	err := a.decideOverride(ctx, r.Header.Get(signing.HeadersFor(a.tenant.Settings().Brand.Header).Account))
 	if err != nil || a.overrideErr != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (a *attempt) limit(ctx context.Context, clientKey string) (scope.Set, error
 	if err != nil || a.credential.Scope == nil {
 		return roles, err
 	}
-	return a.tenant.Narrow("credential", clientKey+" as "+a.account.ID, set, roles), nil
+	return set.Intersect(roles), nil
 }
 
 // decideOverride finds the account that the header names. It stores a refusal until after the

@@ -37,7 +37,7 @@ func ExampleWithin() {
 		for _, chains := range [][]string{{"object.update.c_note"}, {"object.read.c_note", "view"}} {
 			after := *before
 			after.Scope = chains
-			fmt.Println(chains, signature.Within(by, by.HasRole("administrator"), tenant, key, before, after))
+			fmt.Println(chains, signature.Within(by.AsAdministrator(by.HasRole("administrator")), tenant, key, before, after))
 		}
 	})
 	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("PATCH", "/acme/v2/apps/acmeKey000000000000001/credential", nil))

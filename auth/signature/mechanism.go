@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/signing"
@@ -29,21 +30,11 @@ func (m *Mechanism) Name() string { return Name }
 
 // Bind implements auth.Mechanism. A Mechanism may serve several Guards.
 func (m *Mechanism) Bind(*auth.Settings) error {
-	var problems []error
-	problem := func(wrong bool, text string) {
-		if wrong {
-			problems = append(problems, errors.New("signature: Mechanism."+text))
-		}
+	var missing error
+	if m.Credentials == nil || m.Replays == nil {
+		missing = errors.New("signature: Mechanism.Credentials and Mechanism.Replays are required")
 	}
-	problem(m.Credentials == nil, "Credentials is required")
-	problem(m.Replays == nil, "Replays is required")
-	problem(m.Policy.Tolerance < 0, "Policy.Tolerance must not be negative")
-	problem(m.Policy.FutureTolerance < 0, "Policy.FutureTolerance must not be negative")
-	problem(m.Policy.SiblingWindow < 0, "Policy.SiblingWindow must not be negative")
-	problem(m.Policy.SiblingMax < 0, "Policy.SiblingMax must not be negative")
-	problem(m.Policy.MaxBody < 0, "Policy.MaxBody must not be negative")
-	problem(m.Policy.Version < 0 || m.Policy.Version > 2, "Policy.Version must be 1 or 2, or 0 for both")
-	return errors.Join(problems...)
+	return errors.Join(missing, m.Policy.Validate())
 }
 
 // Presented implements auth.Mechanism. The client key alone is no credential, because clients
@@ -52,10 +43,10 @@ func (m *Mechanism) Bind(*auth.Settings) error {
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	prefix := ""
 	if t := auth.TenantFrom(r.Context()); t != nil {
-		prefix = t.Brand().Header
+		prefix = t.Settings().Brand.Header
 	}
 	names := signing.HeadersFor(prefix)
-	if names.Signed(r.Header) || len(r.Header[names.Account]) > 0 {
+	if names.Version(r.Header) != 0 || len(r.Header[names.Account]) > 0 {
 		return auth.Header
 	}
 	return auth.Absent
@@ -94,6 +85,21 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	}
 	return a.principal(key), nil
 }
+
+// readmitted is for how long after its timestamp a signature keeps a request open.
+const readmitted = time.Hour
+
+// Readmit implements auth.Readmitter. It verifies the signature by the current secrets.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	again := *m
+	again.Replays, again.Policy.Tolerance = unclaimed{}, max(readmitted, m.Policy.Tolerance)
+	return again.Authenticate(ctx, r, t)
+}
+
+// unclaimed accepts a signature again. Only a request that was admitted gets to it.
+type unclaimed struct{}
+
+func (unclaimed) Claim(context.Context, signing.Use) error { return nil }
 
 // claimedKey returns the client key that a rejected request names, for events only.
 func claimedKey(h http.Header, names signing.Headers) string {

@@ -59,7 +59,18 @@ func TestAStoreThatReturnsAnotherKeyIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestAnotherBrand(t *testing.T) {
+// A Mechanism has no brand and no clock of its own. It can serve two Guards that differ in them.
+func TestSettingsThatContradictTheGuard(t *testing.T) {
+	ahead := newWorld(t, func(w *world) { w.guard.Now = func() time.Time { return time.Now().Add(time.Hour) } })
+	want(t, ahead.send(t, ahead.request()), 401, "invalidArgument.staleRequestSignature")
+	same := newWorld(t, func(w *world) { w.mechanism = ahead.mechanism; w.guard.Mechanisms = []auth.Mechanism{ahead.mechanism} })
+	if reply := same.send(t, same.request()); reply.StatusCode != 200 {
+		t.Errorf("got %d %s", reply.StatusCode, reply.Text)
+	}
+	t.Run("the brand", anotherBrand)
+}
+
+func anotherBrand(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.guard.Brand = auth.Brand{Header: "Acme-", Faults: "acme"} })
 	q := w.request()
 	want := func(header, body string) {

@@ -65,7 +65,7 @@ func TestM21RolesBoundWhatAKeySigns(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if !last.Scope.Is(last.Granted) {
+			if last.Scope.Missing(last.Granted) != nil || last.Granted.Missing(last.Scope) != nil {
 				t.Error("what it may grant is not what it may do")
 			}
 		})
@@ -141,7 +141,7 @@ func TestM21WhatIsDroppedIsReported(t *testing.T) {
 		{"unknown roots", []string{"object.read", "report.run"}, []string{"object", "shop.sell"}, 200, `"report.run" has an unknown root`},
 		{"and those of roles", []string{"object.read", "report.run"}, []string{"object", "shop.sell"}, 200, `"shop.sell" has an unknown root`},
 		{"chains that do not parse", []string{"object.read"}, []string{"object", "object..read"}, 200, "role reader"},
-		{"M21 too many chains in common permit nothing", append(names, "object.read.c_note"), ids, 403, "more than 4096 chains"},
+		{"M21 thousands of chains in common permit what both permit", append(names, "object.read.c_note"), ids, 200, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var events []auth.Event
@@ -157,7 +157,7 @@ func TestM21WhatIsDroppedIsReported(t *testing.T) {
 				if rec := w.ask(h, "GET", "/notes"); rec.Code != c.status {
 					t.Fatalf("got %d %s", rec.Code, rec.Body)
 				}
-				if events[i].Err == nil || !strings.Contains(events[i].Err.Error(), c.reported) {
+				if err := events[i].Err; (err == nil) != (c.reported == "") || err != nil && !strings.Contains(err.Error(), c.reported) {
 					t.Errorf("%q is not reported: %v", c.reported, events[i].Err)
 				}
 			}

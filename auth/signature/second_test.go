@@ -427,7 +427,7 @@ func TestNarrowingKeepsTheVersion(t *testing.T) {
 	if !none.Narrows(&lower, tenant, acmeKey) || !lower.Narrows(&none, tenant, acmeKey) {
 		t.Error("0 is not 1")
 	}
-	if err := signature.Within(changed(permanent, granted("object.read")), false, tenant, acmeKey, &strict, lower); err == nil {
+	if err := signature.Within(changed(permanent, granted("object.read")), tenant, acmeKey, &strict, lower); err == nil {
 		t.Error("M22 a narrow token lowers the version")
 	}
 	public := changed(strict, func(c *signature.Credential) {

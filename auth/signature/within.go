@@ -15,9 +15,9 @@ import (
 //
 // If the route shows a secret of the credential, pass nil as before, because that counts as
 // making it anew. To enable an app again also brings back its tokens, so that counts as
-// auth.Everything. The application says whether the principal is an administrator. The error is
+// auth.Everything. by.AsAdministrator says that the principal is an administrator. The error is
 // an *auth.BeyondError, or that of Tenant.Vet for a scope that cannot be granted.
-func Within(by auth.Principal, admin bool, t *auth.Tenant, clientKey string, before *Credential, after Credential) error {
+func Within(by auth.Principal, t *auth.Tenant, clientKey string, before *Credential, after Credential) error {
 	if before == nil || !slices.Equal(before.Scope, after.Scope) {
 		// An unknown root permits nothing now, but could do so later.
 		if err := t.Vet("scope", after.Scope); err != nil {
@@ -30,7 +30,7 @@ func Within(by auth.Principal, admin bool, t *auth.Tenant, clientKey string, bef
 	if by.Org != t.Org.Key() {
 		return &auth.BeyondError{Excess: []auth.Excess{{Option: "sub"}}}
 	}
-	return by.MayMake(admin, after.makings(t, clientKey)...)
+	return by.MayMake(after.makings(t, clientKey)...)
 }
 
 // makings returns one Making for each account that the credential can act as. A disabled
@@ -73,7 +73,7 @@ func (c *Credential) Narrows(before *Credential, t *auth.Tenant, clientKey strin
 			Networks:      before.Networks,
 			Authenticated: time.Unix(1, 0), // any time: a signature proves who sends it
 		}
-		if !slices.Contains(accounts, m.Account) || bound.MayMake(false, m) != nil {
+		if !slices.Contains(accounts, m.Account) || bound.MayMake(m) != nil {
 			return false
 		}
 	}

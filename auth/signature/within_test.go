@@ -140,7 +140,7 @@ func TestACredentialStaysWithinItsMaker(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tenant := newWorld(t).tenant(t)
-			err := signature.Within(c.by, c.admin, tenant, c.app, nil, c.made)
+			err := signature.Within(c.by.AsAdministrator(c.admin), tenant, c.app, nil, c.made)
 			if diff := cmp.Diff(c.want, excess(t, err)); diff != "" {
 				t.Errorf("excess (-want +got):\n%s", diff)
 			}
@@ -214,13 +214,13 @@ func TestM17EndingAndNarrowingIsNeverRefused(t *testing.T) {
 	}
 	for maker, by := range makers {
 		for _, n := range cases {
-			if err := signature.Within(by, false, tenant, acmeKey, &bounded, changed(bounded, n.do)); err != nil {
+			if err := signature.Within(by, tenant, acmeKey, &bounded, changed(bounded, n.do)); err != nil {
 				t.Errorf("M17 %s, by %s: %v", n.name, maker, err)
 			}
 		}
 		unbounded := signature.Credential{Account: "ann", Accounts: []string{"bob", "cat"}}
 		for _, n := range append([]change{{"every bound at once", "", func(c *signature.Credential) { *c = bounded }}}, cases...) {
-			if err := signature.Within(by, false, tenant, acmeKey, &unbounded, changed(bounded, n.do)); err != nil {
+			if err := signature.Within(by, tenant, acmeKey, &unbounded, changed(bounded, n.do)); err != nil {
 				t.Errorf("M17 of one without bounds, %s, by %s: %v", n.name, maker, err)
 			}
 		}
@@ -232,19 +232,19 @@ func TestWideningTakesWhatMakingTakes(t *testing.T) {
 	off := changed(bounded, func(c *signature.Credential) { c.Disabled = true })
 	for maker, by := range makers {
 		for _, w := range widenings {
-			if signature.Within(by, false, tenant, acmeKey, &bounded, changed(bounded, w.do)) == nil {
+			if signature.Within(by, tenant, acmeKey, &bounded, changed(bounded, w.do)) == nil {
 				t.Errorf("%s, by %s", w.name, maker)
 			}
 		}
-		if signature.Within(by, false, tenant, acmeKey, &off, bounded) == nil {
+		if signature.Within(by, tenant, acmeKey, &off, bounded) == nil {
 			t.Errorf("enabled again, by %s", maker)
 		}
-		if signature.Within(by, false, tenant, acmeKey, nil, bounded) == nil {
+		if signature.Within(by, tenant, acmeKey, nil, bounded) == nil {
 			t.Errorf("made anew, by %s", maker)
 		}
 	}
 	for _, w := range widenings {
-		if err := signature.Within(session, true, tenant, acmeKey, &bounded, changed(bounded, w.do)); err != nil {
+		if err := signature.Within(session.AsAdministrator(true), tenant, acmeKey, &bounded, changed(bounded, w.do)); err != nil {
 			t.Errorf("%s, by an administrator's session: %v", w.name, err)
 		}
 	}
@@ -259,7 +259,7 @@ func TestM15OneFieldNarrowerAndOneWider(t *testing.T) {
 				continue // the second undoes the first, or the credential acts as nobody
 			}
 			for maker, by := range makers {
-				if signature.Within(by, false, tenant, acmeKey, &bounded, both) == nil {
+				if signature.Within(by, tenant, acmeKey, &bounded, both) == nil {
 					t.Errorf("M15 %s, and %s, by %s", n.name, w.name, maker)
 				}
 			}
@@ -275,7 +275,7 @@ func TestARefusedChangeChangesNothing(t *testing.T) {
 	h := w.guard.Mount(w.guard.Require(auth.Authenticated)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { p = auth.From(r.Context()) })))
 	for range 2 {
 		after := changed(*before, func(c *signature.Credential) { c.Scope = []string{"", "object..x"} })
-		if signature.Within(changed(session, granted("view")), false, tenant, acmeKey, before, after) == nil {
+		if signature.Within(changed(session, granted("view")), tenant, acmeKey, before, after) == nil {
 			t.Error("not refused")
 		}
 		h.ServeHTTP(httptest.NewRecorder(), w.signed(w.request()))
@@ -312,7 +312,7 @@ func TestANarrowingAdmitsNothingNew(t *testing.T) {
 		if r.IntN(2) == 0 {
 			after = randomCredential(r)
 		}
-		if signature.Within(auth.Principal{}, false, tenant, acmeKey, &before, after) != nil {
+		if signature.Within(auth.Principal{}, tenant, acmeKey, &before, after) != nil {
 			continue
 		}
 		narrowed++
@@ -351,7 +351,7 @@ func randomUse(r *rand.Rand) use {
 	accounts := []string{"ann", "bob", "cat", "dan"}
 	addrs := []string{"10.1.0.1", "10.2.0.1", "10.9.9.9", "11.0.0.1", "192.0.2.1", "2001:db8::1", "2001:db9::1"}
 	needs := []scope.Need{scope.Object(scope.Read, "c_note", "", ""), scope.Object(scope.Update, "c_note", "", ""),
-		scope.View("report"), scope.View("other"), scope.Admin(scope.Read), scope.Runner()}
+		asked("view.execute.report"), asked("view.execute.other"), scope.Admin(scope.Read), asked("script.runner")}
 	return use{accounts[r.IntN(len(accounts))], hour(r.IntN(9) - 2).Add(time.Duration(r.IntN(3) - 1)),
 		netip.MustParseAddr(addrs[r.IntN(len(addrs))]), needs[r.IntN(len(needs))]}
 }
@@ -374,7 +374,7 @@ func TestM14ChainsThatCannotBeGranted(t *testing.T) {
 	for _, chain := range []string{"object..x", "report.run", "deployment.create"} {
 		after := signature.Credential{Account: "ann", Scope: []string{"object.read", chain}}
 		for name, from := range map[string]*signature.Credential{"a new one": nil, "a narrower one": before} {
-			err := signature.Within(session, true, tenant, acmeKey, from, after)
+			err := signature.Within(session.AsAdministrator(true), tenant, acmeKey, from, after)
 			fault, ok := errors.AsType[*auth.Error](err)
 			if !ok || fault.Detail != auth.DetailInvalidScope || fault.Faults[0].Path != "scope[1]" {
 				t.Errorf("%s with %s: %v", name, chain, err)
@@ -382,7 +382,7 @@ func TestM14ChainsThatCannotBeGranted(t *testing.T) {
 		}
 		kept := after
 		kept.NotAfter = hour(1)
-		if err := signature.Within(session, false, tenant, acmeKey, &after, kept); err != nil {
+		if err := signature.Within(session, tenant, acmeKey, &after, kept); err != nil {
 			t.Errorf("an older one with %s is narrowed: %v", chain, err)
 		}
 	}
@@ -398,7 +398,16 @@ func TestM17AnotherKeyIsNoNarrowing(t *testing.T) {
 	}
 	elsewhere := session
 	elsewhere.Org = "globex"
-	if err := signature.Within(elsewhere, true, tenant, acmeKey, nil, after); err == nil {
+	if err := signature.Within(elsewhere.AsAdministrator(true), tenant, acmeKey, nil, after); err == nil {
 		t.Error("a principal of another org makes a credential")
 	}
+}
+
+// asked returns a need.
+func asked(text string) scope.Need {
+	n, err := scope.ParseNeed(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
 }

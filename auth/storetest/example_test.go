@@ -1,8 +1,6 @@
 package storetest_test
 
 import (
-	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,16 +11,10 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// One test checks an application's own store. This store is a map. Any key-value
-// store with a conditional write can replace it.
+// One test checks an application's own store. This store is the one in memory.
 func ExampleReplays() {
-	var values sync.Map
-	mine := signing.SetOnce(func(ctx context.Context, key, value string, keep time.Time) (string, bool, error) {
-		prior, found := values.LoadOrStore(key, value)
-		return prior.(string), !found, ctx.Err()
-	})
 	test := func(t *testing.T) {
-		storetest.Replays(t, func(t *testing.T) signing.Replays { return mine }, storetest.Features{Stepwise: true})
+		storetest.Replays(t, func(t *testing.T) signing.Replays { return signing.NewMemory(0) }, storetest.Features{})
 	}
 	_ = test // func TestMine(t *testing.T)
 }

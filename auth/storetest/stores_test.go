@@ -1,8 +1,6 @@
 package storetest_test
 
 import (
-	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,12 +23,6 @@ func TestReplays(t *testing.T) {
 	t.Run("Memory", func(t *testing.T) {
 		storetest.Replays(t, func(*testing.T) signing.Replays { return memory }, storetest.Features{})
 	})
-	t.Run("SetOnce", func(t *testing.T) {
-		clock, f := clocked()
-		f.Stepwise = true
-		once := &keyValues{now: clock.Now}
-		storetest.Replays(t, func(*testing.T) signing.Replays { return signing.SetOnce(once.set) }, f)
-	})
 }
 
 func TestLedger(t *testing.T) {
@@ -52,32 +44,4 @@ func TestCredentials(t *testing.T) {
 	storetest.Credentials(t, func(_ *testing.T, _ signing.Secret, c *signature.Credential) signature.Credentials {
 		return signature.Memory{c.Key.ClientKey(): c}
 	}, storetest.Features{})
-}
-
-// keyValues is a key-value store in a map.
-type keyValues struct {
-	now func() time.Time
-	mu  sync.Mutex
-	m   map[string]keyValue
-}
-
-type keyValue struct {
-	value string
-	keep  time.Time
-}
-
-func (kv *keyValues) set(ctx context.Context, key, value string, keep time.Time) (prior string, stored bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return "", false, err
-	}
-	kv.mu.Lock()
-	defer kv.mu.Unlock()
-	if old, ok := kv.m[key]; ok && kv.now().Before(old.keep) {
-		return old.value, false, nil
-	}
-	if kv.m == nil {
-		kv.m = map[string]keyValue{}
-	}
-	kv.m[key] = keyValue{value, keep}
-	return "", true, nil
 }

@@ -33,7 +33,7 @@ type Features struct {
 	Pass func(d time.Duration)
 
 	// Stepwise is for a signing.Replays that claims in several steps and cannot
-	// undo them, as the comment of signing.SetOnce says. Such a store may record
+	// undo them, as over a store of keys and values. Such a store may record
 	// the signature of a claim that it refuses for its nonce. It may also record
 	// the nonce of a sibling that it refuses because the limit is reached.
 	Stepwise bool

@@ -33,20 +33,8 @@ func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path stri
 	if err != nil {
 		return usageError(err.Error())
 	}
-	list := walk.List[item]{
-		Client:   to.client(),
-		URL:      to.at(path),
-		Query:    query,
-		PageSize: int(o.limit),
-		Max:      o.most(),
-		After:    o.resume,
-		ByOffset: o.skip,
-	}
-	items := list.All(ctx)
-	if o.rest != "" {
-		items = list.AllOf(ctx, o.rest)
-	}
-	n, err := c.print(items, c.screen && !to.json)
+	list := walk.List[item]{Client: to.client(), URL: to.at(path), Query: query, Property: o.rest, Max: o.most(), After: o.resume}
+	n, err := c.print(list.All(ctx), c.screen && !to.json)
 	err = stoppedWalk(list.URL, err)
 	if err == nil && o.unbounded() && n == list.Max {
 		fmt.Fprintf(c.errs, "client: these are the first %d items; -all prints all of them\n", n)
@@ -56,7 +44,7 @@ func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path stri
 
 // listOptions holds the flags of list.
 type listOptions struct {
-	all, skip                        bool
+	all                              bool
 	where, sort, paths, resume, rest string
 	limit, max                       uint
 }
@@ -71,8 +59,7 @@ func (o *listOptions) define(flags *flag.FlagSet) {
 	flags.StringVar(&o.paths, "paths", "", "`properties` to print beside _id and object: c_text,c_meta.lang")
 	flags.UintVar(&o.limit, "limit", 0, "`items` in each page (default: the server decides)")
 	flags.UintVar(&o.max, "max", 0, "`items` to print in all (default 100, or all with -all)")
-	flags.BoolVar(&o.skip, "skip", false, "page by offset: slow, for servers that support nothing else")
-	flags.StringVar(&o.resume, "resume", "", "`position` to continue from, as a failed walk printed it; give the same -sort and -skip")
+	flags.StringVar(&o.resume, "resume", "", "`position` to continue from, as a failed walk printed it; give the same -sort")
 	flags.StringVar(&o.rest, "rest", "", "list `property` to print, of the object at PATH; its name stands in front of each list argument")
 }
 
@@ -88,6 +75,7 @@ func (o *listOptions) most() int {
 }
 
 func (o *listOptions) query() (q paging.Query, err error) {
+	q.Limit = int(o.limit)
 	if o.where != "" {
 		if q.Where, err = paging.ParseFilter(o.where); err != nil {
 			return q, err

@@ -110,7 +110,7 @@ func isNarrow(p auth.Principal) bool { return len(p.Granted.Missing(scope.Unscop
 // mayMake checks that a caller passes on no more than it may itself. What a session
 // makes outlives the session, so the session must be fresh.
 func mayMake(p auth.Principal, makings ...auth.Making) error {
-	if err := p.MayMake(p.HasRole(administrator), makings...); err != nil {
+	if err := p.AsAdministrator(p.HasRole(administrator)).MayMake(makings...); err != nil {
 		return err
 	}
 	return mustBeFresh(p)

@@ -92,7 +92,7 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 		}
 		if a.Disabled {
 			a.Changed = time.Now()
-			a.TokensFrom = later(a.TokensFrom, auth.TokensFromNow(a.Changed, directoryStale))
+			a.TokensFrom = later(a.TokensFrom, h.store.found.TokensFrom(a.Changed))
 		}
 		return mayChangeAccount(p, &before, a, reset)
 	})
@@ -161,7 +161,7 @@ func mayHaveRoles(p auth.Principal, account string, roles []string) error {
 		}
 	}
 	if len(whole.Roles) == 0 {
-		return p.MayMake(p.HasRole(administrator))
+		return p.AsAdministrator(p.HasRole(administrator)).MayMake()
 	}
 	return mayMake(p, whole)
 }

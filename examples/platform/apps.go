@@ -335,7 +335,7 @@ func mayGive(ctx context.Context, clientKey string, before *signature.Credential
 	if before != nil && after.Narrows(before, tenant, clientKey) {
 		return nil
 	}
-	err := signature.Within(p, p.HasRole(administrator), tenant, clientKey, before, after)
+	err := signature.Within(p.AsAdministrator(p.HasRole(administrator)), tenant, clientKey, before, after)
 	if err != nil {
 		return err
 	}

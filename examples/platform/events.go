@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -38,8 +39,8 @@ var eventsNeed = auth.Allow("admin.read")
 // A comment follows each recheck. So a client can tell a quiet org from a dead
 // connection. A server that drains closes the stream without an end: connect again.
 type events struct {
-	feed    *feed
-	recheck recheck
+	feed  *feed
+	guard *auth.Guard
 }
 
 func (h events) serve(w http.ResponseWriter, r *http.Request) {
@@ -85,8 +86,8 @@ func (h events) run(r *http.Request, reader *feedReader, stream *eventStream) {
 		case <-reader.wake:
 		}
 		if !time.Now().Before(due) { // also after a write that took long
-			if fault, ok := h.recheck.again(r); !ok {
-				stream.add("end", json.RawMessage(fault))
+			if err := h.recheck(r); err != nil {
+				stream.add("end", json.RawMessage(err.Fault().Encode(h.guard.Brand.Faults)))
 				_ = stream.flush() // the stream is over anyway
 				return
 			}
@@ -102,6 +103,18 @@ func (h events) run(r *http.Request, reader *feedReader, stream *eventStream) {
 		}
 		pause(r.Context(), batchInterval)
 	}
+}
+
+// recheck returns the fault with which the request would be refused now, or nil.
+func (h events) recheck(r *http.Request) *auth.Error {
+	p, err := h.guard.Readmit(r, eventsNeed)
+	if refused, ok := errors.AsType[*auth.Error](err); ok {
+		return refused
+	}
+	if !p.HasRole(administrator) {
+		return &auth.Error{Detail: auth.DetailForbidden}
+	}
+	return nil
 }
 
 // pause waits for d, or until ctx ends.

@@ -19,7 +19,7 @@
 //   - store.go, records.go, database_pool.go, connection_share.go, library_stores.go: the databases
 //   - client_addr.go: the name under which a quota counts an address
 //   - request_log.go, line_log.go: a line for each request
-//   - events.go, feed.go, recheck.go: requests as they happen, for administrators
+//   - events.go, feed.go: requests as they happen, for administrators
 //   - console.go: the page in a browser
 //   - demo.go, demo_facts.go, demo_tips.go, demo_command.go: the demo orgs
 //

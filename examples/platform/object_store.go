@@ -52,7 +52,7 @@ func (s *store) indexes() (statements []string, err error) {
 }
 
 // page returns the visible objects of a type that match a query.
-func (s *store) page(ctx context.Context, visible sqlpage.Visible, of *paging.Schema, q paging.Query) (page []*object, more bool, err error) {
+func (s *store) page(ctx context.Context, visible sqlpage.RowScope, of *paging.Schema, q paging.Query) (page []*object, more bool, err error) {
 	// Last, and with And: the client's own filter can only narrow the page.
 	q = q.And(paging.Eq("object", of.Object))
 	rows, err := s.pages.Query(ctx, q, objectTable(of), visible)
@@ -74,8 +74,8 @@ func (s *store) page(ctx context.Context, visible sqlpage.Visible, of *paging.Sc
 }
 
 // total returns the total that a client asked for, or nil.
-func (s *store) total(ctx context.Context, visible sqlpage.Visible, of *paging.Schema, q paging.Query) (*envelope.Total, error) {
-	if q.Count == 0 {
+func (s *store) total(ctx context.Context, visible sqlpage.RowScope, of *paging.Schema, q paging.Query) (*envelope.Total, error) {
+	if q.CountTo == 0 {
 		return nil, nil
 	}
 	total, err := s.pages.Count(ctx, q.And(paging.Eq("object", of.Object)), objectTable(of), visible)

@@ -36,12 +36,12 @@ func (h objects) everywhere(r *http.Request) func(path string) bool {
 }
 
 // readable are the objects of which the caller may read any part.
-func (h objects) readable(r *http.Request) (sqlpage.Visible, error) {
+func (h objects) readable(r *http.Request) (sqlpage.RowScope, error) {
 	ids, all := h.grant(r).IDs()
 	if !all && len(ids) == 0 { // a chain on a #type let it in, and there is no such type here
-		return sqlpage.Visible{}, h.unreadable("", "")
+		return sqlpage.RowScope{}, h.unreadable("", "")
 	}
-	return sqlpage.Visible{Tenant: string(auth.From(r.Context()).Org), IDs: ids, AllIDs: all}, nil
+	return sqlpage.RowScope{Tenant: string(auth.From(r.Context()).Org), IDs: ids, AllIDs: all}, nil
 }
 
 // read returns the object that the request's path names, if the caller may read any

@@ -313,11 +313,11 @@ func (h objects) items(r *http.Request, o *object, p paging.Property, q paging.Q
 	if err != nil || len(ids) == 0 {
 		return envelope.List[objectReply]{Total: q.Total(0)}, err
 	}
-	return in.replies(r, q, sqlpage.Visible{Tenant: string(auth.From(r.Context()).Org), IDs: ids}, func(*object) view { return v })
+	return in.replies(r, q, sqlpage.RowScope{Tenant: string(auth.From(r.Context()).Org), IDs: ids}, func(*object) view { return v })
 }
 
 // replies returns the page that a query asks for.
-func (h objects) replies(r *http.Request, q paging.Query, visible sqlpage.Visible, views func(*object) view) (to envelope.List[objectReply], err error) {
+func (h objects) replies(r *http.Request, q paging.Query, visible sqlpage.RowScope, views func(*object) view) (to envelope.List[objectReply], err error) {
 	if err := h.store.queries.hold(r.Context()); err != nil {
 		return to, err
 	}

@@ -34,7 +34,6 @@ type platform struct {
 	document   *openapi.Document // of routes
 	ready      *readiness
 	feed       *feed
-	recheck    recheck
 	log        *slog.Logger
 }
 
@@ -87,9 +86,6 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Timeout:    o.storeTimeout,
 	}
 	if err := p.guard.Validate(); err != nil {
-		return nil, errors.Join(err, p.close())
-	}
-	if p.recheck, err = p.newRecheck(o); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
 	p.oauth = &oauth.Server{Admit: p.tokens.withinQuota}

@@ -60,7 +60,7 @@ func (h roles) create(r *http.Request) (roleReply, error) {
 		return roleReply{}, wrongBody("name", "must be 1 to 64 letters, digits, hyphens and underscores")
 	}
 	p := auth.From(r.Context())
-	if err := p.MayMake(p.HasRole(administrator)); err != nil {
+	if err := p.AsAdministrator(p.HasRole(administrator)).MayMake(); err != nil {
 		return roleReply{}, err
 	}
 	if err := mayScopeRole(r.Context(), auth.Role{}, role); err != nil {

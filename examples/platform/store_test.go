@@ -32,7 +32,7 @@ func TestStoredObjects(t *testing.T) {
 	}
 	ids := func() (ids []string) {
 		t.Helper()
-		page, more, err := s.page(ctx, sqlpage.Visible{Tenant: acme, AllIDs: true}, messages, paging.Query{Limit: 100})
+		page, more, err := s.page(ctx, sqlpage.RowScope{Tenant: acme, AllIDs: true}, messages, paging.Query{Limit: 100})
 		if err != nil || more {
 			t.Fatal(more, err)
 		}
@@ -121,7 +121,7 @@ func TestObjectsAreInAStrictTable(t *testing.T) {
 			if _, err := s.update(ctx, acme, messages, "a", map[string]any{"c_text": "new"}, anybody); err != nil {
 				t.Fatal(err)
 			}
-			page, _, err := s.page(ctx, sqlpage.Visible{Tenant: acme, AllIDs: true}, messages, paging.Query{Where: paging.Gt("c_text", "n"), Limit: 9})
+			page, _, err := s.page(ctx, sqlpage.RowScope{Tenant: acme, AllIDs: true}, messages, paging.Query{Where: paging.Gt("c_text", "n"), Limit: 9})
 			if err != nil || len(page) != 1 || page[0].ID != "a" {
 				t.Errorf("%v, %v", page, err)
 			}
@@ -164,7 +164,7 @@ func TestAStoreThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	cancel()
 	_, org := s.Org(ctx, acme)
 	_, _, password := s.Password(ctx, acme, "ann")
-	_, _, page := s.page(ctx, sqlpage.Visible{Tenant: acme, AllIDs: true}, messages, paging.Query{Limit: 1})
+	_, _, page := s.page(ctx, sqlpage.RowScope{Tenant: acme, AllIDs: true}, messages, paging.Query{Limit: 1})
 	for _, err := range []error{org, password, page, s.delete(ctx, acme, messages, "a", anybody), s.putOrg(ctx, auth.Org{Code: acme})} {
 		if !errors.Is(err, auth.ErrUnavailable) || errors.Is(err, auth.ErrNotFound) {
 			t.Errorf("%v", err)

@@ -33,7 +33,7 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 			return minted{}, err
 		}
 	}
-	t, claims, err := h.mechanism.Mint(ctx, p, p.HasRole(administrator), tenant, w.of(app.ClientKey, time.Now()))
+	t, claims, err := h.mechanism.Mint(ctx, p.AsAdministrator(p.HasRole(administrator)), tenant, w.of(app.ClientKey, time.Now()))
 	return minted{t, claims.ID, claims.Expires}, inFields(err, tokenFields)
 }
 

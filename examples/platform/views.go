@@ -65,7 +65,7 @@ func (h views) messages(r *http.Request) (any, error) {
 // Guard has verified the signature. All its siblings have one claim here, for single use.
 func (h views) once(r *http.Request, clientKey string) error {
 	now := time.Now()
-	text := r.Header.Get(signing.HeadersFor(auth.TenantFrom(r.Context()).Brand().Header).Signature)
+	text := r.Header.Get(signing.HeadersFor(auth.TenantFrom(r.Context()).Settings().Brand.Header).Signature)
 	if text == "" {
 		return nil // of version 2, which has no siblings
 	}

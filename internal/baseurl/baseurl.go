@@ -33,6 +33,13 @@ func Has(base *url.URL, r *http.Request) bool {
 	return origin(r.URL.Scheme, r.URL.Host) == Origin(base) && origin(r.URL.Scheme, host) == Origin(base)
 }
 
+// Below returns the part of an escaped path below a base path, and whether there is one. It
+// is empty or begins with a slash.
+func Below(escaped, base string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(escaped, strings.TrimSuffix(base, "/"))
+	return rest, ok && (rest == "" || rest[0] == '/')
+}
+
 func origin(scheme, host string) string {
 	port := ":443"
 	if scheme == "http" {

@@ -33,7 +33,7 @@ var benchTable = sqlpage.Table{
 }
 
 // everyRow is what a caller may see where a test is not about that.
-var everyRow = sqlpage.Visible{AllIDs: true}
+var everyRow = sqlpage.RowScope{AllIDs: true}
 
 var benchSchema = paging.Schema{Properties: []paging.Property{
 	{Path: "likes", Type: paging.Integer, Sort: true},
@@ -84,43 +84,6 @@ func (e *engine) load(b *testing.B, create, insert, analyse string) {
 
 func idOf(row int) string { return fmt.Sprintf("%09d", row) }
 
-func BenchmarkPage(b *testing.B) {
-	for _, dialect := range []sqlpage.Dialect{sqlpage.SQLite, sqlpage.PostgreSQL} {
-		e := benchEngine(b, dialect)
-		b.Run(e.name, func(b *testing.B) { e.benchmarkPages(b) })
-	}
-}
-
-func (e *engine) benchmarkPages(b *testing.B) {
-	const limit = 100
-	deep := *rows * 9 / 10
-	byID := paging.Query{Sort: []paging.Key{{Path: "_id"}}, Limit: limit}
-	b.Run("by _id, first", func(b *testing.B) { e.benchmark(b, byID, limit) })
-	last := byID.And(paging.Gt("_id", idOf(*rows-limit-1)))
-	b.Run("by _id, last", func(b *testing.B) { e.benchmark(b, last, limit) })
-	skipped := byID
-	skipped.Skip = *rows - limit
-	b.Run("by _id, last, counted", func(b *testing.B) { e.benchmark(b, skipped, limit) })
-
-	for _, sort := range [][]paging.Key{
-		{{Path: "likes"}, {Path: "_id"}},
-		{{Path: "likes", Desc: true}, {Path: "_id"}},
-		{{Path: "rating"}, {Path: "_id"}},
-		{{Path: "rating", Desc: true}, {Path: "_id"}},
-		{{Path: "c_size"}, {Path: "_id"}},
-		{{Path: "c_size", Desc: true}, {Path: "_id"}},
-	} {
-		q := paging.Query{Sort: sort, Limit: limit}
-		name := sort[0].Path
-		if sort[0].Desc {
-			name += " down"
-		}
-		b.Run(name+", first", func(b *testing.B) { e.benchmark(b, q, limit) })
-		position := goOn(q, e.position(b, sort, deep))
-		b.Run(name+", at 90 %", func(b *testing.B) { e.benchmark(b, position, limit) })
-	}
-}
-
 // position returns the sort keys of the row at a depth of the sort.
 func (e *engine) position(b *testing.B, sort []paging.Key, deep int) item {
 	b.Helper()
@@ -138,55 +101,6 @@ func (e *engine) position(b *testing.B, sort []paging.Key, deep int) item {
 	return at
 }
 
-func (e *engine) benchmark(b *testing.B, q paging.Query, want int) {
-	for b.Loop() {
-		if ids, _ := e.page(b, q); len(ids) != want {
-			b.Fatalf("%d rows", len(ids))
-		}
-	}
-}
-
-// BenchmarkPageBesideHand alternates with a page that was written and prepared by hand, so that
-// other load on the machine affects both. It reports medians. Target: 1.0 times the page by hand,
-// at every depth.
-func BenchmarkPageBesideHand(b *testing.B) {
-	for _, dialect := range []sqlpage.Dialect{sqlpage.SQLite, sqlpage.PostgreSQL} {
-		e := benchEngine(b, dialect)
-		for _, perCent := range []int{0, 50, 90} {
-			b.Run(fmt.Sprintf("%s/%d %%", e.name, perCent), func(b *testing.B) { e.besideHand(b, *rows*perCent/100) })
-		}
-	}
-}
-
-func (e *engine) besideHand(b *testing.B, deep int) {
-	const limit = 100
-	q := paging.Query{Sort: []paging.Key{{Path: "likes"}, {Path: "_id"}}, Limit: limit}
-	text, args := "SELECT id FROM bench ORDER BY likes, id LIMIT $1", []any{limit + 1}
-	if deep > 0 {
-		last := e.position(b, q.Sort, deep)
-		likes, err := last["likes"].(json.Number).Int64()
-		if err != nil {
-			b.Fatal(err)
-		}
-		q = goOn(q, last)
-		text, args = "SELECT id FROM bench WHERE (likes, id) > ($1, $2) ORDER BY likes, id LIMIT $3", []any{likes, last.id(), limit + 1}
-	}
-	byHand, err := e.db.Prepare(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer byHand.Close()
-	page := func(rows rowsOfPage, err error) {
-		if err != nil {
-			b.Fatal(err)
-		}
-		if ids := readIDs(b, rows); len(ids) < limit {
-			b.Fatalf("%d rows", len(ids))
-		}
-	}
-	beside(b, func() { page(byHand.QueryContext(b.Context(), args...)) }, func() { page(e.pages.Query(b.Context(), q, e.table, everyRow)) })
-}
-
 // beside runs two functions in turns, and reports how much longer the second one takes.
 func beside(b *testing.B, bare, ours func()) {
 	var bares, all []time.Duration
@@ -201,34 +115,4 @@ func beside(b *testing.B, bare, ours func()) {
 	b.ReportMetric(float64(median(bares).Nanoseconds()), "ns/bare")
 	b.ReportMetric(float64(median(all))/float64(median(bares)), "ratio")
 	b.ReportMetric(float64(slices.Min(all))/float64(slices.Min(bares)), "ratio-of-minima")
-}
-
-// BenchmarkWalk reads all rows of SQLite, a thousand at a time.
-func BenchmarkWalk(b *testing.B) {
-	e := benchEngine(b, sqlpage.SQLite)
-	const limit = 1000
-	byID := paging.Query{Sort: []paging.Key{{Path: "_id"}}, Limit: limit}
-	walk := func(b *testing.B, next func(q paging.Query, ids []string) paging.Query) {
-		for b.Loop() {
-			n, q := 0, byID
-			for more := true; more; {
-				var ids []string
-				ids, more = e.page(b, q)
-				n += len(ids)
-				q = next(q, ids)
-			}
-			if n != *rows {
-				b.Fatalf("%d rows", n)
-			}
-		}
-	}
-	b.Run("by _id", func(b *testing.B) {
-		walk(b, func(_ paging.Query, ids []string) paging.Query { return byID.And(paging.Gt("_id", ids[len(ids)-1])) })
-	})
-	b.Run("counted", func(b *testing.B) {
-		walk(b, func(q paging.Query, ids []string) paging.Query {
-			q.Skip += len(ids)
-			return q
-		})
-	})
 }

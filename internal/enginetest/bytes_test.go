@@ -272,7 +272,7 @@ func TestRowsEndWithThePage(t *testing.T) {
 	} {
 		t.Run("P30 "+name, func(t *testing.T) {
 			for limit, want := range map[int]int{2: 2, 4: 4, 9: 4, 1000: 4} {
-				rows, err := e.pages.Query(t.Context(), paging.Query{Limit: limit}, tickets.Table(), sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
+				rows, err := e.pages.Query(t.Context(), paging.Query{Limit: limit}, tickets.Table(), sqlpage.RowScope{Tenant: tenants[0], AllIDs: true})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -40,7 +40,7 @@ func TestSameCount(t *testing.T) {
 func (r random) countsWithin(t *testing.T, e *engine, items []item) {
 	t.Helper()
 	visible := r.visible(items)
-	q := paging.Query{Where: r.filter(3), Sort: r.sort(paths), Limit: r.IntN(9), Skip: r.IntN(20), Count: 1 + r.IntN(20)}
+	q := paging.Query{Where: r.filter(3), Sort: r.sort(paths), Limit: r.IntN(9), Skip: r.IntN(20), CountTo: 1 + r.IntN(20)}
 	switch r.IntN(3) {
 	case 0:
 		q.Where = paging.Or(q.Where, paging.Ne("name", visible.Tenant))
@@ -73,7 +73,7 @@ func TestSlowCounts(t *testing.T) {
 			pages := &sqlpage.Pages{DB: e.db, Dialect: e.dialect, CountTime: 100 * time.Millisecond}
 			for range 3 {
 				began := time.Now()
-				total, err := pages.Count(t.Context(), paging.Query{Count: 10}, table, everyRow)
+				total, err := pages.Count(t.Context(), paging.Query{CountTo: 10}, table, everyRow)
 				if total != nil || !errors.Is(err, paging.ErrSlowCount) {
 					t.Fatalf("%v, %v", total, err)
 				}
@@ -83,7 +83,7 @@ func TestSlowCounts(t *testing.T) {
 			}
 			short, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer stop()
-			if _, err := pages.Count(short, paging.Query{Count: 10}, table, everyRow); err == nil || errors.Is(err, paging.ErrSlowCount) {
+			if _, err := pages.Count(short, paging.Query{CountTo: 10}, table, everyRow); err == nil || errors.Is(err, paging.ErrSlowCount) {
 				t.Errorf("a request that ends before: %v", err)
 			}
 			e.page(t, paging.Query{Limit: 1})

@@ -176,7 +176,7 @@ var flipped = map[token.Token]string{
 }
 
 // noticed reports whether the mutant compiles, and whether a test fails with it: one of its package,
-// or else one of another package, or for a store the suites on each engine.
+// or else one of another package, or for a store and for paging the suites on each engine.
 func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 	folder := t.TempDir()
 	file, overlay := filepath.Join(folder, "spoiled.go"), filepath.Join(folder, "overlay.json")
@@ -186,8 +186,11 @@ func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 		return false, false
 	}
 	steps := [][]string{{m.of.ImportPath}, m.of.by}
-	if strings.HasSuffix(m.of.ImportPath, "store") {
+	switch {
+	case strings.HasSuffix(m.of.ImportPath, "store"):
 		steps = append(steps, []string{"-run", "^(TestSQL[A-Z][a-z]+|TestRedisStores)$", "./internal/enginetest"})
+	case strings.Contains(m.of.ImportPath, "/paging"):
+		steps = append(steps, []string{"-run", "^Test(SamePage|SameCount|MixedTypes|NoQueryReachesAnotherTenant|AdoptedPages|WalkOfMixedTypes|LongDecimals)$", "./internal/enginetest"})
 	}
 	for i, packages := range steps {
 		if len(packages) == 0 {

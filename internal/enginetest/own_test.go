@@ -270,7 +270,7 @@ func TestWalksByNumbers(t *testing.T) {
 		} {
 			t.Run(name+" in "+e.name, func(t *testing.T) {
 				var got, want []int64
-				list := walk.List[envelope.Item]{URL: server.URL, Query: paging.Query{Sort: sort}, PageSize: 7}
+				list := walk.List[envelope.Item]{URL: server.URL, Query: paging.Query{Sort: sort, Limit: 7}}
 				for i, err := range list.All(t.Context()) {
 					if err != nil {
 						t.Fatal(err)

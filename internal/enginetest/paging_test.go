@@ -57,25 +57,6 @@ func TestSamePage(t *testing.T) {
 	}
 }
 
-// TestSameKeyset is TestSamePage with keysets alone, because filters beside them leave hardly any
-// items.
-func TestSameKeyset(t *testing.T) {
-	t.Parallel()
-	for _, e := range engines(t, "same_keyset") {
-		t.Run(e.name, func(t *testing.T) {
-			for seed := range rounds(10) {
-				r := newRandom(seed)
-				items := r.items(60)
-				e.fill(t, items)
-				for range 100 {
-					q := paging.Query{Sort: r.sort(paths), Limit: 1 + r.IntN(60)}
-					compare(t, e, items, r.resume(q))
-				}
-			}
-		})
-	}
-}
-
 func compare(t *testing.T, e *engine, items []item, q paging.Query) {
 	t.Helper()
 	want, wantMore := inMemory(items, q)
@@ -118,8 +99,8 @@ func (l *list) walk(sort []paging.Key, size int) (ids []string) {
 
 func (l *list) walkQuery(q paging.Query, size int) (ids []string) {
 	l.t.Helper()
-	items := walk.List[envelope.Item]{Client: &http.Client{Transport: l}, URL: "http://localhost/items",
-		Query: q, PageSize: size}
+	q.Limit = size
+	items := walk.List[envelope.Item]{Client: &http.Client{Transport: l}, URL: "http://localhost/items", Query: q}
 	for i, err := range items.All(l.t.Context()) {
 		if err != nil {
 			l.t.Fatalf("sort %v, pages of %d: %v", q.Sort, size, err)
@@ -413,53 +394,6 @@ func TestLongDecimals(t *testing.T) {
 					sort := []paging.Key{{Path: "c_number", Desc: desc}}
 					if diff := cmp.Diff([]string{"a", "b", "c"}, l.walk(sort, 1)); diff != "" {
 						t.Fatalf("%s, down %t:\n%s", literal, desc, diff)
-					}
-				}
-			}
-		})
-	}
-}
-
-// TestTextForNumber has a row with a text where others have numbers.
-func TestTextForNumber(t *testing.T) {
-	t.Parallel()
-	items := []item{
-		{"_id": "1", "name": "", "count": json.Number("1"), "c_number": json.Number("1")},
-		{"_id": "2", "name": "", "count": json.Number("2"), "c_number": "text"},
-		{"_id": "3", "name": "", "count": json.Number("3"), "c_number": json.Number("3")},
-	}
-	for _, e := range engines(t, "text_for_number") {
-		t.Run(e.name, func(t *testing.T) {
-			e.fill(t, items)
-			for _, operator := range []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} {
-				q := paging.Query{Where: parsed("c_number", operator, json.Number("2")), Sort: []paging.Key{{Path: "c_number"}}, Limit: 9}
-				compare(t, e, items, q)
-			}
-		})
-	}
-}
-
-// TestAnotherTypeThanTheColumn compares columns with values of other types, in filters and in
-// cursors.
-func TestAnotherTypeThanTheColumn(t *testing.T) {
-	items := []item{
-		{"_id": "1", "name": "", "count": json.Number("1")},
-		{"_id": "2", "name": "10", "count": json.Number("10"), "integer": json.Number("10"), "number": json.Number("2.5"), "flag": true},
-		{"_id": "3", "name": "text", "count": json.Number("3"), "double": json.Number("2.5"), "flag": false},
-	}
-	values := []any{json.Number("2"), json.Number("2.5"), json.Number("1e30"), json.Number("-1e30"), "text", "10", "a", false, true}
-	for _, e := range engines(t, "another_type") {
-		t.Run(e.name, func(t *testing.T) {
-			e.fill(t, items)
-			for _, path := range []string{"name", "text", "count", "integer", "number", "double", "flag"} {
-				for _, value := range values {
-					for _, operator := range []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"} {
-						compare(t, e, items, paging.Query{Where: parsed(path, operator, value), Sort: []paging.Key{{Path: path}}, Limit: 9})
-					}
-					compare(t, e, items, paging.Query{Where: parsed(path, "$in", []any{value, nil}), Limit: 9})
-					for _, desc := range []bool{false, true} {
-						q := paging.Query{Sort: []paging.Key{{Path: path, Desc: desc}, {Path: "_id", Desc: desc}}, Limit: 1}
-						compare(t, e, items, goOn(q, item{"_id": "1", path: value}))
 					}
 				}
 			}

@@ -152,22 +152,3 @@ func TestPagesWhileTheTableChanges(t *testing.T) {
 		})
 	}
 }
-
-// BenchmarkPreparedInPostgres shows why only SQLite needs kept statements: those that the driver
-// keeps are as fast.
-func BenchmarkPreparedInPostgres(b *testing.B) {
-	db := openDB(b, "pgx", durablePostgres(b))
-	const text = "SELECT relname FROM pg_class WHERE oid = $1"
-	s, err := db.Prepare(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	ask := func(row *sql.Row) {
-		var name string
-		if err := row.Scan(&name); err != nil {
-			b.Fatal(err)
-		}
-	}
-	beside(b, func() { ask(db.QueryRowContext(b.Context(), text, 1259)) }, func() { ask(s.QueryRowContext(b.Context(), 1259)) })
-}

@@ -360,7 +360,7 @@ func TestParentsThatCannotBe(t *testing.T) {
 				e.exec(t, "INSERT INTO replies VALUES ($1, $2, $3, $4)", id, tenants[0], parent, fmt.Sprint(i))
 			}
 			q := paging.Query{Where: paging.Eq("text", "0"), Limit: 5}
-			rows, err := e.pages.QueryEach(t.Context(), q, replies.Table(), sqlpage.Visible{Tenant: tenants[0], AllIDs: true}, "comment_id",
+			rows, err := e.pages.QueryEach(t.Context(), q, replies.Table(), sqlpage.RowScope{Tenant: tenants[0], AllIDs: true}, "comment_id",
 				[]string{"", "x", "\xff", "a\x00", strings.ToUpper(parent) + "x", parent})
 			if err != nil {
 				t.Fatal(err)
@@ -418,7 +418,7 @@ func TestListsInListsReadTheIndex(t *testing.T) {
 			"after a cursor of nulls": {goOn(paging.Query{Limit: 5, Sort: []paging.Key{{Path: "size"}}}, item{"_id": uuids[1]}), "comments_tenant_id_ticket_size__id"},
 		} {
 			t.Run(name+" in "+e.name, func(t *testing.T) {
-				_, err := pages.QueryEach(t.Context(), test.q, comments.Table(), sqlpage.Visible{Tenant: tenants[0], AllIDs: true}, "ticket", []string{"a", "b"})
+				_, err := pages.QueryEach(t.Context(), test.q, comments.Table(), sqlpage.RowScope{Tenant: tenants[0], AllIDs: true}, "ticket", []string{"a", "b"})
 				if err == nil || c.text == "" {
 					t.Fatal(err)
 				}

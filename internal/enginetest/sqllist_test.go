@@ -138,7 +138,7 @@ func inMemoryList(items []item, tenant string, may scope.Set, raw string) (page 
 	for _, i := range rows {
 		page.Data = append(page.Data, shownItem(i, may, q.Wants))
 	}
-	if q.Count > 0 {
+	if q.CountTo > 0 {
 		q.Skip, q.Limit = 0, len(visible)
 		all, _ := mempage.Page(visible, q, get)
 		page.Total = &envelope.Total{Items: len(all)}

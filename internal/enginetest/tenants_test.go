@@ -34,15 +34,15 @@ func TestNoQueryReachesAnotherTenant(t *testing.T) {
 	}
 }
 
-func (r random) visible(items []item) sqlpage.Visible {
-	visible := sqlpage.Visible{Tenant: one(r, []string{"acme", "ACME", "globex"}), AllIDs: r.IntN(3) > 0}
+func (r random) visible(items []item) sqlpage.RowScope {
+	visible := sqlpage.RowScope{Tenant: one(r, []string{"acme", "ACME", "globex"}), AllIDs: r.IntN(3) > 0}
 	for range r.IntN(20) {
 		visible.IDs = append(visible.IDs, one(r, items).id())
 	}
 	return visible
 }
 
-func seenBy(visible sqlpage.Visible, items []item) []item {
+func seenBy(visible sqlpage.RowScope, items []item) []item {
 	return slices.DeleteFunc(slices.Clone(items), func(i item) bool {
 		return i["name"] != visible.Tenant || !visible.AllIDs && !slices.Contains(visible.IDs, i.id())
 	})
@@ -89,7 +89,7 @@ func TestTenantsFirst(t *testing.T) {
 			for _, desc := range []bool{false, true} {
 				q := paging.Query{Sort: []paging.Key{{Path: "count", Desc: desc}}, Limit: 9}
 				q = goOn(q, item{"_id": "a", "count": numbers("5")[0]})
-				e.readsIndex(t, q, sqlpage.Visible{Tenant: "acme", AllIDs: true}, map[bool]string{
+				e.readsIndex(t, q, sqlpage.RowScope{Tenant: "acme", AllIDs: true}, map[bool]string{
 					false: "tenants_first_name_count__id", true: "tenants_first_name_count_desc__id"}[desc])
 			}
 		})
@@ -97,7 +97,7 @@ func TestTenantsFirst(t *testing.T) {
 }
 
 // readsIndex checks that a page reads ranges of an index and no other rows.
-func (e *engine) readsIndex(t *testing.T, q paging.Query, visible sqlpage.Visible, index string) {
+func (e *engine) readsIndex(t *testing.T, q paging.Query, visible sqlpage.RowScope, index string) {
 	t.Helper()
 	text, args, err := sqlpage.Statement(q, e.table, visible, e.dialect)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -259,7 +258,7 @@ func (r random) ofTags() paging.Filter {
 		parsed("tags[]", "$exists", true), parsed("tags[]", "$exists", false), parsed("tags[]", "$in", values[2:]), parsed("tags[]", "$gt", json.Number("1"))})
 }
 
-func (e *engine) visiblePage(t testing.TB, q paging.Query, visible sqlpage.Visible) (ids []string, more bool) {
+func (e *engine) visiblePage(t testing.TB, q paging.Query, visible sqlpage.RowScope) (ids []string, more bool) {
 	t.Helper()
 	rows, err := e.pages.Query(t.Context(), q, e.table, visible)
 	if err != nil {
@@ -308,7 +307,7 @@ func (e *engine) samePages(t *testing.T, r random) {
 	for range 60 {
 		tenant, q := one(r, tenants), r.adoptedQuery(items)
 		want, wantMore := inMemory(ofTenant(items, tenant), q)
-		got, more := e.visiblePage(t, q, sqlpage.Visible{Tenant: tenant, AllIDs: true})
+		got, more := e.visiblePage(t, q, sqlpage.RowScope{Tenant: tenant, AllIDs: true})
 		if diff := cmp.Diff(want, got); diff != "" || more != wantMore {
 			t.Fatalf("where %s sort %v skip %d limit %d: more %t\n%s", q.Where, q.Sort, q.Skip, q.Limit, more, diff)
 		}
@@ -331,7 +330,7 @@ func TestMicroseconds(t *testing.T) {
 				want, _ := inMemory(items, whole)
 				var got []string
 				for q := (paging.Query{Sort: whole.Sort, Limit: 1}); len(got) <= len(want); {
-					page, more := e.visiblePage(t, q, sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
+					page, more := e.visiblePage(t, q, sqlpage.RowScope{Tenant: tenants[0], AllIDs: true})
 					if got = append(got, page...); !more {
 						break
 					}
@@ -340,26 +339,6 @@ func TestMicroseconds(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("down %t:\n%s", desc, diff)
 				}
-			}
-		})
-	}
-}
-
-// TestOrderOfUUIDs compares the order of uuid with that of the texts, byte by byte.
-func TestOrderOfUUIDs(t *testing.T) {
-	for _, e := range adoptedEngines(t) {
-		t.Run(e.name, func(t *testing.T) {
-			r := newRandom(1)
-			items := r.adoptedItems(1000)
-			e.adopt(t, items)
-			var want []string
-			for _, i := range ofTenant(items, tenants[0]) {
-				want = append(want, i.id())
-			}
-			slices.Sort(want)
-			got, _ := e.visiblePage(t, paging.Query{Limit: len(items)}, sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
 			}
 		})
 	}
@@ -377,7 +356,7 @@ func TestMalformedUUIDs(t *testing.T) {
 			i["tenant"], i["by"] = tenants[0], valid
 		}
 		e.adopt(t, items)
-		visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+		visible := sqlpage.RowScope{Tenant: tenants[0], AllIDs: true}
 		for _, text := range malformed {
 			t.Run("P26 "+text+" in "+e.name, func(t *testing.T) {
 				for _, path := range []string{"_id", "by"} {
@@ -400,10 +379,10 @@ func TestMalformedUUIDs(t *testing.T) {
 						}
 					}
 				}
-				if ids, _ := e.visiblePage(t, paging.Query{Limit: 30}, sqlpage.Visible{Tenant: tenants[0], IDs: []string{text}}); ids != nil {
+				if ids, _ := e.visiblePage(t, paging.Query{Limit: 30}, sqlpage.RowScope{Tenant: tenants[0], IDs: []string{text}}); ids != nil {
 					t.Errorf("%d are visible", len(ids))
 				}
-				if _, err := e.pages.Query(t.Context(), paging.Query{Limit: 30}, e.table, sqlpage.Visible{Tenant: text, AllIDs: true}); err == nil {
+				if _, err := e.pages.Query(t.Context(), paging.Query{Limit: 30}, e.table, sqlpage.RowScope{Tenant: text, AllIDs: true}); err == nil {
 					t.Error("it is a tenant")
 				}
 			})
@@ -439,7 +418,7 @@ func TestNoValueFails(t *testing.T) {
 						q = after
 					}
 				}
-				e.visiblePage(t, q, sqlpage.Visible{Tenant: tenants[0], AllIDs: true})
+				e.visiblePage(t, q, sqlpage.RowScope{Tenant: tenants[0], AllIDs: true})
 			}
 		})
 	}
@@ -473,7 +452,7 @@ func TestExpressionsOfArrays(t *testing.T) {
 // TestAdoptedIndexes has deep pages read the indexes of Indexes, and those on uuid an index that an
 // adopter has without them.
 func TestAdoptedIndexes(t *testing.T) {
-	visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+	visible := sqlpage.RowScope{Tenant: tenants[0], AllIDs: true}
 	last := item{"_id": tenants[1], "made": adoptedTimes[0], "by": tenants[0], "due": days[1], "title": "a", "size": integers[1], "price": integers[1],
 		"label": "a", "phase": "a", "er": integers[1]}
 	for _, e := range adoptedEngines(t) {
@@ -498,7 +477,7 @@ func TestAdoptedIndexes(t *testing.T) {
 
 // TestPrefixIndexes has a prefix read the range of an index on the text.
 func TestPrefixIndexes(t *testing.T) {
-	visible := sqlpage.Visible{Tenant: tenants[0], AllIDs: true}
+	visible := sqlpage.RowScope{Tenant: tenants[0], AllIDs: true}
 	for _, e := range adoptedEngines(t) {
 		q := paging.Query{Where: paging.Prefix("title", "ab"), Sort: []paging.Key{{Path: "title"}}, Limit: 9}
 		e.readsIndex(t, q, visible, "adopted_tenant_title__id")
@@ -536,7 +515,7 @@ func TestPrefixIndexesOfDocuments(t *testing.T) {
 }
 
 // sortsNoPart checks that an index has the order of each part of a page in PostgreSQL.
-func (e *engine) sortsNoPart(t *testing.T, q paging.Query, visible sqlpage.Visible) {
+func (e *engine) sortsNoPart(t *testing.T, q paging.Query, visible sqlpage.RowScope) {
 	t.Helper()
 	if e.dialect != sqlpage.PostgreSQL {
 		return
@@ -549,94 +528,4 @@ func (e *engine) sortsNoPart(t *testing.T, q paging.Query, visible sqlpage.Visib
 	if part := regexp.MustCompile(`Sort  .*\n *Sort Key.*\n *->  Index`).FindString(plan); part != "" {
 		t.Errorf("a part is sorted:\n%s\n%s", text, plan)
 	}
-}
-
-// BenchmarkUUIDBesideHand is BenchmarkPageBesideHand for a table of 100 tenants with keys of uuid.
-func BenchmarkUUIDBesideHand(b *testing.B) {
-	if *rows == 0 {
-		b.Skip("without -rows")
-	}
-	for _, e := range adoptedEngines(b) {
-		for _, path := range adoptedPaths[1:] { // only those of the sorts, so that rows are inserted faster
-			unused, err := sqlpage.Indexes(paging.Schema{Properties: []paging.Property{{Path: path, Type: paging.String, Sort: path != "state"}}}, e.table, e.dialect)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for _, index := range unused[1:] {
-				e.exec(b, "DROP INDEX "+strings.Split(index, `"`)[1])
-			}
-		}
-		if e.dialect == sqlpage.PostgreSQL {
-			e.exec(b, `INSERT INTO adopted SELECT gen_random_uuid(), lpad((i % 4)::text, 32, '0')::uuid, now() - i * interval '1 s', NULL, NULL, NULL, 't', i, NULL, NULL, NULL, '{}'
-				FROM generate_series(1, $1::int) AS i`, *rows)
-			e.exec(b, "VACUUM ANALYZE adopted")
-		} else {
-			e.exec(b, `WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < $1), u AS (SELECT i, lower(hex(randomblob(16))) AS h FROM s)
-				INSERT INTO adopted SELECT substr(h,1,8)||'-'||substr(h,9,4)||'-'||substr(h,13,4)||'-'||substr(h,17,4)||'-'||substr(h,21), '00000000-0000-0000-0000-00000000000'||(i%4),
-				strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 - i, 'unixepoch'), NULL, NULL, NULL, 't', i, NULL, NULL, NULL, '{}' FROM u`, *rows)
-			e.exec(b, "ANALYZE")
-		}
-		const tenant = "00000000-0000-0000-0000-000000000001"
-		visible := sqlpage.Visible{Tenant: tenant, AllIDs: true}
-		for _, path := range []string{"_id", "made"} {
-			for _, perCent := range []int{0, 50, 90} {
-				b.Run(fmt.Sprintf("%s/%s/%d %%", e.name, path, perCent), func(b *testing.B) {
-					e.uuidBesideHand(b, path, *rows/4*perCent/100, visible)
-				})
-			}
-		}
-	}
-}
-
-func (e *engine) uuidBesideHand(b *testing.B, path string, deep int, visible sqlpage.Visible) {
-	const limit = 100
-	q := paging.Query{Sort: []paging.Key{{Path: path}}, Limit: limit}
-	made := "made"
-	if e.dialect == sqlpage.PostgreSQL {
-		made = "date_trunc('milliseconds', made AT TIME ZONE 'UTC')"
-	}
-	order, key := "id", "id > $2"
-	if path == "made" {
-		order, key = made+", id", "("+made+", id) > ($4, $2)"
-	}
-	text, args := "SELECT id FROM adopted WHERE tenant_id = $1 ORDER BY "+order+" LIMIT $2", []any{visible.Tenant, limit + 1}
-	if deep > 0 {
-		var id string
-		var at any
-		if err := e.db.QueryRow("SELECT id, "+made+" FROM adopted WHERE tenant_id = $1 ORDER BY "+order+" LIMIT 1 OFFSET $2", visible.Tenant, deep).Scan(&id, &at); err != nil {
-			b.Fatal(err)
-		}
-		last := item{"_id": id, "made": at}
-		if t, ok := at.(time.Time); ok {
-			last["made"] = t.Format(paging.DateLayout)
-		}
-		q, args = goOn(q, last), []any{visible.Tenant, id, limit + 1}
-		if path == "made" {
-			args = []any{visible.Tenant, id, limit + 1, at}
-		}
-		text = "SELECT id FROM adopted WHERE tenant_id = $1 AND " + key + " ORDER BY " + order + " LIMIT $3"
-	}
-	byHand, err := e.db.Prepare(text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer byHand.Close()
-	page := func(ids []string) {
-		if len(ids) < limit {
-			b.Fatalf("%d rows", len(ids))
-		}
-	}
-	beside(b, func() {
-		rows, err := byHand.QueryContext(b.Context(), args...)
-		if err != nil {
-			b.Fatal(err)
-		}
-		page(readIDs(b, rows))
-	}, func() {
-		rows, err := e.pages.Query(b.Context(), q, e.table, visible)
-		if err != nil {
-			b.Fatal(err)
-		}
-		page(readIDs(b, rows))
-	})
 }

@@ -242,7 +242,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 	ofSession := auth.Authenticated.By(session.Name)
 	route("POST /mint", auth.Authenticated, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
 		forAnother := bearer.Wish{Claims: token.Claims{Issuer: w.key, Subject: "second"}, Permanent: true}
-		_, _, err := w.bearer.Mint(ctx, auth.From(ctx), false, auth.TenantFrom(ctx), forAnother)
+		_, _, err := w.bearer.Mint(ctx, auth.From(ctx), auth.TenantFrom(ctx), forAnother)
 		return err
 	})
 	route("POST /stepup", ofSession, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {

@@ -223,7 +223,7 @@ func pageOf(t testing.TB, n int) func(int) error {
 		t.Fatal(err)
 	}
 	return func(int) error {
-		text, args, err := sqlpage.Statement(q, list, sqlpage.Visible{AllIDs: true}, sqlpage.SQLite)
+		text, args, err := sqlpage.Statement(q, list, sqlpage.RowScope{AllIDs: true}, sqlpage.SQLite)
 		if err != nil {
 			return err
 		}

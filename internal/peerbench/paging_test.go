@@ -219,7 +219,7 @@ func (p position) ours(t testing.TB) func() error {
 	}
 	pages := &sqlpage.Pages{DB: p.db, Dialect: sqlpage.SQLite}
 	return func() error {
-		rows, err := pages.Query(context.Background(), q, notesTable, sqlpage.Visible{AllIDs: true})
+		rows, err := pages.Query(context.Background(), q, notesTable, sqlpage.RowScope{AllIDs: true})
 		if err != nil {
 			return err
 		}

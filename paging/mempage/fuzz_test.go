@@ -25,6 +25,18 @@ func FuzzFilter(f *testing.F) {
 	f.Add(`{"a":{"$prefix":"x\ud7ff"}}`, `{"a":"x"}`)
 	f.Add(`{"a":{"$prefix":"x\udbff\udfff"}}`, `{"a":"y"}`)
 	f.Add(`{"a[]":{"$gt":1,"$nin":["b"]},"b[]":null}`, `{"a[]":[0,"a",2],"b[]":["x",null]}`)
+	for _, value := range []string{`null`, `true`, `false`, `1`, `2.0`, `9007199254740993`, `""`, `"A"`, `"a"`, `"10"`, `"é"`, `[1,"a"]`, `{"b":1}`} {
+		for _, condition := range []string{
+			`null`, `{"$ne":null}`, `{"$exists":true}`, `{"$exists":false}`, `1`, `10e-1`, `"10"`, `9007199254740992`, `{"$gt":9007199254740992}`, `{"$ne":1}`,
+			`{"$gte":1}`, `{"$lt":10}`, `{"$lte":2}`, `{"$gt":"A"}`, `{"$gte":""}`, `{"$lt":"a"}`, `{"$gt":false}`, `{"$lte":true}`, `{"$not":{"$gt":1}}`,
+			`{"$in":[1,"a",true]}`, `{"$in":[null]}`, `{"$in":[]}`, `{"$nin":[1,null]}`, `{"$nin":[]}`, `{"$gt":1,"$lt":10}`,
+		} {
+			f.Add(`{"a":`+condition+`}`, `{"a":`+value+`}`)
+			f.Add(`{"a":`+condition+`}`, `{}`)
+			f.Add(`{"a[]":`+condition+`}`, `{"a[]":[`+value+`,"c"]}`)
+			f.Add(`{"$or":[{"a":`+condition+`},{"b":1}]}`, `{"a":`+value+`,"b":1}`)
+		}
+	}
 	f.Fuzz(func(t *testing.T, filter, properties string) {
 		parsed, err := paging.ParseFilter(filter)
 		if err != nil {

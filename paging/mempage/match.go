@@ -16,8 +16,6 @@ type matcher func(getter) bool
 func compile(f paging.Filter) matcher {
 	path := f.Path()
 	switch f.Op() {
-	case paging.OpAll:
-		return func(getter) bool { return true }
 	case paging.OpAnd:
 		return all(f.Filters())
 	case paging.OpOr:

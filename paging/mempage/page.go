@@ -32,11 +32,17 @@ func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value a
 			continue
 		}
 		keys := keysOf(order, property)
-		if !resumed || compare(keys, after, order) > 0 {
-			kept = append(kept, sortable[T]{row, keys})
+		if resumed {
+			if beyond, _ := paging.CompareBy(order, keys, after); beyond <= 0 {
+				continue
+			}
 		}
+		kept = append(kept, sortable[T]{row, keys})
 	}
-	slices.SortStableFunc(kept, func(a, b sortable[T]) int { return compare(a.keys, b.keys, order) })
+	slices.SortStableFunc(kept, func(a, b sortable[T]) int {
+		by, _ := paging.CompareBy(order, a.keys, b.keys)
+		return by
+	})
 
 	kept = kept[min(max(q.Skip, 0), len(kept)):]
 	if more = 0 < q.Limit && q.Limit < len(kept); more || q.Limit < 1 {
@@ -91,11 +97,11 @@ func use(left *int, v reflect.Value, depth int) {
 // Count returns how many rows match the filter of q, or nil if the caller did not ask for
 // it. get is that of Page.
 func Count[T any](rows []T, q paging.Query, get func(row T, path string) (value any, ok bool)) *envelope.Total {
-	if q.Count < 1 {
+	if q.CountTo < 1 {
 		return nil
 	}
 	matches, counted := compile(q.Where), 0
-	for i := 0; i < len(rows) && counted <= q.Count; i++ {
+	for i := 0; i < len(rows) && counted <= q.CountTo; i++ {
 		if matches(func(path string) (any, bool) { return present(get(rows[i], path)) }) {
 			counted++
 		}
@@ -123,17 +129,4 @@ func keysOf(order []paging.Key, get getter) []any {
 		keys[i], _ = get(key.Path)
 	}
 	return keys
-}
-
-func compare(a, b []any, keys []paging.Key) int {
-	for i, key := range keys {
-		order, _ := paging.Compare(a[i], b[i])
-		if key.Desc {
-			order = -order
-		}
-		if order != 0 {
-			return order
-		}
-	}
-	return 0
 }

@@ -39,10 +39,7 @@ func (c *check) postgreSQL() ([]column, error) {
 func (c *check) sqlite() ([]column, error) {
 	var kind, encoding string
 	var strict bool
-	schema, name, found := strings.Cut(c.table.Name, ".")
-	if !found {
-		schema, name = "", schema
-	}
+	schema, name := c.names()
 	err := c.db.QueryRowContext(c.ctx, `SELECT type, strict, encoding FROM pragma_table_list(?1), pragma_encoding
 		WHERE schema = lower(?2) OR ?2 = ''`, name, schema).Scan(&kind, &strict, &encoding)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -80,19 +77,36 @@ func (c *check) expression(text string) (column, error) {
 }
 
 func (c *check) described(query string, args ...any) (found []column, err error) {
+	err = c.read(query, args, func(scan func(...any) error) error {
+		var is column
+		err := scan(&is.name, &is.typ, &is.precision, &is.notNull, &is.unordered)
+		found = append(found, is)
+		return err
+	})
+	return found, err
+}
+
+// read calls each for each row.
+func (c *check) read(query string, args []any, each func(scan func(...any) error) error) error {
 	rows, err := c.db.QueryContext(c.ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var is column
-		if err := rows.Scan(&is.name, &is.typ, &is.precision, &is.notNull, &is.unordered); err != nil {
-			return nil, err
+		if err := each(rows.Scan); err != nil {
+			return err
 		}
-		found = append(found, is)
 	}
-	return found, rows.Err()
+	return rows.Err()
+}
+
+// names returns the names of the schema, if there is one, and the table.
+func (c *check) names() (schema, table string) {
+	if schema, table, found := strings.Cut(c.table.Name, "."); found {
+		return schema, table
+	}
+	return "", c.table.Name
 }
 
 func (c *check) quotedName() string { return `"` + strings.ReplaceAll(c.table.Name, ".", `"."`) + `"` }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/names"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -31,7 +32,7 @@ func (l *List) declareLists(lists map[string]Items) error {
 	for _, path := range slices.Sorted(maps.Keys(lists)) {
 		of := lists[path]
 		switch {
-		case !isName(path) || l.schema.Visible(path):
+		case !names.Valid(path) || l.schema.Visible(path):
 			return fmt.Errorf("list %q: no name, or declared twice", path)
 		case of.List == nil || of.List.table.Properties[of.Parent].Type != paging.String || strings.HasSuffix(of.Parent, "[]"):
 			return fmt.Errorf("list %q: the items have no text %q that can hold their parent", path, of.Parent)
@@ -94,7 +95,7 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 		return objects, err
 	}
 	items, more, err := v.items(roots, func(table sqlpage.Table) (*sqlpage.Rows, error) {
-		return pages.QueryEach(ctx, v.query, table, sqlpage.Visible{Tenant: tenant, AllIDs: true}, p.Parent, ids)
+		return pages.QueryEach(ctx, v.query, table, sqlpage.RowScope{Tenant: tenant, AllIDs: true}, p.Parent, ids)
 	})
 	if err != nil {
 		return nil, err

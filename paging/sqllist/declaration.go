@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/internal/listing"
+	"github.com/tenantkit/tenantkit/internal/names"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -100,7 +101,7 @@ func (l *List) Indexes(dialect sqlpage.Dialect) ([]string, error) {
 }
 
 func (l *List) declare(typ reflect.Type, lists map[string]Items) error {
-	if typ.Kind() != reflect.Struct || !isName(l.table.Object) {
+	if typ.Kind() != reflect.Struct || !names.Valid(l.table.Object) {
 		return errors.New("no struct, or no object name")
 	}
 	if err := l.fields(typ, nil); err != nil {
@@ -226,18 +227,13 @@ func memberOf(f reflect.StructField) (string, error) {
 		return "", fmt.Errorf("a list does not apply %q of its tag json", options)
 	}
 	name = cmp.Or(name, f.Name)
-	if !isName(name) {
+	if !names.Valid(name) {
 		return "", fmt.Errorf("%q is no name of a property", name)
 	}
 	return name, nil
 }
 
 func memberText(name string) []byte { return append(appendText([]byte{','}, name), ':') }
-
-func isName(name string) bool {
-	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-	return name != "" && len(name) <= 40 && strings.Trim(name, allowed) == ""
-}
 
 var storages = map[string]sqlpage.Storage{
 	"uuid": sqlpage.UUID, "milliseconds": sqlpage.Milliseconds, "day": sqlpage.Day, "enum": sqlpage.Enum, "array": sqlpage.Array,

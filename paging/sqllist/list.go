@@ -106,7 +106,7 @@ func (p Part) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may 
 func (p Part) answer(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Grant) (page envelope.List[envelope.Verbatim], err error) {
 	v := p.list.view(q, grant, "", paging.MaxBytes/statements(q))
 	ids, all := v.grant.IDs()
-	visible := sqlpage.Visible{Tenant: tenant, IDs: ids, AllIDs: all, Where: p.where}
+	visible := sqlpage.RowScope{Tenant: tenant, IDs: ids, AllIDs: all, Where: p.where}
 	items, more, err := v.items(nil, func(table sqlpage.Table) (*sqlpage.Rows, error) {
 		return pages.Query(ctx, v.query, table, visible)
 	})

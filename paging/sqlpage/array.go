@@ -70,9 +70,3 @@ func (a array) isNull() string {
 }
 
 func (a array) exists() string { return a.name + " IS NOT NULL" }
-
-// Nothing is sorted by an array, so no cursor has one.
-
-func (a array) keys() []key                             { return nil }
-func (a array) equal(*statement, any) []string          { return nil }
-func (a array) beyond(*statement, bool, any) [][]string { return nil }

@@ -9,8 +9,8 @@ import (
 // cursor is the cursor of a query with the SQL of its keys.
 type cursor struct {
 	keys       []paging.Key
-	properties []propertySQL // one for each key
-	values     []any         // one for each key
+	properties []sortable // one for each key
+	values     []any      // one for each key
 }
 
 // rowComparison returns the cursor as one row-value comparison, such as (a, b) > (x,

@@ -4,7 +4,7 @@
 //
 //	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.PostgreSQL} // once
 //	ids, all := grant.IDs()                                       // of the caller's scope
-//	visible := sqlpage.Visible{Tenant: org, IDs: ids, AllIDs: all}
+//	visible := sqlpage.RowScope{Tenant: org, IDs: ids, AllIDs: all}
 //	rows, err := pages.Query(ctx, q, table, visible)
 //	… // scan them into notes
 //	more := rows.More()
@@ -20,7 +20,7 @@
 // # Tenants
 //
 // A Table names the property that holds the tenant, or says SharedByAllTenants. A
-// statement needs a Visible, which the program fills from the caller's credential. Its
+// statement needs a RowScope, which the program fills from the caller's credential. Its
 // conditions stand beside the filter and the cursor of the query and apply to each
 // part of the statement. So no argument of a client reaches another tenant's row, and
 // a program that forgets the tenant gets an error. A program that forgets the ids gets
@@ -133,11 +133,11 @@
 // something else, pages may lack them, or the database refuses the statement. Package
 // sqlcheck compares a Table with the database when a program starts.
 //
-// The package believes the tenant and the ids of a Visible, too. Take them from the
+// The package believes the tenant and the ids of a RowScope, too. Take them from the
 // principal that the Guard admitted, never from an argument of the request.
 //
 // # Compatibility
 //
-// Structs only gain fields: write their literals with field names. ErrTooLong and
-// ErrProgram keep their meaning. The texts of errors and of statements may change with any version.
+// Structs only gain fields: write their literals with field names. ErrProgram
+// keeps its meaning. The texts of errors and of statements may change with any version.
 package sqlpage

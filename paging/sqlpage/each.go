@@ -23,8 +23,8 @@ import (
 //
 // Each page reads a range of an index that begins with the tenant and the parent: Indexes
 // writes it with the parent in within. The rest is as for Query.
-func (p *Pages) QueryEach(ctx context.Context, q paging.Query, table Table, visible Visible, parent string, ids []string) (*Rows, error) {
-	rows, err := p.run(ctx, q, table, visible, func(q paging.Query, table Table, visible Visible, d Dialect) (string, []any, error) {
+func (p *Pages) QueryEach(ctx context.Context, q paging.Query, table Table, visible RowScope, parent string, ids []string) (*Rows, error) {
+	rows, err := p.run(ctx, q, table, visible, func(q paging.Query, table Table, visible RowScope, d Dialect) (string, []any, error) {
 		return compile(q, &table, visible, d, func(s *statement, q paging.Query, visible string) string {
 			return s.each(q, visible, parent, ids)
 		})

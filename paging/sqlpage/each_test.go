@@ -33,15 +33,15 @@ func TestPagesOfParentsThatCannotBe(t *testing.T) {
 		for _, test := range []struct {
 			name    string
 			table   sqlpage.Table
-			visible sqlpage.Visible
+			visible sqlpage.RowScope
 			parent  string
 			want    string
 		}{
-			{"no tenant", answers, sqlpage.Visible{AllIDs: true}, "question", "is no tenant"},
-			{"an unknown parent", answers, sqlpage.Visible{Tenant: "acme"}, "ticket", `has no property "ticket"`},
-			{"a parent that is a number", answers, sqlpage.Visible{Tenant: "acme"}, "likes", "holds no parent"},
-			{"a parent in a document", answers, sqlpage.Visible{Tenant: "acme"}, "c_text", "holds no parent"},
-			{"an _id in a document", documents, sqlpage.Visible{Tenant: "acme"}, "question", "holds no parent"},
+			{"no tenant", answers, sqlpage.RowScope{AllIDs: true}, "question", "is no tenant"},
+			{"an unknown parent", answers, sqlpage.RowScope{Tenant: "acme"}, "ticket", `has no property "ticket"`},
+			{"a parent that is a number", answers, sqlpage.RowScope{Tenant: "acme"}, "likes", "holds no parent"},
+			{"a parent in a document", answers, sqlpage.RowScope{Tenant: "acme"}, "c_text", "holds no parent"},
+			{"an _id in a document", documents, sqlpage.RowScope{Tenant: "acme"}, "question", "holds no parent"},
 		} {
 			rows, err := pages.QueryEach(t.Context(), paging.Query{Limit: 1}, test.table, test.visible, test.parent, []string{"q1"})
 			if err == nil {

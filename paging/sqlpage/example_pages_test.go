@@ -25,7 +25,7 @@ func ExamplePages() {
 	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.SQLite}
 
 	q := paging.Query{Limit: 2}
-	rows, err := pages.Query(context.Background(), q, table, sqlpage.Visible{Tenant: "acme", AllIDs: true})
+	rows, err := pages.Query(context.Background(), q, table, sqlpage.RowScope{Tenant: "acme", AllIDs: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -52,7 +52,7 @@ func ExampleRows() {
 	}}
 	pages := &sqlpage.Pages{DB: sql.OpenDB(&database{}), Dialect: sqlpage.SQLite}
 	var rows *sqlpage.Rows
-	rows, err := pages.Query(context.Background(), paging.Query{Limit: 2}, table, sqlpage.Visible{AllIDs: true})
+	rows, err := pages.Query(context.Background(), paging.Query{Limit: 2}, table, sqlpage.RowScope{AllIDs: true})
 	if err != nil {
 		fmt.Println(err)
 		return

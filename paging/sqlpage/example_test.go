@@ -31,7 +31,7 @@ func ExampleStatement() {
 		fmt.Println(err)
 		return
 	}
-	visible := sqlpage.Visible{Tenant: "acme", IDs: []string{"m1", "m2"}} // or AllIDs
+	visible := sqlpage.RowScope{Tenant: "acme", IDs: []string{"m1", "m2"}} // or AllIDs
 	text, args, err := sqlpage.Statement(q, messages, visible, sqlpage.PostgreSQL)
 	if err != nil {
 		fmt.Println(err)
@@ -71,7 +71,7 @@ func ExampleStorage() {
 			"created": {Name: "created_at", Type: paging.Date, NotNull: true}, // timestamptz
 		},
 	}
-	visible := sqlpage.Visible{Tenant: "aaaaaaaa-0000-4000-8000-000000000001", AllIDs: true}
+	visible := sqlpage.RowScope{Tenant: "aaaaaaaa-0000-4000-8000-000000000001", AllIDs: true}
 	q := paging.Query{Where: paging.Or(paging.Eq("_id", "no uuid"), paging.Eq("object", "invoice")), Limit: 100}
 	text, _, err := sqlpage.Statement(q, invoices, visible, sqlpage.PostgreSQL)
 	fmt.Println(text, err)

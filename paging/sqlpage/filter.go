@@ -11,8 +11,6 @@ import (
 // OR without parentheses.
 func (s *statement) filter(f paging.Filter) string {
 	switch f.Op() {
-	case paging.OpAll:
-		return "TRUE"
 	case paging.OpAnd:
 		return join(s.filters(f), " AND ", "TRUE")
 	case paging.OpOr:
@@ -50,10 +48,7 @@ func (s *statement) values(p propertySQL, f paging.Filter) string {
 
 // negation returns a condition that is true if f is false or NULL.
 func (s *statement) negation(f paging.Filter) string {
-	switch {
-	case f.Op() == paging.OpAll:
-		return "FALSE"
-	case f.Op() == paging.OpExists || f.Op() == paging.OpEq && f.Values()[0] == nil:
+	if f.Op() == paging.OpExists || f.Op() == paging.OpEq && f.Values()[0] == nil {
 		return "NOT (" + s.filter(f) + ")" // f is never NULL
 	}
 	return "NOT COALESCE(" + s.filter(f) + ", FALSE)"

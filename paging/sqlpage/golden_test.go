@@ -126,13 +126,13 @@ func TestGolden(t *testing.T) {
 
 // TestGoldenCounts has the statements that count, which have the conditions of pages.
 func TestGoldenCounts(t *testing.T) {
-	some := sqlpage.Visible{Tenant: "acme", IDs: []string{"n1", "n2"}}
+	some := sqlpage.RowScope{Tenant: "acme", IDs: []string{"n1", "n2"}}
 	for name, dialect := range dialects {
 		var got strings.Builder
 		for _, where := range []string{`{}`, `{"title":{"$prefix":"a"},"likes":5}`, `{"_id":{"$gt":"n7"}}`} {
-			for _, visible := range []sqlpage.Visible{acme, some} {
+			for _, visible := range []sqlpage.RowScope{acme, some} {
 				q := query(t, where, `{"likes":-1}`)
-				q.Count, q.Skip = 10_000, 7
+				q.CountTo, q.Skip = 10_000, 7
 				text, args, err := sqlpage.CountStatement(q, notes, visible, dialect)
 				if err != nil {
 					t.Fatal(err)

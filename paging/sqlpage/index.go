@@ -5,7 +5,9 @@ import (
 	"hash/crc32"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/tenantkit/tenantkit/internal/names"
 	"github.com/tenantkit/tenantkit/internal/sqldialect"
 	"github.com/tenantkit/tenantkit/paging"
 )
@@ -102,7 +104,7 @@ func (t *Table) indexName(sort []paging.Key) string {
 		}
 	}
 	readable := strings.Map(func(r rune) rune {
-		if strings.ContainsRune(nameCharacters, r) && r != '-' {
+		if r < utf8.RuneSelf && names.Has(byte(r)) && r != '-' {
 			return r
 		}
 		return '_'

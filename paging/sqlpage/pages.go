@@ -30,7 +30,7 @@ type Pages struct {
 
 // Query runs the Statement for the page of q among the visible rows. The rows end where the page
 // ends. It returns the error of Statement or of the driver. The caller must close the rows.
-func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible Visible) (*Rows, error) {
+func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible RowScope) (*Rows, error) {
 	rows, err := p.run(ctx, q, table, visible, Statement)
 	if err != nil {
 		return nil, err
@@ -39,15 +39,15 @@ func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible 
 }
 
 // Count returns the total that a caller asked for, or nil. It is how many of the visible
-// rows match the filter of q, whatever its Skip and Limit. It reads at most q.Count+1 of
+// rows match the filter of q, whatever its Skip and Limit. It reads at most q.CountTo+1 of
 // them, in one statement.
 //
 // After CountTime the error is paging.ErrSlowCount, so ctx should have more time than that.
 // The context of the statement has then ended, and the driver must make the database stop,
 // as pgx and modernc.org/sqlite do.
-// Other errors are those of CountStatement or of the driver.
-func (p *Pages) Count(ctx context.Context, q paging.Query, table Table, visible Visible) (*envelope.Total, error) {
-	if q.Count < 1 {
+// Other errors are those of Statement or of the driver.
+func (p *Pages) Count(ctx context.Context, q paging.Query, table Table, visible RowScope) (*envelope.Total, error) {
+	if q.CountTo < 1 {
 		return nil, nil
 	}
 	limited, stop := context.WithTimeout(ctx, cmp.Or(p.CountTime, time.Second))
@@ -62,8 +62,8 @@ func (p *Pages) Count(ctx context.Context, q paging.Query, table Table, visible 
 	return nil, err
 }
 
-func (p *Pages) count(ctx context.Context, q paging.Query, table Table, visible Visible) (counted int, err error) {
-	rows, err := p.run(ctx, q, table, visible, CountStatement)
+func (p *Pages) count(ctx context.Context, q paging.Query, table Table, visible RowScope) (counted int, err error) {
+	rows, err := p.run(ctx, q, table, visible, countStatement)
 	if err != nil {
 		return 0, err
 	}
@@ -74,9 +74,9 @@ func (p *Pages) count(ctx context.Context, q paging.Query, table Table, visible 
 	return counted, errors.Join(err, rows.Err())
 }
 
-type compiler func(paging.Query, Table, Visible, Dialect) (text string, args []any, err error)
+type compiler func(paging.Query, Table, RowScope, Dialect) (text string, args []any, err error)
 
-func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible Visible, compile compiler) (*sql.Rows, error) {
+func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible RowScope, compile compiler) (*sql.Rows, error) {
 	if p.DB == nil {
 		return nil, programError{errors.New("sqlpage: no database")}
 	}

@@ -48,7 +48,7 @@ func TestPagesThatCannotBe(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error is %v, not %q", err, want)
 		}
-		if total, err := c.pages.Count(t.Context(), paging.Query{Count: 2}, c.table, acme); total != nil || err == nil || !strings.Contains(err.Error(), want) {
+		if total, err := c.pages.Count(t.Context(), paging.Query{CountTo: 2}, c.table, acme); total != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error of a count is %v, not %q", err, want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestCountsThatAreRefused(t *testing.T) {
 	db := sql.OpenDB(d)
 	defer db.Close()
 	pages := &sqlpage.Pages{DB: db, Dialect: sqlpage.PostgreSQL}
-	if total, err := pages.Count(t.Context(), paging.Query{Count: 5}, messages, sqlpage.Visible{AllIDs: true}); total != nil || err == nil {
+	if total, err := pages.Count(t.Context(), paging.Query{CountTo: 5}, messages, sqlpage.RowScope{AllIDs: true}); total != nil || err == nil {
 		t.Errorf("P27 %v without a tenant", total)
 	}
 	if total, err := pages.Count(t.Context(), paging.Query{Limit: 5}, messages, acme); total != nil || err != nil {
@@ -68,7 +68,7 @@ func TestCountsThatAreRefused(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := pages.Count(ended, paging.Query{Count: 5}, messages, acme); !errors.Is(err, context.Canceled) {
+	if _, err := pages.Count(ended, paging.Query{CountTo: 5}, messages, acme); !errors.Is(err, context.Canceled) {
 		t.Errorf("a request that has ended: %v", err)
 	}
 	if d.run != 0 {

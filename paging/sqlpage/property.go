@@ -16,7 +16,11 @@ type propertySQL interface {
 	in(s *statement, values []any) string
 	isNull() string
 	exists() string
+}
 
+// sortable is the SQL of a property that rows are sorted by. A cursor holds values of it.
+type sortable interface {
+	propertySQL
 	// keys returns the expressions that rows are sorted by.
 	keys() []key
 	// equal returns the conditions for having the value, one for each key. The value
@@ -66,10 +70,14 @@ func (t *Table) property(path, row string, d Dialect) (propertySQL, error) {
 }
 
 // sortProperty is property for a key of a sort.
-func (t *Table) sortProperty(path, row string, d Dialect) (propertySQL, error) {
+func (t *Table) sortProperty(path, row string, d Dialect) (sortable, error) {
 	p, err := t.property(path, row, d)
-	if err == nil && len(p.keys()) == 0 {
-		err = fmt.Errorf("sqlpage: table %s: nothing is sorted by %q, an array", t.Name, path)
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	s, ok := p.(sortable)
+	if !ok {
+		return nil, fmt.Errorf("sqlpage: table %s: nothing is sorted by %q, an array", t.Name, path)
+	}
+	return s, nil
 }

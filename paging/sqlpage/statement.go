@@ -23,22 +23,22 @@ import (
 // table lacks a property, or if visible lacks the tenant or a value of Where. The same
 // holds for a text that no database accepts, because it is not UTF-8 or contains NUL,
 // and for a text that is no date and is compared with a date. If all properties of the
-// schema are in the table, a query from Schema.Parse fails only with ErrTooLong: not
+// schema are in the table, a query from Schema.Parse fails only with a *paging.Error, because it is too long: not
 // because of the filter, which its limits keep short enough, but if visible has
 // thousands of IDs.
-func Statement(q paging.Query, table Table, visible Visible, dialect Dialect) (text string, args []any, err error) {
+func Statement(q paging.Query, table Table, visible RowScope, dialect Dialect) (text string, args []any, err error) {
 	return compile(q, &table, visible, dialect, (*statement).page)
 }
 
-// CountStatement returns a SELECT of how many visible rows match the filter of q, and its
-// arguments in order. It counts to q.Count+1 at most. A cursor is a condition like others
+// countStatement returns a SELECT of how many visible rows match the filter of q, and its
+// arguments in order. It counts to q.CountTo+1 at most. A cursor is a condition like others
 // here, so a page after the first counts the rest. The errors are those of Statement.
-func CountStatement(q paging.Query, table Table, visible Visible, dialect Dialect) (text string, args []any, err error) {
+func countStatement(q paging.Query, table Table, visible RowScope, dialect Dialect) (text string, args []any, err error) {
 	q.Sort = nil
 	return compile(q, &table, visible, dialect, (*statement).count)
 }
 
-func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
+func compile(q paging.Query, table *Table, visible RowScope, dialect Dialect,
 	write func(s *statement, q paging.Query, visible string) string) (text string, args []any, err error) {
 	if !sqldialect.Known(dialect) {
 		return "", nil, programError{fmt.Errorf("sqlpage: %d is no dialect", dialect)}
@@ -47,7 +47,7 @@ func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
 		return "", nil, programError{err}
 	}
 	s := &statement{table: table, dialect: dialect, sort: q.Order(), args: make([]any, 0, 8)}
-	s.sortProperties, s.keys = make([]propertySQL, 0, len(s.sort)), make([]sortKey, 0, 2*len(s.sort))
+	s.sortProperties, s.keys = make([]sortable, 0, len(s.sort)), make([]sortKey, 0, 2*len(s.sort))
 	for _, key := range s.sort {
 		p, err := s.table.sortProperty(key.Path, rowName+".", s.dialect)
 		s.check(err)
@@ -64,17 +64,17 @@ func compile(q paging.Query, table *Table, visible Visible, dialect Dialect,
 		return "", nil, programError{s.err}
 	}
 	if len(text) > maxStatement {
-		return "", nil, ErrTooLong
+		return "", nil, errTooLong
 	}
 	return text, s.args, nil
 }
 
-// ErrTooLong reports a query whose statement would be longer than 256 KiB. It is a 400, not a
+// errTooLong reports a query whose statement would be longer than 256 KiB. It is a 400, not a
 // 503, because to repeat the request does not help.
-var ErrTooLong error = &paging.Error{Problems: []paging.Problem{{Text: "is too long for the database, together with the objects that the scope names"}}}
+var errTooLong error = &paging.Error{Problems: []paging.Problem{{Text: "is too long for the database, together with the objects that the scope names"}}}
 
 // ErrProgram is what an error is, by errors.Is, if there is no statement because of a mistake
-// in the program: in the Table, or in the Visible.
+// in the program: in the Table, or in the RowScope.
 var ErrProgram = errors.New("sqlpage: there is no statement")
 
 type programError struct{ error }
@@ -94,8 +94,8 @@ type statement struct {
 	table          *Table
 	dialect        Dialect
 	sort           []paging.Key
-	sortProperties []propertySQL // one for each key of sort
-	keys           []sortKey     // of all sortProperties
+	sortProperties []sortable // one for each key of sort
+	keys           []sortKey  // of all sortProperties
 
 	args []any
 	once []bound // the arguments of bindOnce
@@ -170,7 +170,7 @@ func (s *statement) page(q paging.Query, visible string) string {
 
 func (s *statement) count(q paging.Query, visible string) string {
 	from := s.from(and(visible, s.filter(q.Where)))
-	most, _ := limitAndSkip(paging.Query{Limit: q.Count})
+	most, _ := limitAndSkip(paging.Query{Limit: q.CountTo})
 	return "SELECT count(*) FROM (SELECT 1" + from + s.limit(most, 0) + ") AS counted"
 }
 

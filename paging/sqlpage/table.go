@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/internal/names"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -26,7 +27,7 @@ type Table struct {
 
 	// Where are the paths of properties that every statement compares with one value besides
 	// the tenant, such as the account whose rows they are: Strings with their own columns. A
-	// statement needs a value of Visible.Where for each. They follow the tenant in each index.
+	// statement needs a value of RowScope.Where for each. They follow the tenant in each index.
 	Where []string
 }
 
@@ -64,7 +65,7 @@ func (t *Table) validate() error {
 		return fmt.Errorf("sqlpage: table %s: Select must be names of columns", t.Name)
 	case !id:
 		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
-	case t.Object != "" && (object || strings.Trim(t.Object, nameCharacters) != ""):
+	case t.Object != "" && (object || !names.Only(t.Object)):
 		return fmt.Errorf("sqlpage: table %s: Object is no name, or object has a column", t.Name)
 	case t.SharedByAllTenants == (t.Tenant != ""):
 		return fmt.Errorf("sqlpage: table %s: set either Tenant or SharedByAllTenants", t.Name)
@@ -121,14 +122,12 @@ const maxName = 63 // bytes; PostgreSQL cuts longer names
 // the name of a member.
 func validPath(path string) bool {
 	for segment := range strings.SplitSeq(path, ".") {
-		if segment == "" || strings.Trim(segment, nameCharacters) != "" {
+		if segment == "" || !names.Only(segment) {
 			return false
 		}
 	}
 	return true
 }
-
-const nameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 func (t *Table) quotedName() string { return quote(strings.ReplaceAll(t.Name, ".", `"."`)) }
 

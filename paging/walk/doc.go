@@ -20,9 +20,6 @@
 // the keys to Query.Paths. An item whose own keys change during such a walk may
 // appear twice or not at all.
 //
-// With List.ByOffset, the walk counts items and pages by offset. Use it only for
-// short lists, on servers that support nothing else.
-//
 // # Keys of a sort
 //
 // A missing key and a null key are the least value, for the walk as for the server.
@@ -56,8 +53,6 @@
 //   - By _id: each item comes after the previous item.
 //   - By other keys: the first item comes after the last item of the previous page,
 //     and the last item of the page after its first.
-//   - By offset: at least one item was on no earlier page. The walk never skips more
-//     than 10,000 items.
 //
 // A list that grows as fast as it is walked has no end: set List.Max.
 //
@@ -81,11 +76,11 @@
 // # Resuming
 //
 // List.After resumes a walk that ended with an Error. If Max or the caller ends the
-// walk, there is no Error. The caller then builds After from the last item:
+// walk, or the first items of a list property came with its object, there is no Error.
+// The caller then builds After from the last item:
 //
 //   - By _id: its _id.
 //   - By other keys: the JSON array of its key values, _id last, like [12,null,"5f"].
-//   - By offset: the number of items so far, including Query.Skip.
 //
 // # Compatibility
 //

@@ -26,10 +26,9 @@ var platform = answering(
 
 func ExampleList_All() {
 	messages := walk.List[message]{
-		Client:   platform,
-		URL:      "https://platform.example/acme/v2/c_messages",
-		Query:    paging.Query{Paths: []string{"c_text"}, Where: paging.Eq("c_pinned", true)},
-		PageSize: 2,
+		Client: platform,
+		URL:    "https://platform.example/acme/v2/c_messages",
+		Query:  paging.Query{Paths: []string{"c_text"}, Where: paging.Eq("c_pinned", true), Limit: 2},
 	}
 	for m, err := range messages.All(context.Background()) {
 		if err != nil {
@@ -50,8 +49,8 @@ func ExampleList_Pages() {
 			`{"object":"list","data":[{"_id":"1"},{"_id":"2"}],"hasMore":true}`,
 			`{"object":"list","data":[{"_id":"3"}],"hasMore":false}`,
 		),
-		URL:      "https://platform.example/acme/v2/c_messages",
-		PageSize: 2,
+		URL:   "https://platform.example/acme/v2/c_messages",
+		Query: paging.Query{Limit: 2},
 	}
 	for page, err := range messages.Pages(context.Background()) {
 		if err != nil {
@@ -65,35 +64,21 @@ func ExampleList_Pages() {
 	// 1 false
 }
 
-func ExampleList_AllOf() {
-	messages := walk.List[message]{
-		Client: answering(`{"_id":"5f","c_messages":{"object":"list","data":[{"_id":"2","c_text":"two"}],"hasMore":false}}`),
-		URL:    "https://platform.example/acme/v2/c_conversations/5f",
-		Query:  paging.Query{Paths: []string{"c_text"}}, // on the wire paths[]=c_messages.c_text
-	}
-	for m, err := range messages.AllOf(context.Background(), "c_messages") {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fmt.Println(m.ID, m.Text)
-	}
-	// Output:
-	// 2 two
-}
-
-func ExampleList_Rest() {
+// A list property goes on after the items that came with its object.
+func ExampleList_property() {
 	conversation := struct {
 		envelope.Item
 		Messages envelope.List[message] `json:"c_messages"`
 	}{Messages: envelope.List[message]{Data: []message{{Item: envelope.Item{ID: "1"}}}, HasMore: true}}
 
 	messages := walk.List[message]{
-		Client: answering(`{"_id":"5f","c_messages":{"object":"list","data":[{"_id":"2","c_text":"two"}],"hasMore":"false"}}`),
-		URL:    "https://platform.example/acme/v2/c_conversations/5f",
-		Query:  paging.Query{Paths: []string{"c_text"}},
+		Client:   answering(`{"_id":"5f","c_messages":{"object":"list","data":[{"_id":"2","c_text":"two"}],"hasMore":"false"}}`),
+		URL:      "https://platform.example/acme/v2/c_conversations/5f",
+		Property: "c_messages",
+		Query:    paging.Query{Paths: []string{"c_text"}}, // on the wire paths[]=c_messages.c_text
+		After:    conversation.Messages.Data[0].ID,
 	}
-	for m, err := range messages.Rest(context.Background(), conversation.Messages, "c_messages") {
+	for m, err := range messages.All(context.Background()) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -16,39 +16,6 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// FuzzEndsOf compares the first and the last item of a page with those of
-// encoding/json.
-func FuzzEndsOf(f *testing.F) {
-	for _, seed := range []string{
-		`{"object":"list","data":[{"_id":"1"},{"_id":"2","a":[{"b":"]}"}]},{"_id":"3"}],"hasMore":true}`,
-		`{"data":[{"a":"\"\\\""},{"a":"\\\\"}],"object":"list"}`,
-		` { "data" : [ null , true , -1.5e3 , "x" , [ ] , { } ] , "more" : { "data" : [ 1 ] } , "object" : "list" } `,
-		`{"object":"list","DATA":[1],"d\u0061ta":[2,3],"da":[4]}`,
-		`{"object":"list","data":[]}`, `{"object":"list","data":[""]}`, `{"data":null}`, `[1]`, `{"data":[1`, `}`, `{"a"`, `"\`, `{:,]`,
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		first, last := walk.FirstAndLast([]byte(text))
-		var list envelope.List[json.RawMessage]
-		if json.Unmarshal([]byte(text), &list) != nil {
-			return // the call terminated
-		}
-		if len(list.Data) == 0 {
-			if first != nil || last != nil {
-				t.Errorf("%q: %q and %q of none", text, first, last)
-			}
-			return
-		}
-		if want := list.Data[0]; string(first) != string(want) {
-			t.Errorf("%q: first %q, want %q", text, first, want)
-		}
-		if want := list.Data[len(list.Data)-1]; string(last) != string(want) {
-			t.Errorf("%q: last %q, want %q", text, last, want)
-		}
-	})
-}
-
 // FuzzAfter resumes after any text. A text that is no position is refused before the
 // server is asked. Otherwise the server is asked for the items after that position.
 func FuzzAfter(f *testing.F) {
@@ -63,13 +30,13 @@ func FuzzAfter(f *testing.F) {
 			return // the beginning, or longer than a where may be once it is escaped
 		}
 		for _, list := range []walk.List[envelope.Item]{
-			{}, {ByOffset: true}, {Query: paging.Query{Sort: []paging.Key{{Path: "group"}, {Path: "rank", Desc: true}}}},
+			{}, {Query: paging.Query{Sort: []paging.Key{{Path: "group"}, {Path: "rank", Desc: true}}}},
 		} {
 			s := bodies(`{"object":"list","data":[]}`)
 			list.Client, list.URL, list.After = s.client(), listURL, after
 			_, err := collect(list.All(t.Context()))
 			if stopped, ok := errors.AsType[*walk.Error](err); ok {
-				if len(s.requests) > 0 || !list.ByOffset && stopped.After != "" {
+				if len(s.requests) > 0 || stopped.After != "" {
 					t.Fatalf("%q: %v after %d requests", after, err, len(s.requests))
 				}
 				continue
@@ -85,28 +52,20 @@ func FuzzAfter(f *testing.F) {
 	})
 }
 
-// cursorIn returns the position that a query asks for: a number to skip, an _id or
-// the values of a sort. cursorOfText returns that of a text.
+// cursorIn returns the position that a query asks for: an _id or the values of a sort. cursorOfText returns that of a text.
 func cursorIn(t *testing.T, q paging.Query, list walk.List[envelope.Item]) any {
-	switch {
-	case list.ByOffset:
-		return q.Skip
-	case list.Query.Sort == nil:
+	if list.Query.Sort == nil {
 		return q.Where.Values()[0]
 	}
 	values, rest, ok := q.Cursor()
-	if !ok || rest.Op() != paging.OpAll {
+	if !ok || rest.String() != "{}" {
 		t.Fatalf("no cursor in %s", q.Where)
 	}
 	return values
 }
 
 func cursorOfText(after string, list walk.List[envelope.Item]) any {
-	switch {
-	case list.ByOffset:
-		n, _ := strconv.Atoi(after)
-		return n
-	case list.Query.Sort == nil:
+	if list.Query.Sort == nil {
 		return after
 	}
 	decoder := json.NewDecoder(strings.NewReader(after))

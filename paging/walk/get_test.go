@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
@@ -173,7 +174,7 @@ func TestCancel(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		s := numbered(10)
-		list := walk.List[record]{Client: s.client(), URL: listURL, PageSize: 2}
+		list := walk.List[record]{Client: s.client(), URL: listURL, Query: paging.Query{Limit: 2}}
 		var got []string
 		var last error
 		for item, err := range list.All(ctx) {

@@ -24,6 +24,9 @@ type keyset struct {
 	numeric bool
 }
 
+var errAfter = errors.New("not a cursor of this sort")
+
+// resume moves to the position that an earlier String returned. An empty text changes nothing.
 func (k *keyset) resume(after string) error {
 	if after == "" {
 		return nil
@@ -52,8 +55,10 @@ func (k *keyset) checkEnd() error {
 	return fmt.Errorf("%w: nothing follows %q, whose %s is not sent", ErrStalled, k.id(), k.unsent)
 }
 
+// needsItems reports whether advance needs the JSON of the first and the last item.
 func (k *keyset) needsItems() bool { return len(k.keys) > 1 }
 
+// String returns the position for List.After.
 func (k *keyset) String() string {
 	if k.values == nil {
 		return ""
@@ -74,6 +79,7 @@ func (k *keyset) id() string {
 	return id
 }
 
+// pageQuery returns q for the page after the position.
 func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 	q.Sort = k.keys
 	if k.needsItems() {
@@ -89,6 +95,14 @@ func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 	return q.After(k.values...)
 }
 
+// pageKeys is what advance needs of a page that is not empty.
+type pageKeys struct {
+	ids         []string        // of all items
+	first, last json.RawMessage // the JSON of these items, if the position needs items
+}
+
+// advance moves to the last item of the page. If the page does not come after the
+// position, it returns ErrStalled and does not move.
 func (k *keyset) advance(page pageKeys) error {
 	n := len(page.ids)
 	if !k.needsItems() {
@@ -179,26 +193,26 @@ func (k *keyset) valuesOf(text json.RawMessage, id string) ([]any, error) {
 // follows returns ErrStalled if the values after do not follow the values before in
 // the order of the keys.
 func (k *keyset) follows(before, after []any) error {
-	for i, key := range k.keys {
-		order, _ := paging.Compare(before[i], after[i])
-		if key.Desc {
-			order = -order
-		}
-		if earlier, ok := before[i].(string); ok && i == len(k.keys)-1 && earlier != after[i] {
-			order = k.idOrder(earlier, after[i].(string))
-		}
-		switch {
-		case !comparable(before[i]) || !comparable(after[i]):
-			return fmt.Errorf("%w: values of %s cannot be compared", ErrStalled, key.Path)
-		case order < 0:
-			return nil
-		case order > 0 && after[i] == nil:
-			return fmt.Errorf("%w: %q, whose %s is null or not sent, follows %q", ErrStalled, after[len(after)-1], key.Path, before[len(before)-1])
-		case order > 0:
-			return fmt.Errorf("%w: by %s, %q is not after %q", ErrStalled, key.Path, after[len(after)-1], before[len(before)-1])
+	last := len(k.keys) - 1
+	for i := range k.keys {
+		if !comparable(before[i]) || !comparable(after[i]) {
+			return fmt.Errorf("%w: values of %s cannot be compared", ErrStalled, k.keys[i].Path)
 		}
 	}
-	return fmt.Errorf("%w: %q again", ErrStalled, after[len(after)-1])
+	order, i := paging.CompareBy(k.keys[:last], before, after)
+	earlier, later := before[last].(string), after[last].(string)
+	if order == 0 && earlier != later {
+		order = k.idOrder(earlier, later)
+	}
+	switch {
+	case order < 0:
+		return nil
+	case order == 0:
+		return fmt.Errorf("%w: %q again", ErrStalled, later)
+	case after[i] == nil:
+		return fmt.Errorf("%w: %q, whose %s is null or not sent, follows %q", ErrStalled, later, k.keys[i].Path, earlier)
+	}
+	return fmt.Errorf("%w: by %s, %q is not after %q", ErrStalled, k.keys[i].Path, later, earlier)
 }
 
 // comparable reports whether a filter can compare with a value, which is nil, a bool,

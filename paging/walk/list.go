@@ -18,20 +18,18 @@ type Item interface{ ItemID() string }
 type List[T Item] struct {
 	Client *http.Client // nil: http.DefaultClient
 	URL    string       // required; its query parameters are kept
-	Query  paging.Query // Limit is used if PageSize is 0; Skip leaves out items at the start of the list; Count is for the Total of the first page
+	Query  paging.Query // Limit is that of a page; Skip leaves out items at the start of the list; CountTo is for the Total of the first page
 
-	PageSize int // items to request at once; 0: Query.Limit, or else the server's default
-	Max      int // the most items to return in all; 0: no maximum
+	// Property is the path of a list property, if URL is that of one object. Query is then the
+	// query of the list property, and its Paths are relative to the items.
+	Property string
+
+	Max int // the most items to return in all; 0: no maximum
 
 	// After is where the walk resumes: the After of an Error, or the value that the
 	// package comment describes under Resuming. If it is empty, the walk starts at the
 	// beginning.
 	After string
-
-	// ByOffset pages by the number of items so far instead of the values of the last
-	// item. It is slow on long lists and ends with ErrStalled beyond 10,000 items. If
-	// the list changes meanwhile, items may appear twice or not at all.
-	ByOffset bool
 }
 
 // All returns the items of the list. An error is an *Error, and comes last.
@@ -43,38 +41,9 @@ func (l List[T]) All(ctx context.Context) iter.Seq2[T, error] {
 // an *Error, and comes last.
 func (l List[T]) Pages(ctx context.Context) iter.Seq2[envelope.List[T], error] {
 	return func(yield func(envelope.List[T], error) bool) {
-		w := walker[T]{list: l}
+		w := walker[T]{list: l, position: keyset{keys: l.Query.Order()}}
 		w.run(ctx, yield)
 	}
-}
-
-// AllOf returns the items of a list property of one object. URL is the URL of the
-// object, and property is the path of the list property in it. Query is the query of
-// the list property, and its Paths are relative to the items. AllOf adds the property
-// as a prefix to the arguments and to each of paths[]. An error is an *Error, and
-// comes last.
-func (l List[T]) AllOf(ctx context.Context, property string) iter.Seq2[T, error] {
-	return items(func(yield func(envelope.List[T], error) bool) {
-		w := walker[T]{list: l, property: property}
-		w.run(ctx, yield)
-	})
-}
-
-// Rest is AllOf without the items in first, which came with the object. Query must be
-// the query that the property was requested with. If After is set, it is used instead
-// of first.
-//
-// If Query has a Sort, T must encode the sort keys, including null keys: Rest encodes
-// items of first again to read their values. It returns an error if T leaves out a
-// key, for example by omitempty. Max does not count the items in first.
-func (l List[T]) Rest(ctx context.Context, first envelope.List[T], property string) iter.Seq2[T, error] {
-	return items(func(yield func(envelope.List[T], error) bool) {
-		w := walker[T]{list: l, property: property}
-		if l.After == "" {
-			w.first = &first
-		}
-		w.run(ctx, yield)
-	})
 }
 
 // items returns the items of pages one by one.
@@ -101,7 +70,7 @@ func items[T any](pages iter.Seq2[envelope.List[T], error]) iter.Seq2[T, error] 
 //   - ErrStalled
 //   - an error of package envelope, if a reply is no list, or too large
 //   - an error of the Client or the context, without the URL
-//   - an error about the List itself: its URL or After, or a T that Rest cannot use
+//   - an error about the List itself: its URL or After
 type Error struct {
 	After string // the position after the last item returned, for List.After
 	Err   error

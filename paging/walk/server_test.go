@@ -100,7 +100,7 @@ func (s *server) parse(raw string, nested bool) (paging.Query, error) {
 		return schema.Parse(raw, everything)
 	}
 	q, err := parent.Parse(raw, everything)
-	return q.Sub("in.records"), err
+	return q.Lists["in.records"], err
 }
 
 func (s *server) page(q paging.Query) (list envelope.List[json.RawMessage]) {

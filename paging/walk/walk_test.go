@@ -31,8 +31,8 @@ func collect[T walk.Item](items iter.Seq2[T, error]) (ids []string, err error) {
 func TestAll(t *testing.T) {
 	s := numbered(25)
 	list := walk.List[record]{
-		Client: s.client(), URL: listURL + "?tenant=x", PageSize: 10,
-		Query: paging.Query{Paths: []string{"rank"}, Where: paging.Ne("_id", "007")},
+		Client: s.client(), URL: listURL + "?tenant=x",
+		Query: paging.Query{Limit: 10, Paths: []string{"rank"}, Where: paging.Ne("_id", "007")},
 	}
 	want := slices.DeleteFunc(s.sorted(nil), func(id string) bool { return id == "007" })
 	for range 2 { // a second range starts again
@@ -60,22 +60,20 @@ func TestAll(t *testing.T) {
 }
 
 func TestSkipOfTheQuery(t *testing.T) {
-	for _, byOffset := range []bool{false, true} {
-		s := numbered(9)
-		list := walk.List[record]{Client: s.client(), URL: listURL, PageSize: 2, ByOffset: byOffset, Query: paging.Query{Skip: 3}}
-		got, err := collect(list.All(t.Context()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(s.sorted(nil)[3:], got); diff != "" {
-			t.Errorf("by offset %t:\n%s", byOffset, diff)
-		}
+	s := numbered(9)
+	list := walk.List[record]{Client: s.client(), URL: listURL, Query: paging.Query{Limit: 2, Skip: 3}}
+	got, err := collect(list.All(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s.sorted(nil)[3:], got); diff != "" {
+		t.Error(diff)
 	}
 }
 
 func TestAllIsLazyAndStops(t *testing.T) {
 	s := numbered(25)
-	list := walk.List[record]{Client: s.client(), URL: listURL, PageSize: 10}
+	list := walk.List[record]{Client: s.client(), URL: listURL, Query: paging.Query{Limit: 10}}
 	items := list.All(t.Context())
 	if len(s.queries) != 0 {
 		t.Error("asked before it was ranged over")
@@ -91,21 +89,20 @@ func TestAllIsLazyAndStops(t *testing.T) {
 	}
 }
 
-func TestMaxAndPageSize(t *testing.T) {
+func TestMaxAndLimit(t *testing.T) {
 	tests := map[string]struct {
 		list     walk.List[record]
 		items    int
 		requests []string
 	}{
-		"a maximum within a page":       {walk.List[record]{PageSize: 10, Max: 3}, 3, []string{"3"}},
-		"a maximum at a page's end":     {walk.List[record]{PageSize: 10, Max: 20}, 20, []string{"10", "10"}},
-		"a maximum beyond a page":       {walk.List[record]{PageSize: 10, Max: 15}, 15, []string{"10", "5"}},
-		"a maximum beyond the list":     {walk.List[record]{PageSize: 20, Max: 99}, 25, []string{"20", "20"}},
-		"the limit of the query":        {walk.List[record]{Query: paging.Query{Limit: 20}}, 25, []string{"20", "20"}},
-		"a page size before that limit": {walk.List[record]{Query: paging.Query{Limit: 9}, PageSize: 20}, 25, []string{"20", "20"}},
-		"neither":                       {walk.List[record]{}, 25, []string{""}},
-		"a small maximum alone":         {walk.List[record]{Max: 2}, 2, []string{"2"}},
-		"a large maximum alone":         {walk.List[record]{Max: 500}, 25, []string{""}},
+		"a maximum within a page":   {walk.List[record]{Query: paging.Query{Limit: 10}, Max: 3}, 3, []string{"3"}},
+		"a maximum at a page's end": {walk.List[record]{Query: paging.Query{Limit: 10}, Max: 20}, 20, []string{"10", "10"}},
+		"a maximum beyond a page":   {walk.List[record]{Query: paging.Query{Limit: 10}, Max: 15}, 15, []string{"10", "5"}},
+		"a maximum beyond the list": {walk.List[record]{Query: paging.Query{Limit: 20}, Max: 99}, 25, []string{"20", "20"}},
+		"the limit of the query":    {walk.List[record]{Query: paging.Query{Limit: 20}}, 25, []string{"20", "20"}},
+		"neither":                   {walk.List[record]{}, 25, []string{""}},
+		"a small maximum alone":     {walk.List[record]{Max: 2}, 2, []string{"2"}},
+		"a large maximum alone":     {walk.List[record]{Max: 500}, 25, []string{""}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +149,7 @@ func TestPages(t *testing.T) {
 	}
 	for name, tc := range tests {
 		var sizes []int
-		for page, err := range (walk.List[envelope.Item]{Client: tc.client, URL: listURL, PageSize: 10}).Pages(t.Context()) {
+		for page, err := range (walk.List[envelope.Item]{Client: tc.client, URL: listURL, Query: paging.Query{Limit: 10}}).Pages(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +164,7 @@ func TestPages(t *testing.T) {
 // TestTheFirstPageIsCounted has the total of a list, which later pages do not ask for again.
 func TestTheFirstPageIsCounted(t *testing.T) {
 	s := numbered(25)
-	list := walk.List[record]{Client: s.client(), URL: listURL, PageSize: 10, Query: paging.Query{Count: 1}}
+	list := walk.List[record]{Client: s.client(), URL: listURL, Query: paging.Query{Limit: 10, CountTo: 1}}
 	var totals []*envelope.Total
 	for page, err := range list.Pages(t.Context()) {
 		if err != nil {

@@ -25,15 +25,13 @@ const (
 // walker is one walk.
 type walker[T Item] struct {
 	list     List[T]
-	property string            // for AllOf and Rest
-	first    *envelope.List[T] // for Rest; nil if After is set
-	position position
+	position keyset
 	given    int
 }
 
 func (w *walker[T]) run(ctx context.Context, yield func(envelope.List[T], error) bool) {
-	more, err := w.start()
-	for more && err == nil {
+	err := w.position.resume(w.list.After)
+	for more := true; more && err == nil; {
 		var page envelope.List[T]
 		if page, err = w.next(ctx); err != nil {
 			break
@@ -49,58 +47,6 @@ func (w *walker[T]) run(ctx context.Context, yield func(envelope.List[T], error)
 	if err != nil {
 		yield(envelope.List[T]{}, &Error{After: w.position.String(), Err: err})
 	}
-}
-
-// start sets the position. more is false if there is nothing to request.
-func (w *walker[T]) start() (more bool, err error) {
-	w.position = newPosition(w.list.Query, w.list.ByOffset)
-	if err := w.position.resume(w.list.After); err != nil {
-		return false, err
-	}
-	if w.first == nil {
-		return true, nil
-	}
-	if !w.first.HasMore {
-		return false, nil
-	}
-	if len(w.first.Data) == 0 {
-		return false, errEmpty
-	}
-	keys, err := w.keysOfFirst()
-	if err != nil {
-		return false, err
-	}
-	return true, w.position.advance(keys)
-}
-
-// keysOfFirst returns the keys of the items that came with the object. If the
-// position needs items, it encodes the first and the last of them again.
-func (w *walker[T]) keysOfFirst() (keys pageKeys, err error) {
-	items := w.first.Data
-	if keys.ids, err = idsOf(items); err != nil || !w.position.needsItems() {
-		return keys, err
-	}
-	if keys.first, err = w.encode(items[0]); err != nil {
-		return keys, err
-	}
-	keys.last, err = w.encode(items[len(items)-1])
-	return keys, err
-}
-
-// encode returns the JSON of an item. T must encode the sort keys, because a key that
-// T leaves out looks like null.
-func (w *walker[T]) encode(item T) (json.RawMessage, error) {
-	text, err := json.Marshal(item)
-	if err != nil {
-		return nil, err
-	}
-	order := w.list.Query.Order()
-	for _, key := range order[:len(order)-1] { // without _id, which ItemID returned
-		if _, ok := member(text, key.Path); !ok {
-			return nil, fmt.Errorf("%T does not encode %s, by which the list is sorted", item, key.Path)
-		}
-	}
-	return text, nil
 }
 
 // next requests the next page and moves the position after it.
@@ -187,15 +133,15 @@ func (w *walker[T]) target() (string, error) {
 	}
 	query := w.list.Query
 	query.Limit = w.limit()
-	if w.given > 0 || w.first != nil || w.list.After != "" {
-		query.Count = 0 // it would count what is left
+	if w.given > 0 || w.list.After != "" {
+		query.CountTo = 0 // it would count what is left
 	}
 	query, err = w.position.pageQuery(query)
 	if err != nil {
 		return "", err
 	}
-	if w.property != "" {
-		query = inObject(w.property, query)
+	if w.list.Property != "" {
+		query = inObject(w.list.Property, query)
 	}
 	u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+query.Encode(), "&")
 	return u.String(), nil
@@ -214,10 +160,7 @@ func inObject(name string, list paging.Query) paging.Query {
 // limit returns how many items to request, or 0 to leave it to the server.
 func (w *walker[T]) limit() int {
 	const usual = 100 // without a page size, a smaller rest of Max becomes the limit
-	size := w.list.PageSize
-	if size == 0 {
-		size = w.list.Query.Limit
-	}
+	size := w.list.Query.Limit
 	if left := w.list.Max - w.given; w.list.Max > 0 && (left < size || size == 0 && left < usual) {
 		return left
 	}
@@ -227,21 +170,30 @@ func (w *walker[T]) limit() int {
 // decode reads a page. If the position needs items, it returns the JSON of the first
 // and the last item.
 func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (keys pageKeys, err error) {
-	var text strings.Builder
-	if w.property != "" {
-		list, err := listProperty(r, w.property)
+	if w.list.Property != "" {
+		list, err := listProperty(r, w.list.Property)
 		if err != nil {
 			return keys, err
 		}
 		r = bytes.NewReader(list)
 	}
-	if w.position.needsItems() {
-		r = io.TeeReader(r, &text)
+	if !w.position.needsItems() {
+		return keys, envelope.Decode(r, maxPage, page)
 	}
-	if err := envelope.Decode(r, maxPage, page); err != nil || !w.position.needsItems() {
+	var texts envelope.List[json.RawMessage]
+	if err := envelope.Decode(r, maxPage, &texts); err != nil {
 		return keys, err
 	}
-	keys.first, keys.last = firstAndLast(text.String())
+	page.HasMore, page.Total, page.Data = texts.HasMore, texts.Total, make([]T, len(texts.Data))
+	for i, text := range texts.Data {
+		if err := json.Unmarshal(text, &page.Data[i]); err != nil {
+			return keys, fmt.Errorf("%w: %w", envelope.ErrShape, err)
+		}
+		keys.last = text
+	}
+	if len(texts.Data) > 0 {
+		keys.first = texts.Data[0]
+	}
 	return keys, nil
 }
 

@@ -197,7 +197,7 @@ func mayReset(by auth.Principal, account string) error {
 	}
 	// The password alone is then enough. With auth.RolesLimit, not every administrator may do
 	// what the account may.
-	return by.MayMake(true, auth.Everything(account))
+	return by.AsAdministrator(true).MayMake(auth.Everything(account))
 }
 
 // newToken makes an API token for whoever is signed in. It can do what its chains say,
@@ -210,7 +210,7 @@ func (s *Server) newToken(_ http.ResponseWriter, r *http.Request) (any, error) {
 		Scope:   strings.Fields(r.PostFormValue("scope")),
 		Expires: time.Now().Add(time.Hour),
 	}}
-	minted, _, err := s.tokens.Mint(r.Context(), by, by.HasRole("administrator"), auth.TenantFrom(r.Context()), wish)
+	minted, _, err := s.tokens.Mint(r.Context(), by.AsAdministrator(by.HasRole("administrator")), auth.TenantFrom(r.Context()), wish)
 	return string(minted), err // a Token prints REDACTED
 }
 

@@ -348,7 +348,7 @@ func TestPages(t *testing.T) {
 func TestPagesUseTheIndex(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		q := paging.Query{Where: paging.Gt("_id", anvils), Limit: 2}
-		text, args, err := sqlpage.Statement(q, notes.Table(), sqlpage.Visible{Tenant: acmeID, AllIDs: true}, w.dialect)
+		text, args, err := sqlpage.Statement(q, notes.Table(), sqlpage.RowScope{Tenant: acmeID, AllIDs: true}, w.dialect)
 		if err != nil {
 			t.Fatal(err)
 		}

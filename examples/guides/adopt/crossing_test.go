@@ -223,7 +223,7 @@ func TestADeviceExchangesItsToken(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		exchange := body.Handle(func(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
 			by := auth.From(r.Context())
-			signed, _, err := w.tokens.Mint(r.Context(), by, false, auth.TenantFrom(r.Context()),
+			signed, _, err := w.tokens.Mint(r.Context(), by, auth.TenantFrom(r.Context()),
 				bearer.Wish{Claims: token.Claims{Subject: by.Account, Scope: ask.Scope}})
 			return map[string]string{"token": string(signed)}, err
 		})

@@ -14,10 +14,13 @@ import (
 )
 
 // directory finds tenants, API clients, users and roles in the tables of the service.
-type directory struct{ db *sql.DB }
+type directory struct {
+	db     *sql.DB
+	cached *auth.CachedDirectory // of this directory: it knows how old an answer may be
+}
 
 // Org implements auth.Directory. Everything is stored under the ID, so that the subdomain can change.
-func (d directory) Org(ctx context.Context, code string) (*auth.Org, error) {
+func (d *directory) Org(ctx context.Context, code string) (*auth.Org, error) {
 	var o auth.Org
 	var former string
 	// The tenant that has the subdomain, or else the last that had it.
@@ -34,14 +37,14 @@ func (d directory) Org(ctx context.Context, code string) (*auth.Org, error) {
 }
 
 // App implements auth.Directory.
-func (d directory) App(ctx context.Context, clientKey string) (*auth.App, error) {
+func (d *directory) App(ctx context.Context, clientKey string) (*auth.App, error) {
 	var a auth.App
 	row := d.db.QueryRowContext(ctx, `SELECT client_key, tenant_id, label, disabled FROM api_clients WHERE client_key = $1`, clientKey)
 	return found(&a, row.Scan(&a.ClientKey, &a.Org, &a.Name, &a.Disabled))
 }
 
 // Account implements auth.Directory.
-func (d directory) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
+func (d *directory) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	if !isUUID(id) {
 		return nil, auth.ErrNotFound // PostgreSQL refuses the query, which would be 503
 	}
@@ -54,12 +57,12 @@ func (d directory) Account(ctx context.Context, org auth.OrgKey, id string) (*au
 		FROM users WHERE tenant_id = $1 AND id = $2`, org, id)
 	err := row.Scan(&a.ID, &a.Org, &a.Disabled, &changed, &roles)
 	a.Changed, a.Roles = time.UnixMilli(changed), strings.Fields(roles)
-	a.TokensFrom = auth.TokensFromNow(a.Changed, 0) // a token keeps its scope when its person loses a role
+	a.TokensFrom = d.cached.TokensFrom(a.Changed) // a token keeps its scope when its person loses a role
 	return found(&a, err)
 }
 
 // Roles implements auth.Directory.
-func (d directory) Roles(ctx context.Context, org auth.OrgKey, names []string) (roles []auth.Role, err error) {
+func (d *directory) Roles(ctx context.Context, org auth.OrgKey, names []string) (roles []auth.Role, err error) {
 	rows, err := d.db.QueryContext(ctx, `SELECT name, scope FROM roles WHERE tenant_id = $1`, org)
 	all, err := collect(rows, err, func(r *[2]string) []any { return []any{&r[0], &r[1]} })
 	for _, r := range all {

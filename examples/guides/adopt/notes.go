@@ -7,7 +7,9 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging/sqllist"
+	"github.com/tenantkit/tenantkit/scope"
 )
 
 // note declares the list, too: the tag page has the column of a property and what callers may do.
@@ -20,9 +22,12 @@ type note struct {
 
 var notes = sqllist.Must[note](sqllist.Declaration{Table: "notes", Object: "note"})
 
-func (s *service) listNotes(_ http.ResponseWriter, r *http.Request) (any, error) {
-	p := auth.From(r.Context())
-	return notes.Page(r.Context(), s.pages, string(p.Org), p.Scope, r.URL.RawQuery)
+// listNotes leaves it to the list to narrow by the scope.
+func (s *service) listNotes(w http.ResponseWriter, r *http.Request, _ scope.Grant) {
+	inTime(body.None(func(_ http.ResponseWriter, r *http.Request) (any, error) {
+		p := auth.From(r.Context())
+		return notes.Page(r.Context(), s.pages, string(p.Org), p.Scope, r.URL.RawQuery)
+	}))(w, r)
 }
 
 type newNote struct {

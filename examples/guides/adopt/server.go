@@ -45,7 +45,9 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	if err != nil {
 		return nil, err // says which setting of the engine to change, and how
 	}
-	s := &service{db: db, store: store, directory: auth.Cached(directory{db}, 0, 0), pages: &sqlpage.Pages{DB: db, Dialect: dialect}, behind: behind}
+	found := &directory{db: db}
+	found.cached = auth.Cached(found, 0, 0)
+	s := &service{db: db, store: store, directory: found.cached, pages: &sqlpage.Pages{DB: db, Dialect: dialect}, behind: behind}
 	if s.credentials, err = store.Credentials(); err != nil {
 		return nil, err
 	}
@@ -113,12 +115,12 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 		"POST /keys":           {owner, body.Handle(s.createKey)},
 		"DELETE /keys/{key}":   {owner, body.None(s.deleteKey)},
 		"POST /rename":         {owner, body.Handle(s.rename)},
-		"GET /notes":           {auth.Some("object.read.note"), body.None(s.listNotes)},
 		"POST /notes":          {auth.Allow("object.create.note"), body.Handle(s.createNote)},
 		"DELETE /notes/{id}":   {auth.Allow("object.delete.note.{id}"), body.None(s.deleteNote)},
 	} {
 		mux.HandleFunc(pattern, route.need, inTime(route.run))
 	}
+	mux.Handle("GET /notes", auth.Some("object.read.note"), auth.PartHandler(s.listNotes))
 	return mux
 }
 

@@ -59,7 +59,7 @@ type newKey struct {
 func (s *service) createKey(_ http.ResponseWriter, r *http.Request, ask newKey) (any, error) {
 	by := auth.From(r.Context())
 	credential := signature.Credential{Account: by.Account, Scope: ask.Scope, Networks: ask.Networks}
-	if err := signature.Within(by, false, auth.TenantFrom(r.Context()), "", nil, credential); err != nil {
+	if err := signature.Within(by, auth.TenantFrom(r.Context()), "", nil, credential); err != nil {
 		return nil, err
 	}
 	clientKey, secret, err := s.credentials.Create(r.Context(), by.Org, credential)
@@ -93,7 +93,7 @@ type newToken struct {
 // createToken makes a token with which its maker's own programs call, for 90 days.
 func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
 	by := auth.From(r.Context())
-	signed, claims, err := s.tokens.Mint(r.Context(), by, false, auth.TenantFrom(r.Context()), bearer.Wish{
+	signed, claims, err := s.tokens.Mint(r.Context(), by, auth.TenantFrom(r.Context()), bearer.Wish{
 		Claims:    token.Claims{Issuer: issuer(string(by.Org)), Subject: by.Account, Scope: ask.Scope, Expires: time.Now().AddDate(0, 0, 90)},
 		Permanent: true,
 	})

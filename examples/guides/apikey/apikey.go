@@ -94,7 +94,9 @@ func (m *Mechanism) Bind(*auth.Settings) error {
 	return nil
 }
 
-func sent(r *http.Request, t *auth.Tenant) []string { return r.Header.Values(t.Brand().Header + "Key") }
+func sent(r *http.Request, t *auth.Tenant) []string {
+	return r.Header.Values(t.Settings().Brand.Header + "Key")
+}
 
 // Presented implements auth.Mechanism.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
@@ -142,6 +144,11 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 		Scope: scope, Granted: scope, Expires: record.Expires,
 		// No Authenticated: whoever has the key can send it. So it makes only what ends.
 	}, nil
+}
+
+// Readmit implements auth.Readmitter, for streams. Authenticate records nothing.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.Authenticate(ctx, r, t)
 }
 
 // refused is one answer for all reasons. The reason goes to the Guard's observer.

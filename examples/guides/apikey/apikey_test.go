@@ -105,7 +105,7 @@ func server(store *table, mechanisms ...auth.Mechanism) *auth.Mux {
 	guard := &auth.Guard{Roles: auth.RolesLimit, BaseURL: "https://api.example.com", Directory: directory(), Brand: auth.Brand{Header: "Acme-"},
 		Mechanisms: append(mechanisms, &apikey.Mechanism{Store: store})}
 	mux := guard.Mux()
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, auth.From(r.Context()).Roles)
 	})
 	mux.HandleFunc("DELETE /notes/{id}", auth.Allow("object.delete.c_note.{id}"), func(http.ResponseWriter, *http.Request) {})

@@ -45,7 +45,7 @@ func create(r *http.Request, s Saver, ask newKey) (Key, error) {
 	}
 	expires := tenant.Now().Add(life)
 	// Nobody makes a key that can do more than the caller, or lasts longer.
-	if err := by.MayMake(false, auth.Making{Account: by.Account, Scope: scope, Expires: expires}); err != nil {
+	if err := by.MayMake(auth.Making{Account: by.Account, Scope: scope, Expires: expires}); err != nil {
 		return "", err
 	}
 	key, record := New(by.Org, by.Account, ask.Scope, expires)

@@ -35,7 +35,7 @@ func TestBrand(t *testing.T) {
 	guard := brand.NewGuard("https://api.example.com", directory,
 		signature.Memory{clientKey: {Key: key, Account: "bob"}}, tokens)
 	mux := guard.Mux()
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Header.Get("X-Acme-Client-Key"))
 	})
 	server := httptest.NewServer(mux)

@@ -24,6 +24,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
 )
 
 // NewHandler serves the notes of every org of the Guard.
@@ -48,8 +49,8 @@ func NewRouter(guard *auth.Guard) chi.Router {
 	need(auth.Public).Get("/names/{name}", func(w http.ResponseWriter, r *http.Request) {
 		answer(r.PathValue("name"))(w, r)
 	})
-	need(auth.Some("object.read.c_note")).Get("/notes", answer("notes"))
-	need(auth.Some("object.read.c_note.{id}")).Get("/notes/{id}", answer("a note"))
+	need(auth.Some("object.read.c_note")).Method("GET", "/notes", auth.PartHandler(list))
+	need(auth.Allow("object.read.c_note.{id}")).Get("/notes/{id}", answer("a note"))
 	need(auth.Allow("object.delete.c_note.{id}")).Delete("/notes/{id}", answer("gone"))
 	return router
 }
@@ -62,6 +63,16 @@ func allow(h http.Header, router chi.Routes, r *http.Request) {
 			h.Add("Allow", method)
 		}
 	}
+}
+
+// list narrows to the part that the caller may read. Get takes only functions, so it is
+// registered by Method.
+func list(w http.ResponseWriter, r *http.Request, part scope.Grant) {
+	ids, all := part.IDs()
+	if all {
+		ids = []string{"all"}
+	}
+	auth.Reply(w, r, envelope.Result[[]string]{Data: ids})
 }
 
 func answer(text string) http.HandlerFunc {

@@ -62,7 +62,7 @@ func TestHandler(t *testing.T) {
 	}{
 		{"GET /acme/v2/status", 200, `"up"`},
 		{"GET /acme/v2/names/a%20b", 200, `"a%20b"`},
-		{"GET /acme/v2/notes", 200, `"notes"`},
+		{"GET /acme/v2/notes", 200, `["all"]`},
 		{"GET /acme/v2/notes/" + other, 200, `"a note"`},
 		{"DELETE /acme/v2/notes/" + mine, 200, `"gone"`},
 		{"DELETE /acme/v2/notes/" + other, 403, auth.DetailScope},

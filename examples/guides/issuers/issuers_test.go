@@ -71,7 +71,7 @@ func TestShapes(t *testing.T) {
 	}
 	var got auth.Principal
 	mux := guard.Mux()
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(_ http.ResponseWriter, r *http.Request) { got = auth.From(r.Context()) })
+	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(_ http.ResponseWriter, r *http.Request) { got = auth.From(r.Context()) })
 	exp := time.Date(2027, 1, 1, 1, 0, 0, 0, time.UTC).Unix()
 	for _, c := range []struct {
 		name    string

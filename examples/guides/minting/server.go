@@ -28,7 +28,7 @@ func Register(mux *auth.Mux, tokens *bearer.Mechanism) {
 		}
 		by, tenant := auth.From(r.Context()), auth.TenantFrom(r.Context())
 		wish := bearer.Wish{Claims: token.Claims{Subject: ask.Subject, Scope: ask.Scope}} // ephemeral
-		minted, _, err := tokens.Mint(r.Context(), by, by.HasRole("administrator"), tenant, wish)
+		minted, _, err := tokens.Mint(r.Context(), by.AsAdministrator(by.HasRole("administrator")), tenant, wish)
 		return envelope.Result[string]{Data: string(minted)}, err // a Token prints REDACTED
 	}))
 }

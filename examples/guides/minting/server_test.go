@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	}
 	mux := guard.Mux()
 	minting.Register(mux, tokens)
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
 	w.Clients = authtest.Clients{Handler: mux, URL: "https://api.example.com/acme/v2", Guard: guard}
 
 	for _, account := range []string{"ann", "root"} {

@@ -59,7 +59,7 @@ func newServer(t *testing.T) *server {
 		Observe:    observer.Observe,
 	}
 	mux := guard.Mux()
-	mux.HandleFunc("GET /notes", auth.Some("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST /notes", auth.Allow("object.create.c_note"), func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /notes/{id}", auth.Allow("object.read.c_note.{id}"), func(w http.ResponseWriter, r *http.Request) {
 		auth.Fail(w, r, auth.ErrNotFound)

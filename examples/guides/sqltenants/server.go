@@ -59,6 +59,6 @@ func NewHandler(db *sql.DB, store *sqlstore.Store, baseURL string) (http.Handler
 		},
 	}
 	mux := guard.Mux()
-	mux.Handle("GET /users", auth.Some("object.read.user"), users{&sqlpage.Pages{DB: db, Dialect: sqlpage.SQLite}})
+	mux.Handle("GET /users", auth.Some("object.read.user"), auth.PartHandler(users{&sqlpage.Pages{DB: db, Dialect: sqlpage.SQLite}}.list))
 	return mux, nil
 }

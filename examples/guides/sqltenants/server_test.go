@@ -179,7 +179,7 @@ func TestPagesUseTheIndex(t *testing.T) {
 		}
 	}
 	q := paging.Query{Where: paging.Gt("_id", ann), Limit: 2}
-	text, args, err := sqlpage.Statement(q, sqltenants.Table, sqlpage.Visible{Tenant: "acme", AllIDs: true}, sqlpage.SQLite)
+	text, args, err := sqlpage.Statement(q, sqltenants.Table, sqlpage.RowScope{Tenant: "acme", AllIDs: true}, sqlpage.SQLite)
 	if err != nil {
 		t.Fatal(err)
 	}

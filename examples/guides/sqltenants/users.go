@@ -55,9 +55,8 @@ type user struct {
 // users answers GET /users: the caller's colleagues.
 type users struct{ pages *sqlpage.Pages }
 
-func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (u users) list(w http.ResponseWriter, r *http.Request, may scope.Grant) {
 	p := auth.From(r.Context())
-	may := p.Scope.On(scope.Read, "user")
 	// A filter reveals the values that it compares. So a caller may filter only by
 	// what it may read.
 	q, err := schema.Parse(r.URL.RawQuery, may.Property)
@@ -67,7 +66,7 @@ func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// The caller's own filter, sort and cursor reach no other row.
 	ids, all := may.IDs()
-	visible := sqlpage.Visible{Tenant: string(p.Org), IDs: ids, AllIDs: all}
+	visible := sqlpage.RowScope{Tenant: string(p.Org), IDs: ids, AllIDs: all}
 	ctx, cancel := auth.TenantFrom(r.Context()).Bound(r.Context())
 	defer cancel()
 	page, more, err := u.page(ctx, q, visible)
@@ -87,7 +86,7 @@ func (u users) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	auth.Reply(w, r, envelope.List[json.RawMessage]{Data: items, HasMore: more})
 }
 
-func (u users) page(ctx context.Context, q paging.Query, visible sqlpage.Visible) (page []user, more bool, err error) {
+func (u users) page(ctx context.Context, q paging.Query, visible sqlpage.RowScope) (page []user, more bool, err error) {
 	rows, err := u.pages.Query(ctx, q, Table, visible)
 	if err != nil {
 		return nil, false, err

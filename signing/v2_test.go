@@ -968,7 +968,7 @@ func TestASlowBodyOutlivesNoStore(t *testing.T) {
 		now := time.Now()
 		s := secondServer(t)
 		s.Now = nil
-		s.Replays = new(keyValues).replays()
+		s.Replays = new(mapReplays)
 		r := second("POST", "/x", "body", param("created", fmt.Sprintf("created=%d", now.Unix())))
 		if _, err := s.Verify(t.Context(), r, "/x"); err != nil {
 			t.Fatal(err)

@@ -30,29 +30,26 @@ func (t *Transport) versionFits() bool {
 	return ok && len(public) == ed25519.PublicKeySize && t.version() == 2
 }
 
-// signSecond sets the headers of a signature of version 2.
-func (t *Transport) signSecond(r *http.Request, to target, method string) error {
+// signV2 sets the headers of a signature of version 2.
+func (t *Transport) signV2(r *http.Request, to target, method string) error {
 	names := headersFor(t.Header)
 	if delete(r.Header, digestHeader); to.digest != "" {
 		r.Header.Set(digestHeader, to.digest)
 	}
-	b := base{authority: to.authority, path: to.path, list: `"@method" "@authority" "@path" "@query"`}
-	covered := coversAlways
-	if to.digest != "" {
-		covered |= coversDigest
-		b.list += ` "content-digest"`
+	b := base{authority: to.authority, path: to.path}
+	for c := range componentCount {
+		if c < coversDigest || c == coversDigest && to.digest != "" || c == coversAccount && len(r.Header[names.Account]) > 0 {
+			b.covered.add(c)
+			b.input += " " + names.components[c]
+		}
 	}
-	if len(r.Header[names.Account]) > 0 {
-		covered |= coversAccount
-		b.list += " " + names.account
-	}
-	b.from(r, names, covered)
+	b.from(r, names)
 	b.method = method
 	alg := algHMAC
 	if t.Signer != nil {
 		alg = algEd25519
 	}
-	b.input = "(" + b.list + ");created=" + strconv.FormatInt(to.clock.seconds(t.now()), 10) +
+	b.input = "(" + b.input[1:] + ");created=" + strconv.FormatInt(to.clock.seconds(t.now()), 10) +
 		`;nonce="` + random(keyLength) + `";keyid="` + t.ClientKey + `";alg="` + alg + `";tag="` + names.Tag + `"`
 	if err := b.check(); err != nil {
 		return err

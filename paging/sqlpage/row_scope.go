@@ -6,12 +6,12 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Visible says which rows a statement can return at most. The zero Visible makes no
+// RowScope says which rows a statement can return at most. The zero RowScope makes no
 // statement for a table of several tenants, or with a Where. Without IDs and AllIDs no row is visible.
 //
 //	ids, all := grant.IDs() // a scope.Grant
-//	visible := sqlpage.Visible{Tenant: principal.Org, IDs: ids, AllIDs: all}
-type Visible struct {
+//	visible := sqlpage.RowScope{Tenant: principal.Org, IDs: ids, AllIDs: all}
+type RowScope struct {
 	Tenant string   // whose rows; required unless the table is SharedByAllTenants, which ignores it
 	IDs    []string // the only _ids of rows
 	AllIDs bool     // each _id of the tenant; IDs is ignored
@@ -20,7 +20,7 @@ type Visible struct {
 }
 
 // visible returns the condition for the rows that v allows.
-func (s *statement) visible(v Visible) string {
+func (s *statement) visible(v RowScope) string {
 	condition := "TRUE"
 	if !s.table.SharedByAllTenants {
 		condition = s.filter(paging.Eq(s.table.Tenant, v.Tenant))

@@ -1,0 +1,144 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/urlpath"
+)
+
+// Mount takes requests to /{org}/{version}/… and passes them to next, with the tenant in
+// their context and without the mount in their path. With a router other than Mux, put
+// Mount outside the router, and Require on each route. Mount panics if the Guard is not
+// valid.
+func (g *Guard) Mount(next http.Handler) http.Handler {
+	g.mustBeValid()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &call{Context: r.Context(), mechanism: none}
+		c.tenant.guard, c.tenant.url, c.tenant.Org = g, r.URL, &noOrg
+		w.Header()[g.names.serverTime] = g.stamps.at(g.now())
+		if g.Observe != nil {
+			c.began = time.Since(epoch)
+		}
+		rest, err := g.enter(w, r, c)
+		if err != nil {
+			c.answer(w, r, err, decision{})
+			return
+		}
+		next.ServeHTTP(w, c.under(r, rest))
+	})
+}
+
+// ServerTime sets the Server-Time header on every reply of next, as Mount does for its own
+// replies (section 1 of the interface). Use it for a server that also writes replies
+// outside the mount. Replies of Mount still have one such header. Put ServerTime outside
+// everything that may write a reply, such as a middleware that recovers from panics. It
+// panics if the Guard is not valid.
+func (g *Guard) ServerTime(next http.Handler) http.Handler {
+	g.mustBeValid()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()[g.names.serverTime] = g.stamps.at(g.now())
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (g *Guard) mustBeValid() {
+	if err := g.Validate(); err != nil {
+		panic(err)
+	}
+}
+
+// enter finds the tenant of a request. Its checks are in the order of the refusals.
+func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest string, err error) {
+	path, ok := urlpath.Clean(r.URL)
+	if !ok {
+		return "", &Error{Detail: DetailPath}
+	}
+	if !isMethod(r.Method) {
+		w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE")
+		return "", &Error{Detail: DetailMethod}
+	}
+	c.lookup.Context, c.lookup.timeout = c.Context, g.timeout()
+	defer c.lookup.stop()
+	to, err := g.resolve(&c.lookup, r, path)
+	if err != nil {
+		return "", err
+	}
+	if !slices.Contains(g.names.versions, to.Version) {
+		return "", &Error{Detail: DetailVersion}
+	}
+	found, err := g.org(&c.lookup, to.Org)
+	if err != nil {
+		return "", err
+	}
+	// A path with one trailing slash names the same resource. The slash is cut before
+	// routing and before the signature is checked, so that both read one path.
+	if rest = strings.TrimSuffix(to.Rest, "/"); rest == "" {
+		rest = "/"
+	}
+	c.tenant.Org, c.tenant.Version, c.tenant.Command = found, to.Version, rest
+	if to.Authority != "" {
+		authority := to.Authority // here, so that most requests do not allocate it
+		c.tenant.authority = &authority
+	}
+	return rest, nil
+}
+
+func (g *Guard) resolve(ctx context.Context, r *http.Request, path string) (Address, error) {
+	if g.Resolve == nil {
+		org, version, rest, ok := splitMount(path)
+		if !ok {
+			return Address{}, ErrNotFound
+		}
+		return Address{Org: org, Version: version, Rest: rest}, nil
+	}
+	to, err := g.Resolve(ctx, r)
+	switch {
+	case err != nil:
+		return Address{}, lookup("mount", true, err)
+	case !urlpath.IsClean(to.Rest):
+		return Address{}, ErrNotFound
+	}
+	return to, nil
+}
+
+func (g *Guard) org(ctx context.Context, code string) (*Org, error) {
+	if !isOrg(code) {
+		return nil, &Error{Detail: DetailUnknownOrg}
+	}
+	org, err := g.Directory.Org(ctx, code)
+	if err = lookup("org", org == nil, err); errors.Is(err, ErrUnavailable) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &Error{Detail: DetailUnknownOrg, Err: err}
+	}
+	served := g.under(org, code)
+	if served == nil || org.Disabled {
+		return nil, &Error{Detail: DetailUnknownOrg}
+	}
+	return served, g.checkKey(org)
+}
+
+// checkKey refuses orgs whose stored things could be another org's.
+func (g *Guard) checkKey(org *Org) error {
+	switch {
+	case g.OrgIDs != (org.ID != ""):
+		return errNoOrgID
+	case !isKey(string(org.Key())):
+		return errOrgID
+	case org.ID == "" && len(org.FormerCodes) > 0:
+		return errFormerKey
+	}
+	return nil
+}
+
+var (
+	errNoOrgID   = errors.New("auth: the Directory returned an Org with an ID and Guard.OrgIDs is not set, or one without and it is")
+	errOrgID     = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
+	errFormerKey = errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
+)

@@ -1,0 +1,124 @@
+package sqlcheck
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
+)
+
+// These list the indexes of a table: the name, and the elements in the form of elementsOf.
+const (
+	indexesOfPostgreSQL = `SELECT indexrelid::regclass::text, string_agg(COALESCE(attname, '()') || CASE collname WHEN 'C' THEN ' COLLATE C' ELSE '' END ||
+			(ARRAY['', ' DESC NULLS LAST', ' NULLS FIRST', ' DESC'])[1 + option], ', ' ORDER BY n)
+		FROM pg_catalog.pg_index i CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(indkey::int2[]), pg_catalog.unnest(indcollation::oid[]),
+			pg_catalog.unnest(indoption::int2[])) WITH ORDINALITY AS e (key, collated, option, n)
+		LEFT JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = key AND key <> 0
+		LEFT JOIN pg_catalog.pg_collation c ON c.oid = collated
+		WHERE indrelid = pg_catalog.to_regclass($1::text) AND indisvalid AND indpred IS NULL AND n <= indnkeyatts GROUP BY indexrelid`
+	indexesOfSQLite = `SELECT of, group_concat(COALESCE(name, '()') || replace(' COLLATE ' || coll, ' COLLATE BINARY', '') || iif(desc, ' DESC', ''), ', ')
+		FROM (SELECT i.name AS of, e.* FROM pragma_index_list(?1, NULLIF(?2, '')) i, pragma_index_xinfo(i.name, NULLIF(?2, '')) e
+			WHERE key AND NOT partial ORDER BY i.name, seqno) GROUP BY of`
+)
+
+// sorts looks for an index for each sort in each direction. Nothing says what is below a view.
+func (c *check) sorts() {
+	if c.view || slices.ContainsFunc(append([]string{"_id", c.table.Tenant}, c.within...), func(path string) bool { return c.wrong[path] }) {
+		return
+	}
+	query, args := indexesOfPostgreSQL, []any{c.quotedName()}
+	if c.dialect == sqlpage.SQLite {
+		schema, name := c.names()
+		query, args = indexesOfSQLite, []any{name, schema}
+	}
+	found := map[string]string{}
+	err := c.read(query, args, func(scan func(...any) error) error {
+		var name, elements string
+		err := scan(&name, &elements)
+		found[name[strings.LastIndexByte(name, '.')+1:]] = elements
+		return err
+	})
+	if err != nil {
+		c.problem("", "%w", err)
+		return
+	}
+	c.sort(paging.Property{Path: "_id"}, found)
+	for _, p := range c.schema.Properties {
+		if p.Sort && c.comparable(p) && p.Path != "_id" && !c.wrong[p.Path] {
+			c.sort(p, found)
+		}
+	}
+}
+
+func (c *check) sort(p paging.Property, found map[string]string) {
+	indexes, err := sqlpage.Indexes(paging.Schema{Properties: []paging.Property{p}}, *c.table, c.dialect, c.within[len(c.table.Where):]...)
+	if err != nil {
+		c.problem(p.Path, "callers may sort by it: %w", err)
+		return
+	}
+	if p.Path != "_id" {
+		indexes = indexes[1:] // up and down
+	}
+	for _, index := range indexes {
+		if isAmong(found, index) {
+			continue
+		}
+		long, err := c.longest(p.Path)
+		if err != nil {
+			c.problem(p.Path, "%w", err)
+			return
+		}
+		c.problem(p.Path, "a sort by it has no index: create\n\t%s%s", index, long)
+	}
+}
+
+// isAmong reports whether there is an index that begins with the elements of the needed one. The
+// catalogue has expressions in another form. So one with an expression also needs its name.
+func isAmong(found map[string]string, needed string) bool {
+	elements, name := elementsOf(needed), strings.Split(needed[strings.Index(needed, " EXISTS "):], `"`)
+	for has, of := range found {
+		if strings.HasPrefix(of+", ", elements+", ") && (!strings.Contains(elements, "()") || slices.Contains(name, strings.Trim(has, `"`))) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	literal   = regexp.MustCompile(`'[^']*'`)
+	innermost = regexp.MustCompile(`\w*\([^()]*\)`)
+)
+
+// elementsOf returns the elements of an index of sqlpage.Indexes: their columns, or () for an
+// expression, with their collation and direction.
+func elementsOf(index string) string {
+	_, list, _ := strings.Cut(literal.ReplaceAllString(index, ""), " (")
+	list = strings.NewReplacer(`"`, "", " COLLATE BINARY", "").Replace(strings.TrimSuffix(list, ")"))
+	for before := ""; before != list; {
+		before, list = list, innermost.ReplaceAllString(list, "·")
+	}
+	return strings.ReplaceAll(list, "·", "()")
+}
+
+// maxIndexed is how many bytes PostgreSQL takes for the values of a row in one index, roughly: it
+// compresses them first.
+const maxIndexed = 2700
+
+// longest says how long the longest text of a property is, if no index can have it. It reads all
+// rows, so it is asked for only if the index is missing.
+func (c *check) longest(path string) (advice string, err error) {
+	column := c.table.Properties[path]
+	if c.dialect != sqlpage.PostgreSQL || column.Type != paging.String || column.Storage != 0 {
+		return "", nil
+	}
+	name := cmp.Or(column.UnsafeExpression, `"`+column.Name+`"`)
+	var bytes int
+	if err := c.db.QueryRowContext(c.ctx, "SELECT coalesce(max(octet_length("+name+")), 0) FROM "+c.quotedName()).Scan(&bytes); err != nil || bytes <= maxIndexed {
+		return "", err
+	}
+	return fmt.Sprintf("\n\tThe longest text has %d bytes. PostgreSQL refuses about %d in one index: shorten it, and add CHECK (octet_length(%s) <= 2000).", bytes, maxIndexed, name), nil
+}
