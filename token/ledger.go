@@ -39,6 +39,10 @@ type Holder struct {
 // of the zero auth.Principal, which must never end or see the tokens of others.
 const AnySubject = "\x00any"
 
+// AnyApp is the ClientKey for a RevokeSubject that ends the tokens of an account in all apps of
+// its org. It is no text that a client key can be; an empty one has no record.
+const AnyApp = "\x00any"
+
 // MaxReplaced is how many live records of other keys than those that an Issue names a subject
 // may have, beyond the limit of the call. So a call costs no more for an app whose key pair is
 // replaced all the time, and one replacement locks nobody out who has reached the limit.
@@ -180,10 +184,13 @@ type Ledger interface {
 	Get(ctx context.Context, of Holder, id string) (Record, error)
 
 	// RevokeSubject removes all records of the holder, and returns how many of them were
-	// live. If the Subject is empty, it returns an error and removes nothing. The
+	// live. With the ClientKey AnyApp they are those of all apps of the org; a ledger that
+	// is spread over several databases by client key asks each of them. If the Subject is
+	// empty, it returns an error and removes nothing. The
 	// descendants are then dead, whatever their subjects are. A token that is issued at
 	// the same time may or may not be removed. One that dies at the same time, because an
-	// ancestor of another subject does, may or may not be counted.
+	// ancestor of another subject does, may or may not be counted. After an error some of
+	// the records may be removed: call it again.
 	RevokeSubject(ctx context.Context, of Holder) (int, error)
 
 	// List returns a page of the live records of the holder, with their Lineage. With the

@@ -256,16 +256,26 @@ func (m *MemoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := m.app(of.ClientKey)
+	if of.ClientKey != AnyApp {
+		return m.removeAll(m.app(of.ClientKey), of, now), nil
+	}
+	live := 0
+	for _, a := range m.apps {
+		live += m.removeAll(a, of, now)
+	}
+	return live, nil
+}
+
+// removeAll returns how many of the holder's records were live.
+func (m *MemoryLedger) removeAll(a *appRecords, of Holder, now time.Time) (live int) {
 	all := slices.Collect(a.of(of))
-	live := 0 // counted before any is removed, because one may be the parent of another
-	for _, r := range all {
+	for _, r := range all { // before any is removed, because one may be the parent of another
 		if a.isLive(r, now) {
 			live++
 		}
 	}
 	m.remove(a, all...)
-	return live, nil
+	return live
 }
 
 // List implements Ledger.

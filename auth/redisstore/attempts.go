@@ -5,17 +5,9 @@ import (
 	_ "embed"
 	"strconv"
 	"time"
-
-	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Attempts is a session.Attempts that any number of processes share. Store.Attempts
-// returns it. Delays follow the times passed to Try, so differences between the
-// processes' clocks lengthen or shorten them. A key takes about 200 bytes until a day
-// after its latest try.
-type Attempts struct{ store *Store }
-
-var _ session.Attempts = (*Attempts)(nil)
+type attempts struct{ store *Store }
 
 //go:embed lua/try.lua
 var tryText string
@@ -30,7 +22,7 @@ var (
 )
 
 // Try implements session.Attempts.
-func (a *Attempts) Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error) {
+func (a *attempts) Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error) {
 	reply, err := a.store.run(ctx, tryScript, []string{"f:" + key},
 		decimal(at.Unix()), strconv.Itoa(at.Nanosecond()), strconv.Itoa(free))
 	if err != nil {
@@ -53,13 +45,13 @@ func (a *Attempts) Try(ctx context.Context, key string, at time.Time, free int) 
 }
 
 // Return implements session.Attempts.
-func (a *Attempts) Return(ctx context.Context, key string) error {
+func (a *attempts) Return(ctx context.Context, key string) error {
 	_, err := a.store.code(ctx, returnScript, []string{"f:" + key})
 	return err
 }
 
 // Reset implements session.Attempts.
-func (a *Attempts) Reset(ctx context.Context, key string) error {
+func (a *attempts) Reset(ctx context.Context, key string) error {
 	_, err := a.store.code(ctx, resetScript, []string{"f:" + key})
 	return err
 }

@@ -56,9 +56,12 @@
 //	appendfsync always
 //	no-appendfsync-on-rewrite no
 //
-// "appendfsync everysec" is allowed, too, and faster. It loses up to two seconds of
-// changes with the power, and some milliseconds with the process. A logout, a
-// revocation or the use of a token may then be undone. Replays hold nevertheless.
+// With these settings nothing is lost that the server has confirmed. "appendfsync
+// everysec" is allowed, too, and faster. It loses up to two seconds of changes with the
+// power, and some milliseconds with the process, while a sync runs. A replica that is
+// promoted lacks what had not reached it, because replication is asynchronous. A logout, a
+// revocation or the use of a token may then be undone. Replays hold nevertheless: no request
+// is accepted twice, but for one that was signed ahead of the server's clock.
 //
 // Open checks these settings and refuses those that break a promise. Its error names
 // the setting and the remedy. It checks once and does not notice later changes. The
@@ -70,7 +73,6 @@
 // Redis Cluster is not covered, because the keys of one method may be in several slots.
 // A hash tag in the prefix puts all keys into one slot, see UnsafeCluster. Reads from
 // replicas are not covered either: they may still return records that have ended.
-// Guarantee tells what a server can lose when it is killed, loses power or fails over.
 //
 // # Format
 //
@@ -85,6 +87,7 @@
 //	t:PAIR              a token's record, by client key and id
 //	u:PAIR              the ids of a subject's records, by client key and subject
 //	l:KEY               the times and ids of the records of a client key
+//	k:ORG               the client keys of an org that have records
 //	h:HASH              a session, by the hash of its token, or what became of it
 //	a:PAIR              an account's sessions, by org and account
 //	o:ORG               the accounts of an org that have sessions

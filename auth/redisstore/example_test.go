@@ -27,18 +27,14 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ledger, err := store.Ledger()
-	if err != nil {
-		log.Fatal(err)
-	}
+	ledger := store.Ledger()
 	signatures := signing.Verifier{Replays: store.Replays()}
 	tokens := token.Verifier{Ledger: ledger}
 	minter := token.Minter{Ledger: ledger}
 	_, _, _ = signatures, tokens, minter
 }
 
-// Open refuses a server that drops records when it is full. Ledger refuses a server
-// that would lose them in a restart.
+// Open refuses a server that drops records when it is full, or would lose them in a restart.
 func ExampleOpen() {
 	do := (&server{info: evicting, config: everysec}).do
 	_, err := redisstore.Open(ctx, do, redisstore.Options{})
@@ -52,18 +48,11 @@ func ExampleOpen() {
 	// run CONFIG SET maxmemory-policy noeviction and set it in the server's configuration, or set UnsafeEviction
 }
 
-func ExampleStore_Guarantee() {
-	do := (&server{info: fit, config: everysec}).do
-	store, err := redisstore.Open(ctx, do, redisstore.Options{})
-	if err != nil {
-		log.Fatal(err)
+func ExampleStore_RevokeAccount() {
+	// The credentials are in the database: see sqlstore.Store.RevokeAccount.
+	if err := store.RevokeAccount(ctx, "acme", "ann"); err != nil {
+		log.Print(err) // call it again
 	}
-	fmt.Println(store.Guarantee())
-	// Output:
-	// process kill: what was confirmed during a sync is lost, some milliseconds of a second, two seconds with a slow disk: what was ended or spent last may be there again (a logout, a revocation, a use)
-	// power loss: up to two seconds are lost: what was ended or spent last may be there again (a logout, a revocation, a use)
-	// failover: what had not reached the replica is lost: what was ended or spent last may be there again (a logout, a revocation, a use)
-	// replays: none is accepted after any of these, but for requests signed ahead of the server's clock
 }
 
 func ExampleStore_Replays() {
@@ -76,10 +65,7 @@ func ExampleStore_Replays() {
 }
 
 func ExampleStore_Ledger() {
-	ledger, err := store.Ledger()
-	if err != nil {
-		log.Fatal(err)
-	}
+	ledger := store.Ledger()
 	ended, err := ledger.RevokeSubject(ctx, token.Holder{Org: "acme", ClientKey: "acmeKey000000000000001", Subject: "ann"})
 	if err != nil {
 		log.Fatal(err)
@@ -88,10 +74,7 @@ func ExampleStore_Ledger() {
 }
 
 func ExampleStore_Sessions() {
-	sessions, err := store.Sessions()
-	if err != nil {
-		log.Fatal(err)
-	}
+	sessions := store.Sessions()
 	ended, err := sessions.DeleteAll(ctx, "acme", "ann", "")
 	if err != nil {
 		log.Fatal(err)

@@ -13,17 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Ledger is a token.Ledger that any number of processes share. Store.Ledger returns it.
-// It uses the server's clock.
-//
-// A record takes about 550 bytes until it or its parent expires, or until a day after
-// its last use was spent. Issue also deletes dead records of its subject, and those of
-// keys that it does not name and that were issued more than an hour before. A record that
-// never expires stays until it is revoked or Issue deletes it. A record whose parent is
-// revoked is dead at once, but keeps its memory until then.
-type Ledger struct{ store *Store }
-
-var _ token.Ledger = (*Ledger)(nil)
+type ledger struct{ store *Store }
 
 //go:embed lua/live.lua
 var liveText string
@@ -46,6 +36,9 @@ var getText string
 //go:embed lua/revoke.lua
 var revokeText string
 
+//go:embed lua/endsubject.lua
+var endSubjectText string
+
 //go:embed lua/revokesubject.lua
 var revokeSubjectText string
 
@@ -56,34 +49,37 @@ var tokensText string
 var appTokensText string
 
 var (
-	issueScript         = newScript(liveText, placeText, issueText)
-	spendScript         = newScript(liveText, spendText)
-	getScript           = newScript(liveText, rowText, getText)
-	revokeScript        = newScript(liveText, placeText, revokeText)
-	revokeSubjectScript = newScript(liveText, placeText, revokeSubjectText)
-	tokensScript        = newScript(liveText, rowText, tokensText)
-	appTokensScript     = newScript(liveText, rowText, placeText, appTokensText)
+	// What every script about live records begins with.
+	lineageText = fmt.Sprintf("local maxAncestors = %d\n", token.MaxAncestors)
+
+	issueScript         = newScript(lineageText, liveText, placeText, issueText)
+	spendScript         = newScript(lineageText, liveText, spendText)
+	getScript           = newScript(lineageText, liveText, rowText, getText)
+	revokeScript        = newScript(lineageText, liveText, placeText, endSubjectText, revokeText)
+	revokeSubjectScript = newScript(lineageText, liveText, placeText, endSubjectText, revokeSubjectText)
+	tokensScript        = newScript(lineageText, liveText, rowText, tokensText)
+	appTokensScript     = newScript(lineageText, liveText, rowText, placeText, appTokensText)
 )
 
 var errIssued = errors.New("redisstore: id was issued before")
 
 // Issue implements token.Ledger.
-func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
+func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
 	if r.MaxUses < 0 {
 		return errors.New("redisstore: issue: a negative use count")
 	}
 	args := []string{
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
 		strconv.Itoa(limit), l.store.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, string(r.Org),
-		strconv.Itoa(token.MaxReplaced), strconv.Itoa(len(verifying)),
+		strconv.Itoa(token.MaxReplaced), r.ClientKey, l.store.prefix + appKey(""),
 	}
 	code, err := l.store.code(ctx, issueScript,
-		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject), appKey(r.ClientKey)}, append(args, verifying...)...)
+		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject), appKey(r.ClientKey), appsKey(r.Org)}, append(args, verifying...)...)
 	return cmp.Or(err, codeError(code, nil, errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep))
 }
 
 // Spend implements token.Spender.
-func (l *Ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
+func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
 	reply, err := l.store.run(ctx, spendScript, []string{recordKey(r.ClientKey, r.ID)},
 		r.Subject, r.KeyID, decimal(r.MaxUses), l.store.prefix+recordKey(r.ClientKey, ""))
 	if err != nil {
@@ -122,7 +118,7 @@ func subjectOf(of token.Holder, id string) (subject string, err error) {
 }
 
 // Get implements token.Ledger.
-func (l *Ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
+func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
 	subject, err := subjectOf(of, id)
 	if err != nil {
 		return token.Record{}, err
@@ -147,30 +143,33 @@ func (l *Ledger) Get(ctx context.Context, of token.Holder, id string) (token.Rec
 }
 
 // Revoke implements token.Ledger.
-func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
+func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	subject, err := subjectOf(of, id)
 	if err != nil {
 		return err
 	}
 	code, err := l.store.code(ctx, revokeScript,
-		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey)}, id, l.store.prefix+subjectKey(of.ClientKey, ""), l.store.prefix+recordKey(of.ClientKey, ""),
-		string(of.Org), subject)
+		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey), appsKey(of.Org)}, id, l.store.prefix+subjectKey(of.ClientKey, ""),
+		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, of.ClientKey)
 	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
 }
 
 // RevokeSubject implements token.Ledger.
-func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error) {
+func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error) {
 	if of.Subject == "" {
 		return 0, errors.New("redisstore: revoke a subject: the subject is empty")
 	}
-	n, err := l.store.code(ctx, revokeSubjectScript,
-		[]string{subjectKey(of.ClientKey, of.Subject), appKey(of.ClientKey)}, l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org))
+	args := []string{l.store.prefix, string(of.Org), of.Subject}
+	if of.ClientKey != token.AnyApp {
+		args = append(args, of.ClientKey)
+	}
+	n, err := l.store.code(ctx, revokeSubjectScript, []string{appsKey(of.Org)}, args...)
 	return int(n), err
 }
 
 // List implements token.Ledger. The page of a subject reads all records of the subject, as
 // each Issue does.
-func (l *Ledger) List(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
 	switch {
 	case limit < 1 || limit > token.MaxPage:
 		return nil, next, fmt.Errorf("redisstore: list tokens: the limit is not 1 to %d", token.MaxPage)
@@ -202,7 +201,7 @@ func (l *Ledger) List(ctx context.Context, of token.Holder, after token.Position
 }
 
 // listApp returns a page of the records of all subjects of an app.
-func (l *Ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+func (l *ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
 	reply, err := l.store.run(ctx, appTokensScript, []string{appKey(of.ClientKey)},
 		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
 	if err != nil {
@@ -287,6 +286,9 @@ func subjectKey(clientKey, subject string) string { return "u:" + pair(clientKey
 
 // appKey returns the key of the records of an app, in the order of List.
 func appKey(clientKey string) string { return "l:" + clientKey }
+
+// appsKey returns the key of the apps of an org that have records.
+func appsKey(org token.OrgKey) string { return string("k:" + org) }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 

@@ -34,19 +34,16 @@ type rule struct {
 	lifted  func(Options) bool
 }
 
-// forAll lists the settings that every store needs.
-var forAll = []rule{
+// rules lists the settings that every store needs, and from appendonly on those that the
+// ledger and sessions need besides. Without these a restarted server has no records, or has
+// records again that were ended after its snapshot.
+var rules = []rule{
 	{"role", "role", []string{"master"}, "connect to the primary", func(Options) bool { return false }},
 	{"cluster-enabled", "cluster_enabled", []string{"no"}, "use a server that is no part of a cluster, or set UnsafeCluster",
 		func(o Options) bool { return o.UnsafeCluster }},
 	{"maxmemory-policy", "maxmemory_policy", []string{"noeviction"},
 		"run CONFIG SET maxmemory-policy noeviction and set it in the server's configuration, or set UnsafeEviction",
 		func(o Options) bool { return o.UnsafeEviction }},
-}
-
-// forRecords lists what the ledger and sessions need besides. Without it a restarted
-// server has no records, or has records again that were ended after its snapshot.
-var forRecords = []rule{
 	{"appendonly", "aof_enabled", []string{"yes"},
 		"run CONFIG SET appendonly yes and set it in the server's configuration, or set UnsafeNoAppendOnly",
 		func(o Options) bool { return o.UnsafeNoAppendOnly }},
@@ -79,7 +76,7 @@ func probe(ctx context.Context, do Do) (settings, error) {
 		}
 	}
 	found := settings{}
-	for _, r := range slices.Concat(forAll, forRecords) {
+	for _, r := range rules {
 		value, ok := lines[r.info]
 		if !ok {
 			if value, err = configured(ctx, do, r.setting); err != nil {
@@ -136,12 +133,10 @@ func refusesCommand(err error) bool {
 }
 
 // refuse returns an error for each setting that breaks one of the rules.
-func (s *Store) refuse(rules []rule) error {
+func (f settings) refuse(o Options) error {
 	var errs []error
 	for _, r := range rules {
-		if err := r.check(s.settings[r.setting], s.options); err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, r.check(f[r.setting], o))
 	}
 	return errors.Join(errs...)
 }

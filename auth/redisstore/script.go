@@ -14,7 +14,7 @@ import (
 // version is the version of the format. Each script compares it with that of the data, so that
 // two versions never work on the same data, also if the data was lost and another version began
 // anew. Raise it with each change of what the keys or their values mean.
-const version = "1"
+const version = "2"
 
 //go:embed lua/version.lua
 var versionText string

@@ -31,19 +31,15 @@ var aUse = signing.Use{ClientKey: "key", Nonce: "0123456789abcdef", Signed: time
 // verbsOf returns calls of all methods that ask the server.
 func verbsOf(t *testing.T, opened *redisstore.Store) map[string]func(context.Context) error {
 	t.Helper()
-	ledger, err := opened.Ledger()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sessions, err := opened.Sessions()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ledger := opened.Ledger()
+	sessions := opened.Sessions()
 	key := token.Holder{Org: "acme", ClientKey: "key", Subject: "ann"}
 	last := func(_ any, err error) error { return err }
 	return map[string]func(context.Context) error{
-		"Claim":         func(ctx context.Context) error { return opened.Replays().Claim(ctx, aUse) },
-		"Used":          func(ctx context.Context) error { return last(opened.Replays().Used(ctx, "key", aUse.Nonce)) },
+		"Claim": func(ctx context.Context) error { return opened.Replays().Claim(ctx, aUse) },
+		"Used": func(ctx context.Context) error {
+			return last(opened.Replays().(signing.UsedNonces).Used(ctx, "key", aUse.Nonce))
+		},
 		"Issue":         func(ctx context.Context) error { return ledger.Issue(ctx, token.Record{ID: "1"}, nil, 1) },
 		"Spend":         func(ctx context.Context) error { return last(ledger.Spend(ctx, token.Record{ID: "1"})) },
 		"Revoke":        func(ctx context.Context) error { return ledger.Revoke(ctx, key, "1") },
@@ -155,8 +151,8 @@ func openReplying(t *testing.T, reply *any) *redisstore.Store {
 func TestRepliesOfAnotherKind(t *testing.T) {
 	var reply any
 	opened := openReplying(t, &reply)
-	ledger, _ := opened.Ledger()
-	sessions, _ := opened.Sessions()
+	ledger := opened.Ledger()
+	sessions := opened.Sessions()
 	known := []error{signing.ErrReplayed, signing.ErrStale, token.ErrRevoked, auth.ErrNotFound, session.ErrEvicted}
 	for _, reply = range []any{"0", "OK", int64(9), int64(-1), true, []any{}, []any{int64(0)}, []any{"S"}, []any{"", ""}, []any{[]any{"x"}}, 0.0} {
 		ctx := t.Context()
@@ -180,10 +176,7 @@ func TestRepliesOfAnotherKind(t *testing.T) {
 // TestRepliesToSpend tests replies that resemble an acceptance.
 func TestRepliesToSpend(t *testing.T) {
 	var reply any
-	ledger, err := openReplying(t, &reply).Ledger()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ledger := openReplying(t, &reply).Ledger()
 	want := token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up"}
 	for _, c := range []struct {
 		reply any
@@ -217,8 +210,8 @@ func TestRepliesToSpend(t *testing.T) {
 func TestListsOfAnotherKind(t *testing.T) {
 	var reply any
 	opened := openReplying(t, &reply)
-	ledger, _ := opened.Ledger()
-	sessions, _ := opened.Sessions()
+	ledger := opened.Ledger()
+	sessions := opened.Sessions()
 	hash, times := strings.Repeat("h", 32), strings.Repeat(" ", 15)+"1"
 	record := "S" + strings.Repeat(times, 4) + strings.Repeat("0:", 6)
 	key := token.Holder{Org: "acme", ClientKey: "key", Subject: "ann"}
@@ -291,40 +284,5 @@ func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 	cancel()
 	if err := replays.Claim(ctx, aUse); !errors.Is(err, context.Canceled) || s.calls != nil {
 		t.Errorf("Claim = %v, sent %v", err, s.calls)
-	}
-}
-
-func TestGuarantee(t *testing.T) {
-	for _, c := range []struct {
-		name, from, to, sync string
-		rewrite              string
-		kill, power          bool
-		text                 string
-	}{
-		{"everysec", "", "", "everysec", "no", false, false, "up to two seconds"},
-		{"always", "", "", "always", "no", true, true, "nothing is lost"},
-		{"always, but not while it rewrites the file", "", "", "always", "yes", true, false, "half a minute is lost: "},
-		{"everysec, but not while it rewrites the file", "", "", "everysec", "yes", false, false, "half a minute"},
-		{"does not sync", "", "", "no", "no", true, false, "half a minute"},
-		{"no append-only file", "aof_enabled:1", "aof_enabled:0", "everysec", "no", false, false, "snapshot"},
-		{"evicts", "noeviction", "allkeys-lru", "always", "no", false, false, "drops records"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := &server{info: strings.Replace(fit, c.from, c.to, 1), config: func(name string) (any, error) {
-				rewrite := c.rewrite
-				if name != "no-appendfsync-on-rewrite" {
-					rewrite = c.sync
-				}
-				return []any{name, rewrite}, nil
-			}}
-			opened, err := redisstore.Open(t.Context(), s.do, redisstore.Options{UnsafeEviction: true, UnsafeNoAppendOnly: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := opened.Guarantee()
-			if got.Kill != c.kill || got.Power != c.power || got.Failover || !strings.Contains(got.String(), c.text) {
-				t.Errorf("%t %t %t %s", got.Kill, got.Power, got.Failover, got)
-			}
-		})
 	}
 }

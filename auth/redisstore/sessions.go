@@ -12,17 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Sessions is a session.Store that any number of processes share. Store.Sessions
-// returns it. Sessions end by the server's clock.
-//
-// A session takes about 700 bytes. Get reads one key. The methods for an account visit
-// each of its sessions, and DeleteOrg visits each session of the org. Each takes ten to
-// twenty microseconds, in which the server does nothing else. With a hundred thousand
-// sessions DeleteOrg takes more than a second. Give it a longer deadline; other calls
-// may fail meanwhile.
-type Sessions struct{ store *Store }
-
-var _ session.Store = (*Sessions)(nil)
+type sessions struct{ store *Store }
 
 //go:embed lua/session.lua
 var sessionText string
@@ -70,7 +60,7 @@ var errVersion = errors.New("redisstore: the data is of another version of this 
 var errHash = errors.New("redisstore: the hash of a session is not new")
 
 // Create implements session.Store. It returns an error if the hash exists.
-func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) error {
+func (s *sessions) Create(ctx context.Context, r session.Session, limit int) error {
 	if r.Org == "" || r.Account == "" {
 		return errors.New("redisstore: create a session: it has no org or no account")
 	}
@@ -82,7 +72,7 @@ func (s *Sessions) Create(ctx context.Context, r session.Session, limit int) err
 }
 
 // Get implements session.Store.
-func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
+func (s *sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
 	// MGET does not return a nil reply, which some clients turn into an error.
 	reply, err := s.store.do.call(ctx, "MGET", s.key(hashKey(hash)), s.store.versionKey)
 	if err != nil {
@@ -113,13 +103,13 @@ func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, err
 }
 
 // Touch implements session.Store.
-func (s *Sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
+func (s *sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
 	code, err := s.store.code(ctx, touchScript, []string{hashKey(hash)}, fixed(seen))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // Replace implements session.Store. It returns an error if the new hash exists.
-func (s *Sessions) Replace(ctx context.Context, old [32]byte, r session.Session) error {
+func (s *sessions) Replace(ctx context.Context, old [32]byte, r session.Session) error {
 	code, err := s.store.code(ctx, replaceScript,
 		[]string{hashKey(old), hashKey(r.Hash)},
 		fixed(r.Seen)+fixed(r.Authenticated), string(r.Hash[:]), string(old[:]), s.key("a:"))
@@ -127,21 +117,21 @@ func (s *Sessions) Replace(ctx context.Context, old [32]byte, r session.Session)
 }
 
 // Delete implements session.Store.
-func (s *Sessions) Delete(ctx context.Context, hash [32]byte) error {
+func (s *sessions) Delete(ctx context.Context, hash [32]byte) error {
 	_, err := s.store.code(ctx, deleteScript,
 		[]string{hashKey(hash)}, string(hash[:]), s.key("h:"), s.key("a:"), s.key("o:"))
 	return err
 }
 
 // DeleteID implements session.Store.
-func (s *Sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
+func (s *sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	code, err := s.store.code(ctx, deleteIDScript,
 		[]string{accountKey(org, account), orgKey(org)}, id, account, s.key("h:"))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // DeleteAll implements session.Store.
-func (s *Sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
+func (s *sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if account == "" {
 		return 0, errors.New("redisstore: delete sessions: no account is named")
 	}
@@ -151,7 +141,7 @@ func (s *Sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, exce
 }
 
 // DeleteOrg implements session.Store.
-func (s *Sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
+func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	if org == "" {
 		return 0, errors.New("redisstore: delete sessions: no org is named")
 	}
@@ -161,7 +151,7 @@ func (s *Sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) 
 }
 
 // List implements session.Store.
-func (s *Sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
+func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
 	reply, err := s.store.run(ctx, sessionsScript, []string{accountKey(org, account)}, s.key("h:"))
 	if err != nil {
 		return nil, err
@@ -183,7 +173,7 @@ func (s *Sessions) List(ctx context.Context, org auth.OrgKey, account string) ([
 	return list, nil
 }
 
-func (s *Sessions) key(name string) string { return s.store.prefix + name }
+func (s *sessions) key(name string) string { return s.store.prefix + name }
 
 func hashKey(hash [32]byte) string { return "h:" + string(hash[:]) }
 

@@ -9,16 +9,13 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Attempts counts tries of passwords and codes in the database. One statement decides
+type attempts struct{ store *Store }
+
+// Attempts returns the store's counts of tries of passwords and codes. One statement decides
 // the result of each method. A refused try writes nothing. Delays follow the times
 // passed to Try. A row is also deleted once its latest try is a day old by the engine's
 // clock.
-type Attempts struct{ store *Store }
-
-// Attempts returns the store's counts of tries.
-func (s *Store) Attempts() *Attempts { return &Attempts{s} }
-
-var _ session.Attempts = (*Attempts)(nil)
+func (s *Store) Attempts() session.Attempts { return &attempts{s} }
 
 const (
 	// The count starts again a day after the latest try. $2 is the time of this try.
@@ -54,7 +51,7 @@ RETURNING tries, until, refused = 1`
 var insideText = `SELECT a.tries, a.until FROM {attempts} AS a WHERE a.key = $1 AND ` + refusedText
 
 // Try implements session.Attempts.
-func (a *Attempts) Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error) {
+func (a *attempts) Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error) {
 	// Read first: a refused try then writes nothing and waits for no lock, and there may
 	// be very many of them. The statement that counts checks the delay again.
 	count, until, err = a.inside(ctx, key, at)
@@ -78,7 +75,7 @@ func (a *Attempts) Try(ctx context.Context, key string, at time.Time, free int) 
 
 // inside returns the result of Try if the try falls inside the delay, and else
 // sql.ErrNoRows.
-func (a *Attempts) inside(ctx context.Context, key string, at time.Time) (count int, until time.Time, err error) {
+func (a *attempts) inside(ctx context.Context, key string, at time.Time) (count int, until time.Time, err error) {
 	var end int64
 	err = a.store.find(ctx, insideText, []any{key, at.UnixNano()}, &count, &end)
 	if err != nil {
@@ -88,7 +85,7 @@ func (a *Attempts) inside(ctx context.Context, key string, at time.Time) (count 
 }
 
 // Return implements session.Attempts.
-func (a *Attempts) Return(ctx context.Context, key string) error {
+func (a *attempts) Return(ctx context.Context, key string) error {
 	const what = "take a try back"
 	only, err := a.store.exec(ctx, `DELETE FROM {attempts} WHERE key = $1 AND tries <= 1`, key)
 	if err != nil || only > 0 {
@@ -105,7 +102,7 @@ func (a *Attempts) Return(ctx context.Context, key string) error {
 }
 
 // Reset implements session.Attempts.
-func (a *Attempts) Reset(ctx context.Context, key string) error {
+func (a *attempts) Reset(ctx context.Context, key string) error {
 	_, err := a.store.exec(ctx, `DELETE FROM {attempts} WHERE key = $1`, key)
 	return failed("forget tries", err)
 }

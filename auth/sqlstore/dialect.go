@@ -21,20 +21,21 @@ const (
 // values. A SELECT with {lock} waits for concurrent changes of its rows and sees them, and
 // no row changes before the transaction ends; LIMIT and OFFSET count the rows that are left.
 // With {skip} it leaves out the locked rows. SELECT {each}(…) has a row for each text in a JSON array.
+// {find} returns where a text has another one, or 0.
 func substitutions(d Dialect) []string {
 	if d == PostgreSQL {
 		return []string{
 			"{now}", "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
 			"{bytes}", "bytea", "{text}", `text COLLATE "C"`, "{int}", "bigint", "{strict}", "", "{max}", "greatest", "{min}", "least",
 			"{lock}", "FOR UPDATE", "{skip}", "FOR UPDATE SKIP LOCKED",
-			"{each}(", "jsonb_array_elements_text(",
+			"{each}(", "jsonb_array_elements_text(", "{find}", "strpos",
 		}
 	}
 	return []string{
 		"{now}", "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)",
 		"{bytes}", "BLOB", "{text}", "TEXT", "{int}", "INTEGER", "{strict}", " STRICT", "{max}", "max", "{min}", "min",
 		"{lock}", "", "{skip}", "",
-		"{each}(", "value FROM json_each(",
+		"{each}(", "value FROM json_each(", "{find}", "instr",
 		"$", "?", // in SQLite ?1 is the first argument, and $1 is a named one
 	}
 }

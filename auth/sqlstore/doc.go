@@ -30,15 +30,16 @@
 //
 // # What may be lost
 //
-// Guarantee tells what survives a killed engine process, a power loss and a failover.
-// Open reads the engine's settings and refuses those that can lose confirmed changes.
-// Its error says how to correct them.
+// Open reads the engine's settings and refuses those that can lose confirmed changes. Its
+// error says how to correct them. With the settings that it accepts, what was confirmed
+// survives the end of the engine's processes and the loss of power, except in SQLite with
+// synchronous NORMAL.
 //
 // PostgreSQL must be a primary, 12 or later, with the isolation level read committed.
 // fsync, full_page_writes and synchronous_commit must not be off. A promoted standby
-// may lack the latest commits, unless it is a synchronous standby. A spent use or a
-// revoked token may then be valid again. Replays begin a new epoch instead, see
-// Replays.
+// may lack the latest commits, unless it is a synchronous standby (synchronous_standby_names,
+// and synchronous_commit on or remote_apply). A spent use or a revoked token may then be
+// valid again. Replays begin a new epoch instead, see Replays.
 //
 // SQLite must be 3.42 or later, with a database file. Set synchronous to FULL or EXTRA:
 // with NORMAL, which Open accepts, a power loss may undo confirmed changes. Prefer
@@ -59,7 +60,7 @@
 //
 // The stores use the engine's clock, so the clocks of the instances need not agree.
 // After some writes a goroutine deletes expired rows, for ten seconds at most. Where
-// writes are rare, call Sweep regularly.
+// writes are rare, start Store.Run.
 //
 // # A host that vanishes
 //

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
@@ -57,7 +59,7 @@ func (c connection) ExecContext(_ context.Context, query string, _ []driver.Name
 	return driver.RowsAffected(1), nil
 }
 
-func (c connection) QueryContext(_ context.Context, query string, _ []driver.NamedValue) (driver.Rows, error) {
+func (c connection) QueryContext(_ context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	c.sent++
 	if strings.Contains(query, "pg_settings") {
 		var all rows
@@ -77,7 +79,7 @@ func (c connection) QueryContext(_ context.Context, query string, _ []driver.Nam
 	case strings.Contains(query, "max(version)"):
 		return &rows{{int64(6)}}, nil
 	case strings.Contains(query, "relpersistence"):
-		return &rows{{false}}, nil
+		return &rows{{strings.HasSuffix(args[0].Value.(string), "_marks")}}, nil
 	case strings.Contains(query, "count(*)"):
 		return &rows{{int64(0), int64(0), int64(0), int64(0), int64(0), c.stale}}, nil
 	}
@@ -106,45 +108,35 @@ func (e *engine) open(dialect sqlstore.Dialect) (*sqlstore.Store, error) {
 func postgres() *engine {
 	return &engine{settings: map[string]string{
 		"server_version_num": "120000", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on",
-		"synchronous_standby_names": "", "default_transaction_isolation": "read committed",
+		"default_transaction_isolation": "read committed",
 		"default_transaction_read_only": "off", "recovery": "false",
 	}}
 }
 
 func TestPostgresByItsSettings(t *testing.T) {
 	for name, c := range map[string]struct {
-		change   map[string]string
-		refusal  string
-		failover bool
+		change  map[string]string
+		refusal string
 	}{
-		"12":                                {},
-		"11":                                {change: map[string]string{"server_version_num": "110022"}, refusal: "older than 12"},
-		"a version that is none":            {change: map[string]string{"server_version_num": ""}, refusal: "older than 12"},
-		"without full_page_writes":          {change: map[string]string{"full_page_writes": "off"}, refusal: "full_page_writes is off"},
-		"K33 failed syncs are tried again":  {change: map[string]string{"data_sync_retry": "on"}, refusal: "data_sync_retry is on"},
-		"K33 damaged pages become empty":    {change: map[string]string{"zero_damaged_pages": "on"}, refusal: "zero_damaged_pages is on"},
-		"a synchronous standby":             {change: map[string]string{"synchronous_standby_names": "one"}, failover: true},
-		"a standby that has applied it":     {change: map[string]string{"synchronous_standby_names": "one", "synchronous_commit": "remote_apply"}, failover: true},
-		"a standby that has not written it": {change: map[string]string{"synchronous_standby_names": "one", "synchronous_commit": "remote_write"}},
-		"a standby nobody waits for":        {change: map[string]string{"synchronous_standby_names": "one", "synchronous_commit": "local"}},
+		"12":                               {},
+		"11":                               {change: map[string]string{"server_version_num": "110022"}, refusal: "older than 12"},
+		"a version that is none":           {change: map[string]string{"server_version_num": ""}, refusal: "older than 12"},
+		"without full_page_writes":         {change: map[string]string{"full_page_writes": "off"}, refusal: "full_page_writes is off"},
+		"K33 failed syncs are tried again": {change: map[string]string{"data_sync_retry": "on"}, refusal: "data_sync_retry is on"},
+		"K33 damaged pages become empty":   {change: map[string]string{"zero_damaged_pages": "on"}, refusal: "zero_damaged_pages is on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := postgres()
 			for setting, value := range c.change {
 				e.settings[setting] = value
 			}
-			s, err := e.open(sqlstore.PostgreSQL)
-			if c.refusal != "" {
-				if err == nil || !strings.Contains(err.Error(), c.refusal) {
-					t.Errorf("Open = %v, want that it says %q", err, c.refusal)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if g := s.Guarantee(); !g.Kill || !g.Power || g.Failover != c.failover {
-				t.Errorf("guarantee %+v", g)
+			_, err := e.open(sqlstore.PostgreSQL)
+			var wrong *sqlstore.SettingError
+			switch {
+			case c.refusal == "" && err != nil:
+				t.Error(err)
+			case c.refusal != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), c.refusal)):
+				t.Errorf("Open = %v, want that it says %q", err, c.refusal)
 			}
 		})
 	}
@@ -234,4 +226,37 @@ func TestIssueDeletesWhatThereIs(t *testing.T) {
 			t.Errorf("stale %v: %v by %d statements, want %d", stale, err, e.sent, want)
 		}
 	}
+}
+
+// TestRun sweeps once a minute until its context ends, also after an error.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := sqlite("3.42.0")
+		db := sql.OpenDB(e)
+		defer db.Close()
+		s, err := sqlstore.Open(t.Context(), db, sqlstore.SQLite, sqlstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.sent = 0
+		ctx, cancel := context.WithCancel(t.Context())
+		var errs []error
+		ended := make(chan struct{})
+		go func() {
+			s.Run(ctx, func(err error) { errs = append(errs, err) })
+			close(ended)
+		}()
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if e.sent != 0 {
+			t.Errorf("%d statements before a minute", e.sent)
+		}
+		time.Sleep(2*time.Minute + 2*time.Second)
+		synctest.Wait()
+		if len(errs) != 3 || !errors.Is(errs[2], errors.ErrUnsupported) { // the fake deletes nothing
+			t.Errorf("errors after three minutes: %v", errs)
+		}
+		cancel()
+		<-ended
+	})
 }

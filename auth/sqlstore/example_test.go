@@ -33,10 +33,11 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	store, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL, sqlstore.Options{Prefix: "acme_", Sealer: sealer})
-	if err != nil {
-		log.Fatal(err) // the error says which setting to change
+	var wrong *sqlstore.SettingError
+	if errors.As(err, &wrong) {
+		log.Fatal(wrong.Setting, " is ", wrong.Value, ": ", wrong.Remedy)
 	}
-	log.Print(store.Guarantee())
+	_ = store
 }
 
 func ExampleSchema() {
@@ -147,14 +148,13 @@ func ExampleStore_DeleteOrg() {
 	}
 }
 
-func ExampleStore_Sweep() {
-	for range time.Tick(time.Minute) {
-		// A dead connection must not stop the sweeping for good.
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		if err := store.Sweep(ctx); err != nil {
-			log.Print(err)
-		}
-		cancel()
+func ExampleStore_Run() {
+	go store.Run(ctx, func(err error) { log.Print(err) }) // until the program ends
+}
+
+func ExampleStore_RevokeAccount() {
+	if err := store.RevokeAccount(ctx, "acme", "ann"); err != nil {
+		log.Print(err) // nothing has changed, or it is unknown: call it again
 	}
 }
 
@@ -162,11 +162,5 @@ func ExampleStore_Sweep() {
 func ExampleStore_Reseal() {
 	if err := store.Reseal(ctx); err != nil {
 		log.Fatal(err)
-	}
-}
-
-func ExampleStore_Guarantee() {
-	if !store.Guarantee().Power {
-		log.Print(store.Guarantee())
 	}
 }

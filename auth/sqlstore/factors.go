@@ -10,25 +10,22 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Factors stores the second factors of accounts, with sealed secrets.
-type Factors struct{ store *Store }
+type factors struct{ store *Store }
 
-// Factors returns the store's second factors, or ErrNoSealer.
-func (s *Store) Factors() (*Factors, error) {
+// Factors returns the store's second factors, whose secrets are sealed, or ErrNoSealer.
+func (s *Store) Factors() (session.Factors, error) {
 	if err := s.keepsSecrets(); err != nil {
 		return nil, err
 	}
-	return &Factors{s}, nil
+	return &factors{s}, nil
 }
-
-var _ session.Factors = (*Factors)(nil)
 
 func factorLocation(org auth.OrgKey, account string) location {
 	return location{"second factor", org, account}
 }
 
 // Factor implements session.Factors.
-func (f *Factors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
+func (f *factors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
 	var factor session.Factor
 	if !storable(string(org), account) {
 		return factor, nil
@@ -48,7 +45,7 @@ func (f *Factors) Factor(ctx context.Context, org auth.OrgKey, account string) (
 	return factor, nil
 }
 
-func (f *Factors) read(factor *session.Factor, at location, sealed, recovery []byte) error {
+func (f *factors) read(factor *session.Factor, at location, sealed, recovery []byte) error {
 	secrets, err := f.store.unseal(at, sealed)
 	if err != nil {
 		return err
@@ -87,7 +84,7 @@ func cutSecret(from []byte) (secret session.FactorSecret, rest []byte, err error
 }
 
 // Save implements session.Factors.
-func (f *Factors) Save(ctx context.Context, org auth.OrgKey, account string, factor session.Factor) error {
+func (f *factors) Save(ctx context.Context, org auth.OrgKey, account string, factor session.Factor) error {
 	if !storable(string(org), account) {
 		return errors.New("sqlstore: save a second factor: a name is not UTF-8 or has a zero byte")
 	}

@@ -12,7 +12,9 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Ledger stores the records of permanent and limited-use tokens in the database.
+type ledger struct{ store *Store }
+
+// Ledger returns the store's ledger of permanent and limited-use tokens.
 //
 // Spend is one statement: an update for a limited-use token, and a look-up for a
 // permanent token, whose uses are not counted. The statement finds each ancestor by its
@@ -28,12 +30,7 @@ import (
 //
 // Names are stored as text. A name that is not UTF-8 or holds a zero byte cannot be
 // issued, so it is unknown.
-type Ledger struct{ store *Store }
-
-// Ledger returns the store's ledger of tokens.
-func (s *Store) Ledger() *Ledger { return &Ledger{s} }
-
-var _ token.Ledger = (*Ledger)(nil)
+func (s *Store) Ledger() token.Ledger { return &ledger{s} }
 
 // isLive returns the condition that a row is live at {now} and has at most the given
 // number of ancestors, all of them live. row is the table or an alias of it.
@@ -80,14 +77,9 @@ var (
 	checkText = `SELECT maker, maker_app, parent FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
 	debitText = `UPDATE {ledger} SET uses = uses + 1 WHERE ` + sameText + ` AND ` + liveText + ` RETURNING maker, maker_app, parent`
 
-	oneText    = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')`
-	getText    = `SELECT ` + ledgerColumns + liveText + ` FROM {ledger} WHERE ` + oneText
-	revokeText = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING ` + liveText
-	// Locked rows are not used meanwhile. The count is a statement of its own, which also
-	// sees the changes that the first one has waited for.
-	lockSubjectText  = `SELECT count(*) FROM (SELECT 1 FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3 {lock}) AS locked`
-	countSubjectText = `SELECT count(*) FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3 AND ` + liveText
-
+	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')`
+	getText         = `SELECT ` + ledgerColumns + liveText + ` FROM {ledger} WHERE ` + oneText
+	revokeText      = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING ` + liveText
 	listSubjectText = listText(` AND subject = $5`)
 	listAppText     = listText(``)
 )
@@ -102,7 +94,7 @@ func listText(condition string) string {
 }
 
 // Issue implements token.Ledger.
-func (l *Ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
+func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
 	kids := append([]string{r.KeyID}, verifying...)
 	switch {
 	case !storable(string(r.Org), r.ClientKey, r.ID, r.Subject, r.Maker, r.MakerApp), !storable(kids...):
@@ -130,7 +122,7 @@ func subjectLock(clientKey, subject string) string {
 }
 
 // issue adds a record. keys is a JSON array of the keys that verify.
-func (l *Ledger) issue(ctx context.Context, q conn, r token.Record, keys string, limit int) error {
+func (l *ledger) issue(ctx context.Context, q conn, r token.Record, keys string, limit int) error {
 	stale, err := l.vet(ctx, q, r, keys, limit)
 	if err == nil && stale {
 		_, err = q.exec(ctx, pruneText, r.ClientKey, r.Subject, keys, r.Issued.Unix())
@@ -154,7 +146,7 @@ func (l *Ledger) issue(ctx context.Context, q conn, r token.Record, keys string,
 // vet returns an error if r must not be issued. It does not lock the parent. If the
 // parent is revoked after this look-up, the new record is dead as well. stale reports whether
 // the subject has records to delete. Mostly it has none, and its rows are read once.
-func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, limit int) (stale bool, err error) {
+func (l *ledger) vet(ctx context.Context, q conn, r token.Record, keys string, limit int) (stale bool, err error) {
 	var known, parentLives, parentMayMake bool
 	var live, replaced int
 	err = q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent, r.Issued.Unix()).
@@ -174,7 +166,7 @@ func (l *Ledger) vet(ctx context.Context, q conn, r token.Record, keys string, l
 }
 
 // Spend implements token.Spender.
-func (l *Ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
+func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
 	if !storable(r.ClientKey, r.ID, r.Subject, r.KeyID) {
 		return token.Lineage{}, token.ErrRevoked
 	}
@@ -200,7 +192,7 @@ func sameArgs(r token.Record) []any {
 }
 
 // refusal returns why a use was refused. It changes nothing.
-func (l *Ledger) refusal(ctx context.Context, r token.Record) error {
+func (l *ledger) refusal(ctx context.Context, r token.Record) error {
 	var exhausted bool
 	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+sameText+` AND max_uses > 0 AND uses >= max_uses)`,
 		sameArgs(r), &exhausted)
@@ -227,7 +219,7 @@ func oneArgs(of token.Holder, id string) ([]any, error) {
 }
 
 // Get implements token.Ledger.
-func (l *Ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
+func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
 	args, err := oneArgs(of, id)
 	if err != nil {
 		return token.Record{}, err
@@ -244,7 +236,7 @@ func (l *Ledger) Get(ctx context.Context, of token.Holder, id string) (token.Rec
 }
 
 // Revoke implements token.Ledger.
-func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
+func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	args, err := oneArgs(of, id)
 	if err != nil {
 		return err
@@ -258,21 +250,15 @@ func (l *Ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 }
 
 // RevokeSubject implements token.Ledger.
-func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, err error) {
+func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, err error) {
 	switch {
 	case of.Subject == "":
 		return 0, errors.New("sqlstore: revoke a subject: the subject is empty")
-	case !storable(string(of.Org), of.ClientKey, of.Subject):
+	case !storable(string(of.Org), of.Subject), of.ClientKey != token.AnyApp && !storable(of.ClientKey):
 		return 0, nil
 	}
 	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {
-		// Count before deleting: one record may be the parent of another.
-		for _, text := range []string{lockSubjectText, countSubjectText} {
-			if err := q.row(ctx, text, of.ClientKey, of.Subject, of.Org).Scan(&live); err != nil {
-				return err
-			}
-		}
-		_, err := q.exec(ctx, `DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND org = $3`, of.ClientKey, of.Subject, of.Org)
+		live, err = revokeSubject(ctx, q, of)
 		return err
 	})
 	if err != nil {
@@ -281,8 +267,29 @@ func (l *Ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 	return live, nil
 }
 
+// revokeSubject returns how many of the records that it deletes were live.
+func revokeSubject(ctx context.Context, q conn, of token.Holder) (live int, err error) {
+	ofHolder, args := `org = $1 AND subject = $2`, []any{of.Org, of.Subject}
+	if of.ClientKey != token.AnyApp {
+		ofHolder, args = `client_key = $3 AND `+ofHolder, append(args, of.ClientKey)
+	}
+	for _, text := range []string{
+		// Locked rows are not used meanwhile. The count is a statement of its own, which also
+		// sees the changes that the first one has waited for.
+		`SELECT count(*) FROM (SELECT 1 FROM {ledger} WHERE ` + ofHolder + ` ORDER BY client_key, id {lock}) AS locked`,
+		// Count before deleting: one record may be the parent of another.
+		`SELECT count(*) FROM {ledger} WHERE ` + ofHolder + ` AND ` + liveText,
+	} {
+		if err := q.row(ctx, text, args...).Scan(&live); err != nil {
+			return 0, err
+		}
+	}
+	_, err = q.exec(ctx, `DELETE FROM {ledger} WHERE `+ofHolder, args...)
+	return live, err
+}
+
 // List implements token.Ledger.
-func (l *Ledger) List(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
 	if limit < 1 || limit > token.MaxPage {
 		return nil, next, fmt.Errorf("sqlstore: list tokens: the limit is not 1 to %d", token.MaxPage)
 	}

@@ -4,13 +4,16 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"database/sql"
 	"errors"
-	"strings"
+	"time"
 
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Replays records accepted requests in the database: one row for each nonce and one for
+type replays struct{ store *Store }
+
+// Replays returns the store's record of accepted requests: one row for each nonce and one for
 // each signature. It is exact for any number of instances.
 //
 // In PostgreSQL an accepted request needs one statement and one round trip, also with
@@ -23,12 +26,9 @@ import (
 // an ordinary error.
 //
 // A refused claim leaves no row, except that the first claim of all writes the epoch's
-// row. Concurrent claims of one signature can collide. The statement of the loser then
-// fails, and the engine undoes what it has written. In PostgreSQL that leaves a line
-// "division by zero" of level ERROR in the server's log, and a dead row until the next
-// vacuum. The line holds neither nonce nor client key, unless the server logs
-// parameters. An accepted claim causes at most as many of these lines as there are
-// connections: later claims are refused by a look-up.
+// row. Concurrent claims of one signature can collide in PostgreSQL: the loser has
+// written its nonce, and deletes it with a second statement. Until then a claim of the
+// same nonce is refused. If the process ends in between, the nonce stays until it expires.
 //
 // # Epoch
 //
@@ -54,15 +54,9 @@ import (
 // A nonce must be unique among all recorded requests, whatever time they were signed
 // at. So there can be no table for each hour that is dropped as a whole. Expired rows
 // are deleted in batches of a thousand, see Sweep.
-type Replays struct{ store *Store }
+func (s *Store) Replays() signing.Replays { return &replays{s} }
 
-// Replays returns the store's record of accepted requests.
-func (s *Store) Replays() *Replays { return &Replays{s} }
-
-var (
-	_ signing.Replays    = (*Replays)(nil)
-	_ signing.UsedNonces = (*Replays)(nil)
-)
+var _ signing.UsedNonces = (*replays)(nil)
 
 const (
 	nonceLength = 16
@@ -126,7 +120,7 @@ func (o outcome) err() error {
 
 // Claim implements signing.Replays. A nonce that is not 16 bytes long is an
 // error.
-func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
+func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	if len(u.Nonce) != nonceLength {
 		return errNonce
 	}
@@ -146,15 +140,14 @@ func (r *Replays) Claim(ctx context.Context, u signing.Use) error {
 }
 
 // Used implements signing.UsedNonces by one look-up.
-func (r *Replays) Used(ctx context.Context, clientKey, nonce string) (used bool, err error) {
+func (r *replays) Used(ctx context.Context, clientKey, nonce string) (used bool, err error) {
 	const text = "SELECT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)"
 	err = r.store.find(ctx, text, []any{id('n', []byte(nonce), clientKey)}, &used)
 	return used, failed("used", err)
 }
 
-// claimText decides a claim. It writes both rows or none. It reads the signature before
-// it writes the nonce: a captured signature must not leave a row for each nonce that it
-// is sent with.
+// claimText decides a claim. It reads the signature before it writes the nonce: a
+// captured signature must not leave a row for each nonce that it is sent with.
 //
 // That read sees only a snapshot. The writes decide, and they are right under read
 // committed. If concurrent statements insert one id, the unique index lets one win. The
@@ -162,8 +155,9 @@ func (r *Replays) Used(ctx context.Context, clientKey, nonce string) (used bool,
 //
 // The statement touches the signature's row only if the nonce is new, so a replay uses
 // up no sibling's use. It locks that row last, so there is no deadlock. Another claim
-// may have taken the signature since the snapshot, when the nonce is written already. A
-// division by zero then fails the statement, which removes the nonce again.
+// may have taken the signature since the snapshot, when the nonce is written already.
+// The statement must not fail then, which the server would log as an ERROR: it returns
+// when the nonce was recorded, and unclaim deletes it.
 //
 // $1 nonce, $2 signature, $3 signed, $4 keep, $5 uses, $6 siblings, $7 window.
 const claimText = `
@@ -177,14 +171,14 @@ WITH nonce AS (
 	INSERT INTO {replays} AS r (id, keep, uses, began, engine)
 	SELECT $2::bytea, $4::bigint, $5::bigint, nonce.began, '' FROM nonce
 	ON CONFLICT (id) DO UPDATE SET uses = r.uses + 1, keep = greatest(r.keep, excluded.keep)
-	WHERE 1 / (r.uses < $6::bigint AND abs(excluded.began - r.began) < $7::bigint)::int = 1 -- or replayed at the same time
+	WHERE r.uses < $6::bigint AND abs(excluded.began - r.began) < $7::bigint -- or replayed at the same time
 	RETURNING 1
 )
-SELECT count(*) FROM signature`
+SELECT (SELECT began FROM nonce), EXISTS (SELECT 1 FROM signature)`
 
-// divisionByZero is the SQLSTATE of claimText for a claim that lost to a concurrent
-// one.
-const divisionByZero = "22012"
+// unclaimText deletes the nonce of a claim that lost its signature to a concurrent one,
+// and no row that another claim has written since: $2 is when it was recorded.
+const unclaimText = `DELETE FROM {replays} WHERE id = $1 AND began = $2`
 
 // whyText selects, for a claim whose nonce was not recorded, whether there is an epoch
 // and whether the request is inside it. It decides only which error the claim gets, or
@@ -212,17 +206,19 @@ SELECT '', 9223372036854775807, 0, {now}, ` + engineText + `
 ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine = excluded.engine
 WHERE e.engine <> excluded.engine`
 
-func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err error) {
+func (r *replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err error) {
 	q := conn{r.store, r.store.single}
 	// Try twice: the first statement records nothing if there is no epoch.
 	for range 2 {
-		accepted := 0
-		err = q.row(ctx, claimText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs).Scan(&accepted)
+		var recorded sql.NullInt64 // when, unless the nonce was refused
+		err = q.row(ctx, claimText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs).Scan(&recorded, &o.accepted)
 		switch {
-		case sqlState(err) == divisionByZero:
-			return outcome{inTime: true}, nil
-		case err != nil || accepted == 1:
-			return outcome{inTime: true, accepted: accepted == 1}, err
+		case err != nil:
+			return outcome{}, err
+		case o.accepted:
+			return outcome{inTime: true, accepted: true}, nil
+		case recorded.Valid:
+			return outcome{inTime: true}, unclaim(ctx, q, c, recorded.Int64)
 		}
 		begun := false
 		err = q.row(ctx, whyText, c.signed, c.keep).Scan(&begun, &o.inTime)
@@ -237,8 +233,17 @@ func (r *Replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err e
 	return outcome{}, nil
 }
 
+// unclaim deletes a nonce also if the context has ended: a client must not leave rows by
+// ending its requests.
+func unclaim(ctx context.Context, q conn, c *claim, recorded int64) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_, err := q.exec(ctx, unclaimText, c.nonce, recorded)
+	return err
+}
+
 // begin begins an epoch in PostgreSQL, unless this engine has one.
-func (r *Replays) begin(ctx context.Context) error {
+func (r *replays) begin(ctx context.Context) error {
 	q := conn{r.store, r.store.single}
 	_, err := q.exec(ctx, markText, rand.Text())
 	if err == nil {
@@ -249,7 +254,7 @@ func (r *Replays) begin(ctx context.Context) error {
 
 // claimSQLite reads before it writes: a client that replays a captured request again
 // and again must not hold SQLite's only write lock.
-func (r *Replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err error) {
+func (r *replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err error) {
 	// Try three times: there may be no epoch, and a concurrent claim may come first.
 	for range 3 {
 		begun, o, err := r.look(ctx, c)
@@ -280,7 +285,7 @@ FROM {replays} WHERE id = x''`
 // look decides a claim without writing. Its refusal is final; record decides about the
 // other claims. It reports no epoch before the first claim of this Store, whatever the
 // table says: the file may be a copy restored before.
-func (r *Replays) look(ctx context.Context, c *claim) (begun bool, o outcome, err error) {
+func (r *replays) look(ctx context.Context, c *claim) (begun bool, o outcome, err error) {
 	s := r.store
 	if !s.begun.Load() {
 		return false, o, nil
@@ -292,7 +297,7 @@ func (r *Replays) look(ctx context.Context, c *claim) (begun bool, o outcome, er
 
 // beginSQLite begins an epoch. The first epoch of a Store begins when the Store was
 // opened. Every later one begins now, because somebody has emptied the table.
-func (r *Replays) beginSQLite(ctx context.Context) error {
+func (r *replays) beginSQLite(ctx context.Context) error {
 	s := r.store
 	var least any // now
 	if !s.begun.Load() {
@@ -307,24 +312,19 @@ func (r *Replays) beginSQLite(ctx context.Context) error {
 	return err
 }
 
-// recordText writes both rows or none, like claimText. It checks again what look has
-// read, because look had no lock. uses becomes NULL for a nonce that is not in time, a
-// nonce that exists, and a signature without a sibling's use left. The table refuses
-// NULL, which fails the statement and undoes what it has written.
+// recordText writes both rows or none. It checks again what look has read, because look
+// had no lock: SQLite takes the write lock before the statement reads.
 const recordText = `
-INSERT INTO {replays} (id, keep, uses, began, engine) VALUES
-	($1, $4, (SELECT 1 FROM {replays} WHERE id = x'' AND $3 > began AND $4 > {now}), {now}, ''),
-	($2, $4, $5, {now}, '')
-ON CONFLICT (id) DO UPDATE SET keep = max(keep, excluded.keep),
-	uses = CASE WHEN id = $2 AND uses < $6 AND abs(excluded.began - began) < $7 THEN uses + 1 END`
+WITH free AS MATERIALIZED (
+	SELECT {now} AS now FROM {replays} WHERE id = x'' AND $3 > began AND $4 > {now}
+	AND NOT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)
+	AND coalesce((SELECT uses < $6 AND abs({now} - began) < $7 FROM {replays} WHERE id = $2), true)
+)
+INSERT INTO {replays} (id, keep, uses, began, engine)
+SELECT $1, $4, 1, now, '' FROM free UNION ALL SELECT $2, $4, $5, now, '' FROM free WHERE true
+ON CONFLICT (id) DO UPDATE SET keep = max(keep, excluded.keep), uses = uses + 1`
 
-// noUses is SQLite's text for a row without a use count, the same in every driver.
-const noUses = "NOT NULL constraint failed"
-
-func (r *Replays) record(ctx context.Context, c *claim) (recorded bool, err error) {
-	_, err = r.store.exec(ctx, recordText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs)
-	if err != nil && strings.Contains(err.Error(), noUses) {
-		return false, nil
-	}
-	return err == nil, err
+func (r *replays) record(ctx context.Context, c *claim) (recorded bool, err error) {
+	n, err := r.store.exec(ctx, recordText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs)
+	return n > 0, err
 }

@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject, issued, id);
 CREATE INDEX IF NOT EXISTS {ledger}_expires ON {ledger} (expires) WHERE expires IS NOT NULL;
 CREATE INDEX IF NOT EXISTS {ledger}_parent ON {ledger} (client_key, parent) WHERE parent <> '';
-CREATE INDEX IF NOT EXISTS {ledger}_org ON {ledger} (org);
+CREATE INDEX IF NOT EXISTS {ledger}_org ON {ledger} (org, subject);
 CREATE INDEX IF NOT EXISTS {ledger}_issued ON {ledger} (client_key, issued, id);
 
 -- Key pairs, one for each app.

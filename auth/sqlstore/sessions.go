@@ -10,15 +10,12 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
-// Sessions stores sessions and tickets in the database. It finds them by the hash of
-// their token. Get is one look-up. Touch is an update that cannot create a record, and
+type sessions struct{ store *Store }
+
+// Sessions returns the store's sessions and tickets. It finds them by the hash of their
+// token. Get is one look-up. Touch is an update that cannot create a record, and
 // it writes nothing unless the time is later.
-type Sessions struct{ store *Store }
-
-// Sessions returns the store's sessions.
-func (s *Store) Sessions() *Sessions { return &Sessions{s} }
-
-var _ session.Store = (*Sessions)(nil)
+func (s *Store) Sessions() session.Store { return &sessions{s} }
 
 // A record is live until it is evicted (replaced = 1), ended or expired.
 const (
@@ -29,7 +26,7 @@ const (
 
 // Create implements session.Store. It returns an error if the hash exists, or if the
 // account has a record with the id.
-func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) error {
+func (s *sessions) Create(ctx context.Context, n session.Session, limit int) error {
 	if n.Org == "" || n.Account == "" {
 		return errors.New("sqlstore: create a session: it has no org or no account")
 	}
@@ -58,7 +55,7 @@ func (s *Sessions) Create(ctx context.Context, n session.Session, limit int) err
 // add inserts a record. It refuses a hash that another record has, or had before its
 // latest Replace. The primary key alone would wait for a concurrent Replace, which takes
 // the hash away, and then accept it.
-func (s *Sessions) add(ctx context.Context, q conn, n session.Session) error {
+func (s *sessions) add(ctx context.Context, q conn, n session.Session) error {
 	rows, err := q.exec(ctx, `
 		INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, replaced)
 		SELECT CAST($1 AS {bytes}), $2, $3, $4, $5, CAST($6 AS bigint), CAST($7 AS bigint), CAST($8 AS bigint), CAST($9 AS bigint), $10, $11, $12, 0
@@ -73,7 +70,7 @@ var errHash = errors.New("the hash is not new")
 // makeRoom ends the oldest records of n's account and ticket kind until fewer than
 // limit are live. It selects them by id, because a concurrent Replace may change a
 // hash. It locks those that stay, too: a concurrent Delete has made room before, or waits.
-func (s *Sessions) makeRoom(ctx context.Context, q conn, n session.Session, limit int) error {
+func (s *sessions) makeRoom(ctx context.Context, q conn, n session.Session, limit int) error {
 	_, err := q.exec(ctx, `
 		UPDATE {sessions} SET replaced = 1 WHERE `+ofAccountText+` AND replaced = 0 AND id IN (
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
@@ -104,7 +101,7 @@ func scanSession(scan func(...any) error, more ...any) (session.Session, error) 
 }
 
 // Get implements session.Store.
-func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
+func (s *sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
 	var found session.Session
 	var evicted bool
 	err := s.store.read(ctx, func(q conn) (err error) {
@@ -124,7 +121,7 @@ func (s *Sessions) Get(ctx context.Context, hash [32]byte) (session.Session, err
 }
 
 // Touch implements session.Store.
-func (s *Sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
+func (s *sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
 	args, late := []any{hash[:], seen.UnixMilli()}, false
 	err := s.store.write(ctx, func(q conn) error {
 		for {
@@ -146,7 +143,7 @@ func (s *Sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) err
 }
 
 // Replace implements session.Store. It returns an error if the new hash exists.
-func (s *Sessions) Replace(ctx context.Context, old [32]byte, n session.Session) error {
+func (s *sessions) Replace(ctx context.Context, old [32]byte, n session.Session) error {
 	rows, err := s.store.exec(ctx, `
 		UPDATE {sessions} SET hash = $2, previous = $1, authenticated = $3, seen = $4 WHERE hash = $1 AND `+liveSessionText,
 		old[:], n.Hash[:], n.Authenticated.UnixMilli(), n.Seen.UnixMilli())
@@ -155,7 +152,7 @@ func (s *Sessions) Replace(ctx context.Context, old [32]byte, n session.Session)
 
 // Delete implements session.Store. If a concurrent Replace has changed the row,
 // PostgreSQL checks the condition again and finds the hash in the other column.
-func (s *Sessions) Delete(ctx context.Context, hash [32]byte) error {
+func (s *sessions) Delete(ctx context.Context, hash [32]byte) error {
 	may, err := s.mayDelete(ctx, hash)
 	if err == nil && may {
 		_, err = s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+openedText, hash[:])
@@ -169,7 +166,7 @@ const openedText = `(hash = $1 OR previous = $1) AND replaced = 0`
 
 // mayDelete reports whether there may be a record to delete. Anybody can log out with
 // invented cookies: in SQLite that must not take the write lock.
-func (s *Sessions) mayDelete(ctx context.Context, hash [32]byte) (may bool, err error) {
+func (s *sessions) mayDelete(ctx context.Context, hash [32]byte) (may bool, err error) {
 	if s.store.dialect != SQLite {
 		return true, nil
 	}
@@ -178,7 +175,7 @@ func (s *Sessions) mayDelete(ctx context.Context, hash [32]byte) (may bool, err 
 }
 
 // DeleteID implements session.Store.
-func (s *Sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
+func (s *sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	if !storable(string(org), account, id) {
 		return auth.ErrNotFound
 	}
@@ -187,7 +184,7 @@ func (s *Sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id st
 }
 
 // DeleteAll implements session.Store.
-func (s *Sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
+func (s *sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if account == "" {
 		return 0, errors.New("sqlstore: delete sessions: no account is named")
 	}
@@ -207,7 +204,7 @@ func accountLock(org auth.OrgKey, account string) string {
 }
 
 // DeleteOrg implements session.Store.
-func (s *Sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
+func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	if org == "" {
 		return 0, errors.New("sqlstore: delete sessions: no org is named")
 	}
@@ -219,7 +216,7 @@ func (s *Sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) 
 
 // deleteWhere deletes the records that a condition selects, and returns how many of
 // them were live sessions.
-func (s *Sessions) deleteWhere(ctx context.Context, run func(context.Context, func(conn) error) error, condition string, args ...any) (ended int, err error) {
+func (s *sessions) deleteWhere(ctx context.Context, run func(context.Context, func(conn) error) error, condition string, args ...any) (ended int, err error) {
 	err = run(ctx, func(q conn) error {
 		ended = 0
 		return q.each(ctx, `
@@ -240,7 +237,7 @@ func (s *Sessions) deleteWhere(ctx context.Context, run func(context.Context, fu
 }
 
 // List implements session.Store.
-func (s *Sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
+func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
 	if !storable(string(org), account) {
 		return []session.Session{}, nil
 	}

@@ -28,8 +28,7 @@ type Options struct {
 	UnsafeUnsealed bool
 
 	// UnsafeDurability opens a database that may lose confirmed changes: a spent use, a
-	// revoked token or a deleted session may be valid again. Guarantee still reports the
-	// risk.
+	// revoked token or a deleted session may be valid again.
 	UnsafeDurability bool
 }
 
@@ -43,9 +42,8 @@ type Store struct {
 	sealer   *Sealer
 	unsealed bool
 
-	replacer  *strings.Replacer
-	texts     sync.Map // by the text in this package: the statement in the dialect
-	guarantee Guarantee
+	replacer *strings.Replacer
+	texts    sync.Map // by the text in this package: the statement in the dialect
 
 	// For SQLite only.
 	opened  int64         // when Open ran, by the engine's clock, in Unix milliseconds
@@ -58,8 +56,8 @@ type Store struct {
 }
 
 // Open checks the engine's settings, creates the missing tables, and returns their
-// store. It returns an error for settings that break a promise; the error says how to
-// correct them. An invalid prefix, an unknown dialect and tables of another version are
+// store. The error joins one *SettingError for each setting that breaks a promise, with
+// the remedy. An invalid prefix, an unknown dialect and tables of another version are
 // errors, too. The error wraps ErrSealingKey if the Sealer lacks the key of the secrets.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	s, err := newStore(db, dialect, o)
@@ -109,21 +107,15 @@ func (s *Store) open(ctx context.Context, undurable bool) error {
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	lost, err := s.unlogged(ctx)
-	if err != nil {
+	if err := s.checkLogged(ctx, undurable); err != nil {
 		return err
-	}
-	if lost != nil && !undurable {
-		return fmt.Errorf("tables %s are UNLOGGED and emptied by a crash: ALTER TABLE … SET LOGGED, or set UnsafeDurability",
-			strings.Join(lost, ", "))
 	}
 	if err := s.checkSealer(ctx); err != nil {
 		return err
 	}
-	s.guarantee = settings.guarantee(lost)
 	if s.dialect == PostgreSQL {
 		// With an epoch, the first claim in empty tables is not stale.
-		return s.Replays().begin(ctx)
+		return (&replays{s}).begin(ctx)
 	}
 	return s.find(ctx, "SELECT {now}", nil, &s.opened)
 }

@@ -65,9 +65,8 @@ var deadDescendantsText = `DELETE FROM {ledger} WHERE (client_key, id) IN (
 // Sweep deletes expired rows, at most a hundred thousand of each table. Of the tokens
 // that have a parent it checks up to 20,000, and deletes those whose ancestors are not
 // live; the next call goes on with the others. Each batch of a thousand rows is a
-// transaction. Writes delete expired rows, too. Where writes are rare, call Sweep
-// regularly with a deadline, for example every minute. Any number of instances may call
-// it at the same time.
+// transaction. Writes delete expired rows, too. Where writes are rare, let Run call it.
+// Any number of instances may call it at the same time.
 func (s *Store) Sweep(ctx context.Context) error {
 	for _, statement := range deleteExpired {
 		if err := s.sweep(ctx, statement, batchesPerSweep, batch); err != nil {
@@ -75,6 +74,25 @@ func (s *Store) Sweep(ctx context.Context) error {
 		}
 	}
 	return failed("sweep", s.sweepDescendants(ctx))
+}
+
+// Run sweeps once a minute until ctx ends. Each Sweep has a minute, so that a connection
+// without an answer does not end all sweeping. Run passes its errors to failed, and goes on.
+func (s *Store) Run(ctx context.Context, failed func(error)) {
+	const every = time.Minute
+	for tick := time.NewTicker(every); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		limited, cancel := context.WithTimeout(ctx, every)
+		if err := s.Sweep(limited); err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+		cancel()
+	}
 }
 
 func (s *Store) sweep(ctx context.Context, statement string, batches int, batch int64) error {

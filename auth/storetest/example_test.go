@@ -26,13 +26,6 @@ func ExampleLedger() {
 	_ = test
 }
 
-func ExampleKeys() {
-	test := func(t *testing.T) {
-		storetest.Keys(t, func(t *testing.T) storetest.KeyStore { return new(token.MemoryKeys) }, storetest.Features{})
-	}
-	_ = test
-}
-
 // The function that opens the store gets the credential that the subtest looks up.
 func ExampleCredentials() {
 	open := func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials {

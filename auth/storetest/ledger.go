@@ -21,16 +21,10 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"what is issued is listed, the oldest first", testList},
 		{"a record begins without uses", testNoUses},
 		{"a live record is found by its id, and keeps its uses", testGet},
-		{"a list is the caller's own", testListAliasing},
 		{"pages of any limit have each record once, also within one second", testPages},
-		{"pages of ids that look alike", testPageNames},
-		{"a page begins after a record that is gone", testPageAfterGone},
 		{"a page has 1 to MaxPage records", testPageLimits},
 		{"T35 any subject is that of one app and org", testAnySubject},
-		{"M07 any subject, and records whose ancestors are dead", testAnySubjectLineage},
-		{"T20 listing while tokens are issued and revoked", testListRace},
 		{"an id is issued once", testIssueTwice},
-		{"an id issued at once is issued once", testIssueTwiceRace},
 		{"a negative use count is refused, and takes no place", testNegativeUses},
 		{"T19 a use is spent once", testSpend},
 		{"T19 uses at once are spent once", testSpendRace},
@@ -39,30 +33,18 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"expired records are dead", testExpiry},
 		{"T20 nothing is accepted after a revocation", testRevoke},
 		{"T20 revoking while uses are spent", testRevokeRace},
-		{"T20 revoking a subject while tokens are issued", testRevokeSubjectRace},
-		{"a last use beside the end of its subject is counted once", testRevokeSubjectCounts},
 		{"T23 what cannot be revoked", testRevokeOther},
 		{"T20 revoking a subject ends its tokens, used ones too, and no others", testRevokeSubject},
+		{"T20 revoking an account ends its tokens in all apps of the org", testRevokeAccount},
 		{"T21 issuing at once stays within the limit", testLimitRace},
 		{"T21 the limit is for live records of one app, subject and key", testLimit},
-		{"T21 the limit is for the records of all keys that verify", testLimitOverKeys},
-		{"T34 records of keys that an issue does not name are kept for an hour", testKeptForAnHour},
-		{"K36 records of keys that were replaced all the time", testReplacedAllTheTime},
 		{"T35 verbs of another org, app or subject find nothing", testOtherHolders},
 		{"T35 a subject must be named to be revoked", testNoSubject},
 		{"names that look alike are apart", testLedgerNames},
 		{"lineage comes back", testLineage},
 		{"M07 a token made by a revoked one", testMadeByRevoked},
 		{"M07 a token made by one of a revoked subject", testMadeByRevokedSubject},
-		{"M07 a token made by an exhausted one", testMadeByExhausted},
 		{"M07 a token made by an expired one", testMadeByExpired},
-		{"M07 a dead ancestor costs no use", testDeadAncestorCostsNoUse},
-		{"M07 the limit is for records whose ancestors are live", testLimitOfDescendants},
-		{"M07 revoking a token while those it made are spent", testRevokeMakerRace},
-		{"M07 revoking a token while it makes others", testRevokeWhileMaking},
-		{"M07 a token made by one of another app", testMadeByAnotherApp},
-		{"M07 makers whose names look alike", testMakerNames},
-		{"M20 a token whose maker's key was replaced meanwhile", testMadeByReplacedKey},
 		{"M08 five makers in a row", testTooDeep},
 		{"calls whose context has ended change nothing", testLedgerContext},
 	} {
@@ -165,14 +147,6 @@ func testNoUses(t *testing.T, l *ledger) {
 	l.spend(t, "first", r, nil)
 	l.spend(t, "second", r, nil)
 	l.spend(t, "third", r, token.ErrExhausted, token.ErrRevoked)
-}
-
-func testListAliasing(t *testing.T, l *ledger) {
-	r := l.issue(t, nil)
-	l.list(t, l.app, l.subject)[0] = token.Record{}
-	if got := l.list(t, l.app, l.subject); len(got) != 1 || !sameRecord(got[0], r) {
-		t.Errorf("List = %+v, want %+v", got, r)
-	}
 }
 
 func testSpend(t *testing.T, l *ledger) {

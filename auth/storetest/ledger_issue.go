@@ -3,9 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
-	"math"
 	"testing"
-	"time"
 
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -34,27 +32,6 @@ func testNegativeUses(t *testing.T, l *ledger) {
 	}
 	l.spend(t, "the record", r, token.ErrRevoked)
 	expect(t, "another record, of a limit of one", l.Issue(t.Context(), l.record(), nil, 1), nil)
-}
-
-func testIssueTwiceRace(t *testing.T, l *ledger) {
-	r, subjects := l.record(), [4]string{l.f.account(), l.f.account(), l.f.account(), l.f.account()}
-	errs := atOnce(crowd, func(i int) error {
-		twin := r
-		twin.Subject = subjects[i%4]
-		return l.Issue(t.Context(), twin, nil, many)
-	})
-	issued := 0
-	for _, err := range errs {
-		if err == nil {
-			issued++
-		}
-		if errors.Is(err, token.ErrTooMany) {
-			t.Error(err)
-		}
-	}
-	if issued != 1 {
-		t.Errorf("issued %d times, want 1", issued)
-	}
 }
 
 func testLimitRace(t *testing.T, l *ledger) {
@@ -120,32 +97,5 @@ func testLedgerNames(t *testing.T, l *ledger) {
 	r := l.issue(t, func(r *token.Record) { r.Subject = subject })
 	if list := l.list(t, l.app, subject); len(list) != 1 || !sameRecord(list[0], r) {
 		t.Errorf("List of %q = %+v", subject, list)
-	}
-}
-
-// testReplacedAllTheTime has as many records of other keys as Issue looks at.
-func testReplacedAllTheTime(t *testing.T, l *ledger) {
-	const limit = 2
-	for range limit + token.MaxReplaced {
-		l.issue(t, func(r *token.Record) { r.KeyID = random() })
-	}
-	next := l.record()
-	expect(t, "one more", l.Issue(t.Context(), next, nil, limit), token.ErrTooMany)
-	l.spend(t, "one more", next, token.ErrRevoked)
-	if n := len(l.ids(t)); n != limit+token.MaxReplaced {
-		t.Errorf("%d listed, want %d", n, limit+token.MaxReplaced)
-	}
-	expect(t, "with a greater limit", l.Issue(t.Context(), next, nil, math.MaxInt32), nil)
-	next = l.record()
-	named := l.list(t, l.app, l.subject)[0].KeyID
-	expect(t, "one of them is of a key that verifies", l.Issue(t.Context(), next, []string{named}, limit+1), nil)
-	another := l.record()
-	another.Subject = l.f.account()
-	expect(t, "of another subject", l.Issue(t.Context(), another, nil, many), nil)
-	later := l.record()
-	later.Issued = later.Issued.Add(time.Hour + time.Second)
-	expect(t, "an hour later", l.Issue(t.Context(), later, nil, many), nil)
-	if n := len(l.ids(t)); n != 3 {
-		t.Errorf("%d listed an hour later, want 3", n)
 	}
 }

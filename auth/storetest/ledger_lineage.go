@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,19 +146,6 @@ func testMadeByRevokedSubject(t *testing.T, l *ledger) {
 	revoke(last.Subject, 0)
 }
 
-func testMadeByExhausted(t *testing.T, l *ledger) {
-	parent := l.issue(t, limited(2))
-	child := l.make(t, parent, limited(5))
-	grandchild := l.make(t, child, nil)
-	l.spend(t, "first use of the parent", parent, nil)
-	l.spend(t, "the child", child, nil)
-	l.spend(t, "its child", grandchild, nil)
-	l.spend(t, "last use of the parent", parent, nil)
-	l.dead(t, "the child's child", grandchild)
-	l.dead(t, "the child", child)
-	l.barren(t, "the parent", parent, token.ErrRevoked)
-}
-
 func testMadeByExpired(t *testing.T, l *ledger) {
 	expires := l.f.now().Truncate(time.Second).Add(brief + time.Second)
 	parent := l.issue(t, func(r *token.Record) { r.Expires = expires })
@@ -183,172 +169,6 @@ func testMadeByExpired(t *testing.T, l *ledger) {
 	l.dead(t, "shorter than its parent", shorter)
 	l.spend(t, "the parent of that", lasting, nil)
 	l.barren(t, "the parent", parent, token.ErrRevoked)
-}
-
-// testDeadAncestorCostsNoUse spends more often than there are uses. If refused
-// calls took a use, the last ones would return ErrExhausted.
-func testDeadAncestorCostsNoUse(t *testing.T, l *ledger) {
-	row := l.row(t, 2)
-	child := l.make(t, row[1], limited(3))
-	l.spend(t, "before", child, nil)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), row[0].ID), nil)
-	for range 5 {
-		if err := l.use(t.Context(), child); errors.Is(err, token.ErrExhausted) || !errors.Is(err, token.ErrRevoked) {
-			t.Errorf("Spend: error %v, want ErrRevoked", err)
-		}
-	}
-	l.dead(t, "the child", child)
-}
-
-func testLimitOfDescendants(t *testing.T, l *ledger) {
-	row, subject := l.row(t, 2), l.f.account()
-	issue := func(what string, parent string, want error) {
-		t.Helper()
-		r := l.record()
-		r.Subject, r.Parent = subject, parent
-		expect(t, what, l.Issue(t.Context(), r, nil, 2), want)
-	}
-	issue("first", row[1].ID, nil)
-	issue("second", row[0].ID, nil)
-	issue("third", "", token.ErrTooMany)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), row[1].ID), nil)
-	issue("in place of the child of the revoked one", "", nil)
-	issue("and one more", "", token.ErrTooMany)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), row[0].ID), nil)
-	issue("in place of the child of the other", "", nil)
-	issue("and one more", "", token.ErrTooMany)
-}
-
-func testRevokeMakerRace(t *testing.T, l *ledger) {
-	for round := range 10 {
-		row := l.row(t, 2)
-		counted := l.make(t, row[1], limited(1_000_000))
-		var revoked atomic.Bool
-		errs := atOnce(5, func(i int) error {
-			switch i {
-			case 0:
-				err := l.revokeEither(t, row[0], round)
-				revoked.Store(true)
-				return err
-			case 1, 2:
-				return l.refusedAfter(t.Context(), counted, &revoked)
-			}
-			return l.refusedAfter(t.Context(), row[1], &revoked)
-		})
-		tally(t, errs)
-	}
-}
-
-// revokeEither revokes a record by itself, or its subject.
-func (l *ledger) revokeEither(t *testing.T, r token.Record, round int) error {
-	if round%2 == 0 {
-		return l.Revoke(t.Context(), l.of(token.AnySubject), r.ID)
-	}
-	_, err := l.RevokeSubject(t.Context(), l.of(r.Subject))
-	return err
-}
-
-// testRevokeWhileMaking issues children of a record until it is revoked. No child
-// may be accepted afterwards.
-func testRevokeWhileMaking(t *testing.T, l *ledger) {
-	for round := range 5 {
-		row := l.row(t, 2)
-		var revoked atomic.Bool
-		errs := atOnce(4, func(i int) error {
-			if i == 0 {
-				err := l.revokeEither(t, row[0], round)
-				revoked.Store(true)
-				return err
-			}
-			return l.makeUntil(t, row[1], &revoked)
-		})
-		tally(t, errs)
-	}
-}
-
-// makeUntil issues children of a record until one is refused, and then spends them.
-func (l *ledger) makeUntil(t *testing.T, parent token.Record, ended *atomic.Bool) error {
-	var made []token.Record
-	for {
-		late := ended.Load()
-		child := l.child(parent)
-		err := l.Issue(t.Context(), child, nil, many)
-		if err == nil && late {
-			return errors.New("made by a token that was revoked")
-		}
-		if err != nil && !errors.Is(err, token.ErrRevoked) {
-			return err
-		}
-		made = append(made, child)
-		if late {
-			break
-		}
-	}
-	for _, child := range made {
-		if err := l.use(t.Context(), child); !errors.Is(err, token.ErrRevoked) {
-			return fmt.Errorf("a token made by one that was revoked: %w", err)
-		}
-	}
-	return nil
-}
-
-func testMadeByAnotherApp(t *testing.T, l *ledger) {
-	elsewhere := l.issue(t, func(r *token.Record) { r.ClientKey = random() })
-	foreign := elsewhere
-	foreign.ClientKey = l.app
-	l.barren(t, "one of another app", foreign, token.ErrRevoked)
-
-	// Now both apps have a record with this ID.
-	here := l.issue(t, func(r *token.Record) { r.ID = elsewhere.ID })
-	child := l.make(t, here, nil)
-	theirs := l.make(t, elsewhere, func(r *token.Record) { r.ClientKey = elsewhere.ClientKey })
-	expect(t, "Revoke", l.Revoke(t.Context(), elsewhere.Holder(), elsewhere.ID), nil)
-	l.spend(t, "made by that of the other app", child, nil)
-	l.dead(t, "made by the revoked one", theirs)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), here.ID), nil)
-	l.dead(t, "made by the other, revoked too", child)
-}
-
-// testMadeByReplacedKey makes tokens with the key that has followed the one of their maker.
-func testMadeByReplacedKey(t *testing.T, l *ledger) {
-	parent, next := l.issue(t, nil), random()
-	for what, c := range map[string]struct {
-		verifying []string
-		want      error
-	}{
-		"replaced":                            {nil, token.ErrRevoked},
-		"replaced, beside another former key": {[]string{next, random()}, token.ErrRevoked},
-		"rotated":                             {[]string{next, parent.KeyID}, nil},
-	} {
-		child := l.child(parent)
-		child.KeyID = next
-		expect(t, what, l.Issue(t.Context(), child, c.verifying, many), c.want)
-		if c.want != nil {
-			l.spend(t, what+": the child", child, token.ErrRevoked)
-			continue
-		}
-		l.spend(t, what+": the child", child, nil)
-		expect(t, "Revoke", l.Revoke(t.Context(), parent.Holder(), parent.ID), nil)
-		l.spend(t, what+", made by a revoked one", child, token.ErrRevoked)
-		parent = l.issue(t, nil)
-	}
-}
-
-func testMakerNames(t *testing.T, l *ledger) {
-	var children []token.Record
-	for _, name := range spellings() {
-		parent := l.issue(t, func(r *token.Record) { r.ID = name })
-		children = append(children, l.make(t, parent, func(r *token.Record) { r.Maker, r.MakerApp = l.f.accountNamed(name), name }))
-	}
-	for i, child := range children {
-		expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), child.Parent), nil)
-		l.dead(t, fmt.Sprintf("made by %q", child.Parent), child)
-		for _, other := range children[i+1:] {
-			if got, err := l.Spend(t.Context(), other); got != other.Lineage || err != nil {
-				t.Errorf("made by %q, when %q is revoked: %+v, %v", other.Parent, child.Parent, got, err)
-			}
-		}
-	}
 }
 
 func testTooDeep(t *testing.T, l *ledger) {

@@ -4,64 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/tenantkit/tenantkit/token"
 )
-
-func testLimitOverKeys(t *testing.T, l *ledger) {
-	former, present, replaced := random(), random(), random()
-	issue := func(what, kid string, verifying []string, want error) token.Record {
-		t.Helper()
-		r := l.record()
-		r.KeyID = kid
-		expect(t, what, l.Issue(t.Context(), r, verifying, 3), want)
-		return r
-	}
-	both := []string{present, former}
-	dead := issue("of a replaced key", replaced, nil, nil)
-	first := issue("of the former key, before the rotation", former, nil, nil)
-	second := issue("of the present key", present, both, nil)
-	issue("another, naming keys twice", present, append(both, former, former), nil)
-	issue("one more", present, both, token.ErrTooMany)
-	issue("of the former key, by a caller that knows both", former, both, token.ErrTooMany)
-	issue("whose own key is not named", present, []string{former}, token.ErrTooMany)
-	for _, r := range []token.Record{dead, first, second} {
-		l.spend(t, "one that was issued before", r, nil)
-	}
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(l.subject), first.ID), nil)
-	issue("in place of the one of the former key", present, both, nil)
-	issue("and one more", present, both, token.ErrTooMany)
-	for _, name := range []string{"zero\x00byte", "no UTF-8 \xff"} {
-		// A key of such a name verifies nothing. Whether Issue refuses it is open.
-		r := l.record()
-		r.Subject = l.f.account()
-		l.Issue(t.Context(), r, []string{name}, 3)
-	}
-}
-
-func testKeptForAnHour(t *testing.T, l *ledger) {
-	now := l.f.now().UTC().Truncate(time.Second)
-	issued := func(kid string, ago time.Duration) token.Record {
-		return l.issue(t, func(r *token.Record) { r.KeyID, r.Issued = kid, now.Add(-ago) })
-	}
-	former, newer := random(), random()
-	var kept []token.Record
-	for range 4 {
-		kept = append(kept, issued(newer, time.Hour))
-	}
-	kept = append(kept, issued(newer, 0), issued(former, 2*time.Hour), issued(l.key, 2*time.Hour))
-	// The caller knows of the former key, but not of the newer one.
-	r := l.record()
-	r.Issued = now
-	expect(t, "Issue", l.Issue(t.Context(), r, []string{former}, 5), nil)
-	for i, r := range kept {
-		l.spend(t, fmt.Sprint("record ", i), r, nil)
-	}
-	if ids := l.ids(t); len(ids) != len(kept)+1 {
-		t.Errorf("%d are listed, want %d", len(ids), len(kept)+1)
-	}
-}
 
 func testOtherHolders(t *testing.T, l *ledger) {
 	r, counted := l.issue(t, nil), l.issue(t, limited(2))

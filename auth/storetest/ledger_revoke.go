@@ -57,47 +57,6 @@ func testRevokeRace(t *testing.T, l *ledger) {
 	}
 }
 
-// testRevokeSubjectCounts spends the only use of a token while its subject is revoked. Either the use
-// comes first, and the token is not live any more, or it is refused.
-func testRevokeSubjectCounts(t *testing.T, l *ledger) {
-	for range 50 {
-		r, counted := l.issue(t, limited(1)), 0
-		errs := atOnce(2, func(i int) (err error) {
-			if i == 0 {
-				return l.use(t.Context(), r)
-			}
-			counted, err = l.RevokeSubject(t.Context(), l.of(l.subject))
-			return err
-		})
-		expect(t, "RevokeSubject", errs[1], nil)
-		if used := errs[0] == nil; used == (counted == 1) {
-			t.Errorf("Spend: %v, and %d were live", errs[0], counted)
-		}
-	}
-}
-
-func testRevokeSubjectRace(t *testing.T, l *ledger) {
-	for range 5 {
-		before := l.issue(t, nil)
-		var revoked atomic.Bool
-		errs := atOnce(4, func(i int) error {
-			switch i {
-			case 0:
-				_, err := l.RevokeSubject(t.Context(), l.of(l.subject))
-				revoked.Store(true)
-				return err
-			case 1:
-				return l.refusedAfter(t.Context(), before, &revoked)
-			}
-			return l.Issue(t.Context(), l.record(), nil, many)
-		})
-		tally(t, errs)
-		if slices.Contains(l.ids(t), before.ID) {
-			t.Error("listed after the subject was revoked")
-		}
-	}
-}
-
 func testRevokeOther(t *testing.T, l *ledger) {
 	r, spent := l.issue(t, nil), l.issue(t, limited(1))
 	l.spend(t, "the one use", spent, nil)
@@ -181,4 +140,41 @@ func testGet(t *testing.T, l *ledger) {
 	l.get(t, "its ancestor's uses are spent", child.Holder(), child.ID, token.ErrNotFound)
 	expect(t, "Revoke", l.Revoke(t.Context(), permanent.Holder(), permanent.ID), nil)
 	l.get(t, "revoked", permanent.Holder(), permanent.ID, token.ErrNotFound)
+}
+
+func testRevokeAccount(t *testing.T, l *ledger) {
+	mine, other := l.issue(t, nil), random()
+	child := l.make(t, mine, func(r *token.Record) { r.Subject = l.f.account() })
+	spent := l.issue(t, limited(1))
+	l.spend(t, "the one use", spent, nil)
+	app := l.issue(t, func(r *token.Record) { r.ClientKey = other })
+	others := []token.Record{
+		l.issue(t, func(r *token.Record) { r.Subject = l.f.account() }),
+		l.issue(t, func(r *token.Record) { r.Org = l.f.org() }),
+		l.issue(t, func(r *token.Record) { r.Org, r.ClientKey = l.f.org(), other }),
+	}
+	for what, of := range map[string]token.Holder{
+		"another account":         {Org: l.org, ClientKey: token.AnyApp, Subject: l.f.account()},
+		"another org":             {Org: l.f.org(), ClientKey: token.AnyApp, Subject: l.subject},
+		"no app":                  {Org: l.org, Subject: l.subject},
+		"any subject of all apps": {Org: l.org, ClientKey: token.AnyApp, Subject: token.AnySubject},
+	} {
+		if n, _ := l.RevokeSubject(t.Context(), of); n != 0 {
+			t.Errorf("%s: %d records", what, n)
+		}
+	}
+	l.spend(t, "before", mine, nil)
+	for _, want := range []int{2, 0} { // which may be called again
+		if n, err := l.RevokeSubject(t.Context(), token.Holder{Org: l.org, ClientKey: token.AnyApp, Subject: l.subject}); n != want || err != nil {
+			t.Errorf("RevokeSubject = %d, %v, want %d", n, err, want)
+		}
+	}
+	for what, r := range map[string]token.Record{"in one app": mine, "in another": app, "a descendant": child} {
+		l.spend(t, what, r, token.ErrRevoked)
+	}
+	for _, r := range others {
+		l.spend(t, "another's", r, nil)
+	}
+	later := l.issue(t, nil)
+	l.spend(t, "issued afterwards", later, nil)
 }

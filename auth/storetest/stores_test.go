@@ -32,13 +32,6 @@ func TestLedger(t *testing.T) {
 	storetest.Ledger(t, func(*testing.T) token.Ledger { return ledger }, f)
 }
 
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	clock, f := clocked()
-	keys := &token.MemoryKeys{Now: clock.Now}
-	storetest.Keys(t, func(*testing.T) storetest.KeyStore { return keys }, f)
-}
-
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	storetest.Credentials(t, func(_ *testing.T, _ signing.Secret, c *signature.Credential) signature.Credentials {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -27,36 +26,23 @@ type verdict struct {
 // scopeBatch answers each line of the input with one line, in the same order. If a
 // line is wrong, its answer is the error, and the batch continues.
 func (c cli) scopeBatch(ctx context.Context) error {
-	in, out := bufio.NewReaderSize(c.in, 64<<10), bufio.NewWriter(c.out)
-	lines := lineReader{in: in}
-	answers := json.NewEncoder(out)
+	lines := bufio.NewScanner(c.in)
+	lines.Buffer(nil, maxLine)
+	answers := json.NewEncoder(c.out) // each at once: the caller may wait for it
 	answers.SetEscapeHTML(false)
-	for ctx.Err() == nil {
-		line, err := lines.next()
-		if err == io.EOF {
-			return out.Flush()
-		}
-		if err != nil && !errors.Is(err, errLongLine) {
-			return errors.Join(out.Flush(), err)
-		}
-		if err := answers.Encode(verdictOn(line, err)); err != nil {
+	for lines.Scan() {
+		if err := answers.Encode(verdictOn(lines.Bytes())); err != nil {
 			return err
 		}
-		// The caller may wait for this answer before it sends the next line.
-		if in.Buffered() == 0 {
-			if err := out.Flush(); err != nil {
-				return err
-			}
-		}
 	}
-	return errors.Join(out.Flush(), ctx.Err())
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("a line of more than %d bytes", maxLine)
+	}
+	return errors.Join(lines.Err(), ctx.Err())
 }
 
-func verdictOn(line []byte, err error) verdict {
-	var allowed bool
-	if err == nil {
-		allowed, err = decideLine(line)
-	}
+func verdictOn(line []byte) verdict {
+	allowed, err := decideLine(line)
 	if err != nil {
 		return verdict{Error: err.Error()}
 	}
@@ -112,37 +98,4 @@ func lineError(err error) error {
 		return errors.New(refused.Reason)
 	}
 	return fmt.Errorf("%s: %s", refused.Faults[0].Path, refused.Faults[0].Reason)
-}
-
-var errLongLine = fmt.Errorf("a line of more than %d bytes", maxLine)
-
-// lineReader reads lines of any length. It keeps at most maxLine bytes of a line.
-type lineReader struct {
-	in   *bufio.Reader
-	line []byte
-}
-
-// next returns the next line, which is valid until the next call. The error is
-// errLongLine for a line that is too long, and io.EOF after the last line.
-func (r *lineReader) next() ([]byte, error) {
-	r.line = r.line[:0]
-	long, any := false, false
-	for {
-		part, err := r.in.ReadSlice('\n')
-		any = any || len(part) > 0
-		if long = long || len(r.line)+len(part) > maxLine; !long {
-			r.line = append(r.line, part...)
-		}
-		switch {
-		case err == bufio.ErrBufferFull:
-			continue
-		case err == io.EOF && any: // the last line has no newline
-		case err != nil:
-			return nil, err
-		}
-		if long {
-			return nil, errLongLine
-		}
-		return r.line, nil
-	}
 }

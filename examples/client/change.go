@@ -8,28 +8,29 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// get fetches a path.
+func (c cli) get() *cobra.Command { return c.change("get", http.MethodGet, 1, 1) }
+
 // post sends a POST.
-func (c cli) post() *cobra.Command { return c.change("post", http.MethodPost, 1) }
+func (c cli) post() *cobra.Command { return c.change("post", http.MethodPost, 1, 2) }
 
 // patch sends a PATCH, which always has JSON.
-func (c cli) patch() *cobra.Command { return c.change("patch", http.MethodPatch, 2) }
+func (c cli) patch() *cobra.Command { return c.change("patch", http.MethodPatch, 2, 2) }
 
 // delete sends a DELETE.
-func (c cli) delete() *cobra.Command { return c.change("delete", http.MethodDelete, 1) }
+func (c cli) delete() *cobra.Command { return c.change("delete", http.MethodDelete, 1, 2) }
 
-// change returns a command that sends a request to a path, with JSON or without. It takes
-// two arguments at most.
-func (c cli) change(name, method string, least int) *cobra.Command {
-	return c.sending(name, -1, nil, func(ctx context.Context, to *connection, args []string) error {
-		if len(args) < least || len(args) > 2 {
-			return wrongArguments(name)
-		}
+// change returns a command that sends a request to a path, with JSON or without.
+func (c cli) change(name, method string, least, most int) *cobra.Command {
+	cmd := c.sending(name, -1, nil, func(ctx context.Context, to *connection, args []string) error {
 		body, err := c.bodyIn(args[1:])
 		if err != nil {
 			return err
 		}
 		return c.send(ctx, to, method, args[0], body)
 	})
+	cmd.Args = cobra.RangeArgs(least, most)
+	return cmd
 }
 
 // bodyIn returns the JSON of a command line, which may be on standard input, or "".

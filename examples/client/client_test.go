@@ -94,15 +94,15 @@ func TestGet(t *testing.T) {
 			t.Errorf("get %s: %v\n%s", test.path, err, out)
 		}
 	}
-	for _, args := range []string{"-account ann /echo", "--account ann /echo", "-account=ann /echo", "/echo -account ann", "-account ann -- /echo"} {
+	for _, args := range []string{"--account ann /echo", "--account=ann /echo", "/echo --account ann", "--account ann -- /echo"} {
 		out, _, err := client(t, "", env, append([]string{"get"}, strings.Fields(args)...)...)
 		if err != nil || !strings.Contains(out, `"account": "ann"`) {
 			t.Errorf("%s: %v\n%s", args, err, out)
 		}
 	}
 	t.Run("a value that is spelled like a flag", func(t *testing.T) {
-		out, _, err := client(t, "", env, "get", "-account", "-json", "/echo")
-		if err != nil || !strings.Contains(out, `"account": "-json"`) {
+		out, _, err := client(t, "", env, "get", "--account", "--json", "/echo")
+		if err != nil || !strings.Contains(out, `"account": "--json"`) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
@@ -136,7 +136,7 @@ func TestChanges(t *testing.T) {
 					t.Errorf("no %s in\n%s", want, out)
 				}
 			}
-			second := append(test.args, "-signature", "2")
+			second := append(test.args, "--signature", "2")
 			if _, _, err := client(t, test.stdin, environment(secondService(t)), second...); err != nil {
 				t.Errorf("with version 2: %v", err)
 			}
@@ -155,7 +155,7 @@ func TestSign(t *testing.T) {
 	url := service(t, "Acme-")
 	env := environment(url) + "\nTENANTKIT_HEADER_PREFIX=Acme-"
 	t.Run("headers that another program can send", func(t *testing.T) {
-		out, _, err := client(t, "", env, "sign", "-account", "ann", "delete", "/echo?x=1")
+		out, _, err := client(t, "", env, "sign", "--account", "ann", "delete", "/echo?x=1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +181,7 @@ func TestSign(t *testing.T) {
 		if _, err := exec.LookPath("curl"); err != nil {
 			t.Skip(err)
 		}
-		out, _, err := client(t, "", env, "sign", "-curl", "-data", `{"it's":"$HOME"}`, "POST", "/echo?paths[]=it's")
+		out, _, err := client(t, "", env, "sign", "--curl", "--data", `{"it's":"$HOME"}`, "POST", "/echo?paths[]=it's")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,12 +211,12 @@ func TestConnection(t *testing.T) {
 		name, environment string
 		flags             []string
 	}{
-		{"the demo file, by flag", "", []string{"-demo-json", demo}},
+		{"the demo file, by flag", "", []string{"--demo-json", demo}},
 		{"the demo file, by environment", "TENANTKIT_DEMO_JSON=" + demo, nil},
 		{"the environment", environment(url), nil},
-		{"flags", "", []string{"-url", url + "/acme/v2/", "-key", key, "-secret", secret}},
-		{"flags before the environment", wrong, []string{"-url", url + "/acme/v2", "-key", key, "-secret", secret}},
-		{"some of each", "TENANTKIT_SECRET=" + secret, []string{"-key", key, "-demo-json", demo}},
+		{"flags", "", []string{"--url", url + "/acme/v2/", "--key", key, "--secret", secret}},
+		{"flags before the environment", wrong, []string{"--url", url + "/acme/v2", "--key", key, "--secret", secret}},
+		{"some of each", "TENANTKIT_SECRET=" + secret, []string{"--key", key, "--demo-json", demo}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			args := append(append([]string{"get"}, test.flags...), "/echo")
@@ -226,12 +226,12 @@ func TestConnection(t *testing.T) {
 		})
 	}
 	t.Run("the environment before the demo file", func(t *testing.T) {
-		if _, _, err := client(t, "", wrong, "get", "-demo-json", demo, "/echo"); err == nil {
+		if _, _, err := client(t, "", wrong, "get", "--demo-json", demo, "/echo"); err == nil {
 			t.Error("the demo file was used")
 		}
 	})
 	t.Run("a demo file that is none", func(t *testing.T) {
-		if _, _, err := client(t, "", "", "get", "-demo-json", filepath.Dir(demo), "/echo"); err == nil {
+		if _, _, err := client(t, "", "", "get", "--demo-json", filepath.Dir(demo), "/echo"); err == nil {
 			t.Error("no error")
 		}
 	})
@@ -240,7 +240,7 @@ func TestConnection(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	url := service(t, "Service-")
 	t.Run("a fault is the error", func(t *testing.T) {
-		out, _, err := client(t, "", environment(url), "get", "-key", "another", "/echo")
+		out, _, err := client(t, "", environment(url), "get", "--key", "another", "/echo")
 		if err == nil || out != "" || !strings.Contains(err.Error(), "accessDenied.invalidRequestSignature") {
 			t.Errorf("%v, printed %q", err, out)
 		}
@@ -256,29 +256,23 @@ func TestRefusals(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"an unknown command", []string{"fetch"}, `no command "fetch"`},
-		{"no path", []string{"get"}, "client get [flags] PATH"},
-		{"a misspelled command", []string{"gte"}, `no command "gte"; did you mean "get"?`},
-		{"a command with a letter less", []string{"lst"}, `did you mean "list"?`},
-		{"a misspelled command of scope", []string{"scope", "chek"}, `did you mean "check"?`},
-		{"no command of scope at all like it", []string{"scope", "audit"}, "client scope -help lists them"},
-		{"a URL for a path", []string{"get", "-url", url, "-key", key, url + "/echo"}, "PATH is what stands behind the org"},
-		{"a URL for the path of a list", []string{"list", "-url", url, "-key", key, url + "/echo"}, "PATH is what stands behind the org"},
-		{"a URL for the path to sign", []string{"sign", "-url", url, "-key", key, "GET", url + "/echo"}, "PATH is what stands behind the org"},
-		{"an argument of version", []string{"version", "now"}, "client version"},
-		{"no path to post to", []string{"post", "-url", url, "-key", key}, "client post [flags] PATH [JSON]"},
-		{"more than one body", []string{"post", "-url", url, "-key", key, "/echo", "{}", "{}"}, "client post [flags] PATH [JSON]"},
-		{"an empty body", []string{"post", "-url", url, "-key", key, "/echo", ""}, "leave it out to send no body"},
-		{"a patch of nothing", []string{"patch", "-url", url, "-key", key, "/echo"}, "client patch [flags] PATH JSON"},
-		{"nothing to delete", []string{"delete", "-url", url, "-key", key}, "client delete [flags] PATH [JSON]"},
-		{"a shell that is none", []string{"completion", "bsh"}, `did you mean "bash"?`},
-		{"help for a misspelled command", []string{"help", "lst"}, `no command "lst"; did you mean "list"?`},
-		{"help for a misspelled command of scope", []string{"help", "scope", "chek"}, `did you mean "check"?`},
-		{"a misspelled flag", []string{"list", "-limt", "3", "/echo"}, "no flag -limt; did you mean -limit?"},
-		{"a misspelled flag with two dashes", []string{"list", "--limt=3", "/echo"}, "no flag -limt; did you mean -limit?"},
-		{"a duration without its unit", []string{"mint", "-life", "5", "ann"}, `-life "5": a number with a unit`},
-		{"another version of signatures", []string{"get", "-url", url, "-key", key, "-signature", "3", "/echo"}, `version "3" of signatures: it is 1 or 2`},
-		{"an unknown flag", []string{"sign", "-nope", "GET", "/echo"}, "-nope"},
+		{"an unknown command", []string{"fetch"}, `unknown command "fetch" for "client"`},
+		{"a misspelled command", []string{"verfy"}, "Did you mean this?\n\tverify\n"},
+		{"a misspelled command of scope", []string{"scope", "chek"}, "Run 'client scope --help' for usage."},
+		{"no path", []string{"get"}, "accepts between 1 and 1 arg(s), received 0\nRun 'client get --help' for usage."},
+		{"a URL for a path", []string{"get", "--url", url, "--key", key, url + "/echo"}, "PATH is what stands behind the org"},
+		{"a URL for the path of a list", []string{"list", "--url", url, "--key", key, url + "/echo"}, "PATH is what stands behind the org"},
+		{"a URL for the path to sign", []string{"sign", "--url", url, "--key", key, "GET", url + "/echo"}, "PATH is what stands behind the org"},
+		{"no path to post to", []string{"post", "--url", url, "--key", key}, "accepts between 1 and 2 arg(s), received 0"},
+		{"more than one body", []string{"post", "--url", url, "--key", key, "/echo", "{}", "{}"}, "received 3"},
+		{"an empty body", []string{"post", "--url", url, "--key", key, "/echo", ""}, "leave it out to send no body"},
+		{"a patch of nothing", []string{"patch", "--url", url, "--key", key, "/echo"}, "received 1"},
+		{"nothing to delete", []string{"delete", "--url", url, "--key", key}, "received 0"},
+		{"a misspelled flag", []string{"list", "--limt", "3", "/echo"}, "unknown flag: --limt"},
+		{"a flag with one dash", []string{"list", "-limit", "3", "/echo"}, "unknown shorthand flag: 'l' in -limit"},
+		{"a duration without its unit", []string{"mint", "--life", "5", "ann"}, "missing unit in duration"},
+		{"another version of signatures", []string{"get", "--url", url, "--key", key, "--signature", "3", "/echo"}, `version "3" of signatures: it is 1 or 2`},
+		{"an unknown flag", []string{"sign", "--nope", "GET", "/echo"}, "--nope"},
 		{"no server", []string{"get", "/echo"}, "URL"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -5,14 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/signing"
@@ -36,7 +37,7 @@ type connection struct {
 
 // flags returns the flag set of a command that talks to a server. It has the flags
 // that all these commands share.
-func (c cli) flags(name string, to *connection) *flag.FlagSet {
+func (c cli) flags(name string, to *connection) *pflag.FlagSet {
 	flags := flagSet(name)
 	flags.StringVar(&to.url, "url", "", "`URL` of the service with org and version")
 	flags.StringVar(&to.key, "key", "", "client `key`")
@@ -47,13 +48,13 @@ func (c cli) flags(name string, to *connection) *flag.FlagSet {
 	flags.StringVar(&to.demoJSON, "demo-json", "", "`file` that the reference server wrote")
 	flags.StringVar(&to.profile, "profile", "", "`name` of a server and a credential that client login has kept")
 	flags.BoolVar(&to.json, "json", false, "print plain JSON, and a fault as JSON, also on a terminal")
-	flags.BoolVar(&to.verbose, "v", false, "print each request and reply with their headers on standard error; secrets and signatures are REDACTED")
+	flags.BoolVarP(&to.verbose, "verbose", "v", false, "print each request and reply with their headers on standard error; secrets and signatures are REDACTED")
 	return flags
 }
 
 // sending returns a command that sends or signs requests, for which it needs a complete
 // connection. Define adds flags of its own; it may be nil.
-func (c cli) sending(name string, arguments int, define func(*flag.FlagSet), run func(context.Context, *connection, []string) error) *cobra.Command {
+func (c cli) sending(name string, arguments int, define func(*pflag.FlagSet), run func(context.Context, *connection, []string) error) *cobra.Command {
 	var to connection
 	flags := c.flags(name, &to)
 	if define != nil {
@@ -68,25 +69,15 @@ func (c cli) sending(name string, arguments int, define func(*flag.FlagSet), run
 }
 
 // connecting returns a command that may talk to a server.
-func (c cli) connecting(flags *flag.FlagSet, arguments int, to *connection, run func(context.Context, []string) error) *cobra.Command {
+func (c cli) connecting(flags *pflag.FlagSet, arguments int, to *connection, run func(context.Context, []string) error) *cobra.Command {
 	cmd := c.command(flags, arguments, func(ctx context.Context, args []string) error {
 		to.trace = trace{to: c.errs, shows: to.verbose, secretHeader: func() string { return signing.HeadersFor(to.header).Signature }}
 		return to.refusal(run(ctx, args))
 	})
-	complete(cmd, "profile", c.profileNames()...)
-	complete(cmd, "signature", "1", "2")
-	for _, name := range []string{"url", "key", "secret", "account", "header-prefix"} {
-		complete(cmd, name) // no files
-	}
+	c.completeProfiles(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("signature", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.MarkFlagFilename("demo-json")
 	return cmd
-}
-
-// complete makes a shell offer words as the value of a flag.
-func complete(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the command has no such flag
-	}
 }
 
 // refusal adds the id of the request to a fault, for whoever reads the server's log.
@@ -107,26 +98,13 @@ func (to *connection) complete(c cli) error {
 	if err := to.fill(c); err != nil {
 		return err
 	}
-	if missing := to.missing(); missing != nil {
-		return usageError("missing: " + strings.Join(missing, ", ") + "; client login asks for all, and client help connection says what else has them")
+	if to.url == "" || to.key == "" || to.secret == "" {
+		return usageError("the server's URL, a client key and its secret are needed; client login asks for all, and client help connection says what else has them")
 	}
 	if err := checkURL(to.url); err != nil {
 		return err
 	}
 	return to.checkVersion()
-}
-
-func (to *connection) missing() (what []string) {
-	if to.url == "" {
-		what = append(what, "the server's URL")
-	}
-	if to.key == "" {
-		what = append(what, "a client key")
-	}
-	if to.secret == "" {
-		what = append(what, "its secret")
-	}
-	return what
 }
 
 func (to *connection) checkVersion() error {
@@ -140,48 +118,49 @@ func (to *connection) checkVersion() error {
 // A profile is used as a whole or not at all: a credential is never sent to the URL of
 // another source.
 func (to *connection) fill(c cli) error {
-	if to.profile != "" {
-		if to.url != "" || to.key != "" || to.secret != "" || to.demoJSON != "" {
-			return usageError("-profile has the URL, the key and the secret: give it without -url, -key, -secret and -demo-json")
+	name := to.profile
+	if name != "" && (to.url != "" || to.key != "" || to.secret != "" || to.demoJSON != "") {
+		return usageError("--profile has the URL, the key and the secret: give it without --url, --key, --secret and --demo-json")
+	}
+	if name == "" {
+		if err := to.fillServer(c.getenv); err != nil {
+			return err
 		}
-		return to.fillFrom(c, to.profile)
+		if to.url == "" && to.key == "" && to.secret == "" {
+			current, err := c.currentProfile()
+			if err != nil {
+				return err
+			}
+			if current != defaultProfile || slices.Contains(c.profileNames(), current) {
+				name = current
+			}
+		}
 	}
-	if err := to.fillWithoutProfile(c.getenv); err != nil {
-		return err
+	var p profile
+	if name != "" {
+		var err error
+		if p, err = c.readProfile(name); err != nil {
+			return err
+		}
+		to.url, to.key, to.secret = p.URL, p.Key, signing.Secret(p.Secret)
 	}
-	if to.url != "" || to.key != "" || to.secret != "" {
-		return nil
-	}
-	current, err := c.currentProfile()
-	if err != nil || current == defaultProfile && !c.hasProfile(current) {
-		return err
-	}
-	return to.fillFrom(c, current)
-}
-
-// fillFrom takes the server and the credential of a profile. The other settings come
-// from the flags and the environment first.
-func (to *connection) fillFrom(c cli, name string) error {
-	p, err := c.readProfile(name)
-	if err != nil {
-		return err
-	}
-	to.url, to.key, to.secret = p.URL, p.Key, signing.Secret(p.Secret)
-	to.account = cmp.Or(to.account, c.getenv("TENANTKIT_ACCOUNT"), p.Account)
-	to.header = cmp.Or(to.header, c.getenv("TENANTKIT_HEADER_PREFIX"), p.Header, signing.DefaultPrefix)
-	to.version = cmp.Or(to.version, c.getenv("TENANTKIT_SIGNATURE"), p.Version, "1")
+	to.settle(c.getenv, p)
 	return nil
 }
 
-// fillWithoutProfile adds what the flags left out, from the environment and the demo
-// file.
-func (to *connection) fillWithoutProfile(getenv func(string) string) error {
+// settle adds the settings that the flags left out, from the environment and a profile.
+func (to *connection) settle(getenv func(string) string, p profile) {
+	to.account = cmp.Or(to.account, getenv("TENANTKIT_ACCOUNT"), p.Account)
+	to.header = cmp.Or(to.header, getenv("TENANTKIT_HEADER_PREFIX"), p.Header, signing.DefaultPrefix)
+	to.version = cmp.Or(to.version, getenv("TENANTKIT_SIGNATURE"), p.Version, "1")
+}
+
+// fillServer adds the server and the credential that the flags left out, from the
+// environment and the demo file.
+func (to *connection) fillServer(getenv func(string) string) error {
 	to.url = cmp.Or(to.url, getenv("TENANTKIT_URL"))
 	to.key = cmp.Or(to.key, getenv("TENANTKIT_KEY"))
 	to.secret = cmp.Or(to.secret, signing.Secret(getenv("TENANTKIT_SECRET")))
-	to.account = cmp.Or(to.account, getenv("TENANTKIT_ACCOUNT"))
-	to.header = cmp.Or(to.header, getenv("TENANTKIT_HEADER_PREFIX"), signing.DefaultPrefix)
-	to.version = cmp.Or(to.version, getenv("TENANTKIT_SIGNATURE"), "1")
 	if file := cmp.Or(to.demoJSON, getenv("TENANTKIT_DEMO_JSON")); file != "" {
 		if err := to.completeFrom(file); err != nil {
 			return err

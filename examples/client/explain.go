@@ -18,14 +18,13 @@ func (c cli) scopeExplain() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		e := explain(reason, need.String())
 		if q.json {
-			return c.explainJSON(reason, need)
+			err = c.printJSONOf(e, true)
+		} else {
+			_, err = fmt.Fprint(c.out, verdictWord(e.Allowed), "\n", e.text())
 		}
-		decision := c.decision(reason)
-		if _, err := fmt.Fprint(c.out, explained(reason, need)); err != nil {
-			return err
-		}
-		return decision
+		return deniedUnless(e.Allowed, err)
 	})
 }
 
@@ -39,38 +38,30 @@ type explanation struct {
 	Why     string `json:"why"`
 }
 
-func (c cli) explainJSON(r scope.Reason, n scope.Need) error {
-	e := explanation{Allowed: r.Allowed, Need: n.String(), Chain: r.Chain.String(), Why: "The chain covers the whole need."}
+func explain(r scope.Reason, need string) explanation {
+	e := explanation{Allowed: r.Allowed, Need: need, Chain: r.Chain.String(), Why: "The chain covers the whole need."}
 	switch {
 	case r.Allowed:
 	case e.Chain == "":
 		e.Why = "No chain could match anything."
 	default:
-		e.Segment, e.Why = r.Segment+1, whyNot(e.Chain, e.Need, r.Segment)
+		e.Segment, e.Why = r.Segment+1, whyNot(e.Chain, need, r.Segment)
 	}
-	if err := c.printJSONOf(e, true); err != nil || r.Allowed {
-		return err
-	}
-	return errDenied
+	return e
 }
 
-func explained(r scope.Reason, n scope.Need) string {
-	chain := r.Chain.String()
+// text is the explanation for people. It marks the segment that the need does not satisfy.
+func (e explanation) text() string {
 	switch {
-	case r.Allowed:
-		return fmt.Sprintf("This chain covers %s:\n    %s\n", n, chain)
-	case chain == "":
-		return "No chain could match anything.\n"
+	case e.Allowed:
+		return fmt.Sprintf("This chain covers %s:\n    %s\n", e.Need, e.Chain)
+	case e.Chain == "":
+		return e.Why + "\n"
 	}
-	return fmt.Sprintf("The nearest chain fails at segment %d:\n", r.Segment+1) + failing(chain, n.String(), r.Segment)
-}
-
-// failing marks the segment of a chain that the need does not satisfy. It then says
-// how the two differ there.
-func failing(chain, need string, at int) string {
-	granted := strings.Split(chain, ".")
+	granted := strings.Split(e.Chain, ".")
+	at := e.Segment - 1
 	offset := len(strings.Join(append(granted[:at:at], ""), "."))
-	return marked(chain, offset, len(granted[at])) + whyNot(chain, need, at) + "\n"
+	return fmt.Sprintf("The nearest chain fails at segment %d:\n%s%s\n", e.Segment, marked(e.Chain, offset, len(granted[at])), e.Why)
 }
 
 // whyNot says how a need differs from the nearest chain at the first segment that fails,

@@ -7,57 +7,32 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 )
 
-// input reads from another reader until ctx ends. A read of a terminal or a pipe does not
-// end by itself when the user interrupts.
-type input struct {
-	ctx  context.Context
-	from io.Reader
-	left []byte // read, and not yet taken
+// input returns a reader that fails when ctx ends. A read of a terminal or a pipe does not
+// end by itself when the user interrupts. Nothing is read before the first Read: the input
+// of a command that needs none belongs to its caller.
+func input(ctx context.Context, from io.Reader) io.Reader {
+	out, in := io.Pipe()
+	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
+	copying := sync.OnceFunc(func() {
+		go func() {
+			_, err := io.Copy(in, from)
+			in.CloseWithError(err)
+		}()
+	})
+	return readerFunc(func(p []byte) (int, error) {
+		copying()
+		return out.Read(p)
+	})
 }
 
-// maxInput is how much is read at a time, in bytes.
-const maxInput = 64 << 10
+type readerFunc func(p []byte) (int, error)
 
-// Read implements io.Reader. After ctx has ended, it may leave a read waiting.
-func (in *input) Read(p []byte) (int, error) {
-	if len(in.left) == 0 {
-		read, err := waitFor(in.ctx, func() ([]byte, error) {
-			buffer := make([]byte, maxInput)
-			n, err := in.from.Read(buffer)
-			return buffer[:n], err
-		})
-		in.left = read
-		if len(read) == 0 {
-			return 0, err
-		}
-	}
-	n := copy(p, in.left)
-	in.left = in.left[n:]
-	return n, nil
-}
-
-// waitFor returns what read does, or the error of ctx when it ends before.
-func waitFor[T any](ctx context.Context, read func() (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := read()
-		done <- result{value, err}
-	}()
-	select {
-	case <-ctx.Done():
-		return *new(T), ctx.Err()
-	case r := <-done:
-		return r.value, r.err
-	}
-}
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // ask asks on the terminal for a line. The answer to a question for a secret is not shown.
 func ask(ctx context.Context, prompt string, secret bool) (string, error) {
@@ -66,22 +41,20 @@ func ask(ctx context.Context, prompt string, secret bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprint(os.Stderr, prompt)
-	answer, err := waitFor(ctx, func() (string, error) {
-		if secret {
-			text, err := term.ReadPassword(terminal)
-			return string(text), err
-		}
-		return bufio.NewReader(os.Stdin).ReadString('\n') // a terminal gives one line at a time
-	})
-	if secret || ctx.Err() != nil {
-		fmt.Fprintln(os.Stderr)
-	}
-	if ctx.Err() != nil {
-		// The read still waits. It would leave a terminal that does not show what is typed.
+	// A read of a terminal cannot be ended, and would leave one that does not show what is typed.
+	defer context.AfterFunc(ctx, func() {
 		_ = term.Restore(terminal, before)
+		fmt.Fprintln(os.Stderr)
+		os.Exit(statusInterrupted)
+	})()
+	fmt.Fprint(os.Stderr, prompt)
+	if !secret {
+		answer, err := bufio.NewReader(os.Stdin).ReadString('\n') // a terminal gives one line at a time
+		return strings.TrimSpace(answer), err
 	}
-	return strings.TrimSpace(answer), err
+	answer, err := term.ReadPassword(terminal)
+	fmt.Fprintln(os.Stderr)
+	return strings.TrimSpace(string(answer)), err
 }
 
 // isTerminal reports whether a file is a terminal.

@@ -6,11 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
@@ -37,7 +37,7 @@ func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path stri
 	n, err := c.print(list.All(ctx), c.screen && !to.json)
 	err = stoppedWalk(list.URL, err)
 	if err == nil && o.unbounded() && n == list.Max {
-		fmt.Fprintf(c.errs, "client: these are the first %d items; -all prints all of them\n", n)
+		fmt.Fprintf(c.errs, "client: these are the first %d items; --all prints all of them\n", n)
 	}
 	return err
 }
@@ -49,17 +49,17 @@ type listOptions struct {
 	limit, max                       uint
 }
 
-// someItems is how many items are printed without -all, -max and -limit.
+// someItems is how many items are printed without --all, --max and --limit.
 const someItems = 100
 
-func (o *listOptions) define(flags *flag.FlagSet) {
+func (o *listOptions) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.all, "all", false, "print all items, not only the first 100")
 	flags.StringVar(&o.where, "where", "", "`JSON` of a filter: {\"c_likes\":{\"$gte\":5}}")
 	flags.StringVar(&o.sort, "sort", "", "`JSON` of an order: {\"c_likes\":-1}; or one property, ascending")
 	flags.StringVar(&o.paths, "paths", "", "`properties` to print beside _id and object: c_text,c_meta.lang")
 	flags.UintVar(&o.limit, "limit", 0, "`items` in each page (default: the server decides)")
-	flags.UintVar(&o.max, "max", 0, "`items` to print in all (default 100, or all with -all)")
-	flags.StringVar(&o.resume, "resume", "", "`position` to continue from, as a failed walk printed it; give the same -sort")
+	flags.UintVar(&o.max, "max", 0, "`items` to print in all (default 100, or all with --all)")
+	flags.StringVar(&o.resume, "resume", "", "`position` to continue from, as a failed walk printed it; give the same --sort")
 	flags.StringVar(&o.rest, "rest", "", "list `property` to print, of the object at PATH; its name stands in front of each list argument")
 }
 

@@ -137,20 +137,19 @@ func TestList(t *testing.T) {
 		name, args, want string
 		requests         int64
 	}{
-		{"all", "-all /notes", lines(below(250)), 3},
-		{"all, with two dashes", "--all /notes", lines(below(250)), 3},
-		{"all, in small pages", "-all -limit 25 /notes", lines(below(250)), 10},
-		{"all that a filter leaves", `-all -where {"c_likes":{"$in":[7,8]}} /notes`, lines(func(n int) bool { return n%3 != 0 && (n%10 == 7 || n%10 == 8) }), 1},
+		{"all", "--all /notes", lines(below(250)), 3},
+		{"all, in small pages", "--all --limit 25 /notes", lines(below(250)), 10},
+		{"all that a filter leaves", `--all --where {"c_likes":{"$in":[7,8]}} /notes`, lines(func(n int) bool { return n%3 != 0 && (n%10 == 7 || n%10 == 8) }), 1},
 		{"the first ones", "/notes", lines(below(100)), 1},
-		{"one page", "-limit 7 /notes", lines(below(7)), 1},
-		{"so many", "-max 120 -limit 50 /notes", lines(below(120)), 3},
-		{"all, but no more than so many", "-all -max 120 /notes", lines(below(120)), 2},
-		{"from a position", "-all -resume 0199 /notes", lines(func(n int) bool { return n > 199 }), 1},
-		{"arguments in the path", `-all /notes?where={"_id":{"$lt":"0003"}}`, lines(below(3)), 1},
-		{"a list property", "-all -rest c_notes -limit 100 /book", lines(below(250)), 3},
-		{"the beginning of a list property", "-max 3 -rest c_notes /book", lines(below(3)), 1},
-		{"more of a list property than a page", "-max 30 -limit 20 -rest c_notes /book", lines(below(30)), 2},
-		{"a list property, from a position", "-all -rest c_notes -resume 0199 /book", lines(func(n int) bool { return n > 199 }), 1},
+		{"one page", "--limit 7 /notes", lines(below(7)), 1},
+		{"so many", "--max 120 --limit 50 /notes", lines(below(120)), 3},
+		{"all, but no more than so many", "--all --max 120 /notes", lines(below(120)), 2},
+		{"from a position", "--all --resume 0199 /notes", lines(func(n int) bool { return n > 199 }), 1},
+		{"arguments in the path", `--all /notes?where={"_id":{"$lt":"0003"}}`, lines(below(3)), 1},
+		{"a list property", "--all --rest c_notes --limit 100 /book", lines(below(250)), 3},
+		{"the beginning of a list property", "--max 3 --rest c_notes /book", lines(below(3)), 1},
+		{"more of a list property than a page", "--max 30 --limit 20 --rest c_notes /book", lines(below(30)), 2},
+		{"a list property, from a position", "--all --rest c_notes --resume 0199 /book", lines(func(n int) bool { return n > 199 }), 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := new(listing)
@@ -171,12 +170,12 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestListOfAGenerousServer prints no more than -max, even if the server sends
+// TestListOfAGenerousServer prints no more than --max, even if the server sends
 // more.
 func TestListOfAGenerousServer(t *testing.T) {
 	for _, args := range []string{
-		"-max 3 /notes", "-max 3 -rest c_notes /book", "-max 3 -sort c_likes -rest c_notes /book",
-		"-max 3 -resume 0199 -rest c_notes /book",
+		"--max 3 /notes", "--max 3 --rest c_notes /book", "--max 3 --sort c_likes --rest c_notes /book",
+		"--max 3 --resume 0199 --rest c_notes /book",
 	} {
 		l := &listing{atLeast: 20}
 		out, _, err := client(t, "", l.start(t), append([]string{"list"}, strings.Fields(args)...)...)
@@ -188,10 +187,10 @@ func TestListOfAGenerousServer(t *testing.T) {
 
 // TestListOfABusyServer asks a busy server again, also for the first page.
 func TestListOfABusyServer(t *testing.T) {
-	for _, args := range []string{"-max 120 /notes", "-max 120 -rest c_notes /book"} {
+	for _, args := range []string{"--max 120 /notes", "--max 120 --rest c_notes /book"} {
 		l := new(listing)
 		l.busy.Store(2)
-		out, _, err := client(t, "", l.start(t), append([]string{"list", "-all"}, strings.Fields(args)...)...)
+		out, _, err := client(t, "", l.start(t), append([]string{"list", "--all"}, strings.Fields(args)...)...)
 		if diff := cmp.Diff(lines(below(120)), out); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", args, err, diff)
 		}
@@ -212,13 +211,13 @@ func TestListSorted(t *testing.T) {
 		ascending += want(likes)
 	}
 	for _, args := range []string{
-		`-sort {"c_likes":1} /notes`,
-		`-sort c_likes /notes`,
-		`-sort {"c_likes":1,"_id":1} /notes`,
-		`-sort c_likes -rest c_notes /book`,
+		`--sort {"c_likes":1} /notes`,
+		`--sort c_likes /notes`,
+		`--sort {"c_likes":1,"_id":1} /notes`,
+		`--sort c_likes --rest c_notes /book`,
 	} {
 		l := new(listing)
-		out, _, err := client(t, "", l.start(t), append([]string{"list", "-all", "-limit", "40", "-paths", "c_likes"}, strings.Fields(args)...)...)
+		out, _, err := client(t, "", l.start(t), append([]string{"list", "--all", "--limit", "40", "--paths", "c_likes"}, strings.Fields(args)...)...)
 		if diff := cmp.Diff(ascending, out); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", args, err, diff)
 		}
@@ -228,16 +227,16 @@ func TestListSorted(t *testing.T) {
 // TestListResumes runs the command that a failed walk suggests.
 func TestListResumes(t *testing.T) {
 	for _, args := range []string{
-		"-limit 60 /notes",
-		`-limit 60 -paths c_likes -sort {"c_likes":-1} /notes`,
-		"-limit 60 -rest c_notes /book",
-		"-limit 60 -paths c_likes -sort c_likes -rest c_notes /book",
+		"--limit 60 /notes",
+		`--limit 60 --paths c_likes --sort {"c_likes":-1} /notes`,
+		"--limit 60 --rest c_notes /book",
+		"--limit 60 --paths c_likes --sort c_likes --rest c_notes /book",
 	} {
 		t.Run(args, func(t *testing.T) {
 			l := new(listing)
 			env := l.start(t)
 			list := func(more ...string) (string, error) {
-				all := append([]string{"list", "-all"}, more...)
+				all := append([]string{"list", "--all"}, more...)
 				out, _, err := client(t, "", env, append(all, strings.Fields(args)...)...)
 				return out, err
 			}
@@ -254,12 +253,12 @@ func TestListResumes(t *testing.T) {
 			}
 			var printed bytes.Buffer
 			status := cli{errs: &printed, getenv: lookup("")}.status(err)
-			_, position, ok := strings.Cut(printed.String(), "\nto go on, add: -resume '")
+			_, position, ok := strings.Cut(printed.String(), "\nto go on, add: --resume '")
 			if !ok || status != 1 || strings.Count(part, "\n") != 120 {
 				t.Fatalf("status %d, %d lines, then %s", status, strings.Count(part, "\n"), &printed)
 			}
 			l.failAfter.Store(0)
-			rest, err := list("-resume", strings.TrimSuffix(position, "'\n"))
+			rest, err := list("--resume", strings.TrimSuffix(position, "'\n"))
 			if diff := cmp.Diff(whole, part+rest); diff != "" || err != nil {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
@@ -274,17 +273,17 @@ func TestListRefusals(t *testing.T) {
 		usage      bool
 		want       string
 	}{
-		{"a filter that is no JSON", "-where {c_likes:1} /notes", true, "where"},
-		{"an operator that is none", `-where {"c_likes":{"$like":1}} /notes`, true, "unknown operator"},
-		{"an order that is no JSON", "-sort {c_likes} /notes", true, "sort: not JSON"},
-		{"an order of 2", `-sort {"c_likes":2} /notes`, true, "c_likes must be 1 or -1"},
-		{"a negative number", "-max -1 /notes", true, "-max"},
-		{"a property that the server does not know", `-where {"c_nope":1} /notes`, false, "/c_nope: unknown property"},
-		{"a cursor of another order", "-sort c_likes -resume 0199 /notes", false, "not a cursor"},
-		{"a list property that is none", "-rest c_nope /book", false, "unknown property"},
+		{"a filter that is no JSON", "--where {c_likes:1} /notes", true, "where"},
+		{"an operator that is none", `--where {"c_likes":{"$like":1}} /notes`, true, "unknown operator"},
+		{"an order that is no JSON", "--sort {c_likes} /notes", true, "sort: not JSON"},
+		{"an order of 2", `--sort {"c_likes":2} /notes`, true, "c_likes must be 1 or -1"},
+		{"a negative number", "--max -1 /notes", true, "--max"},
+		{"a property that the server does not know", `--where {"c_nope":1} /notes`, false, "/c_nope: unknown property"},
+		{"a cursor of another order", "--sort c_likes --resume 0199 /notes", false, "not a cursor"},
+		{"a list property that is none", "--rest c_nope /book", false, "unknown property"},
 		{"a list that is none", "/book", false, "GET /acme/v2/book: "},
-		{"no server", "-url http://127.0.0.1:1/acme/v2 /notes", false, "GET /acme/v2/notes: dial tcp 127.0.0.1:1"},
-		{"a URL that is none", "-url nonsense /notes", true, "-url is http:// or https://"},
+		{"no server", "--url http://127.0.0.1:1/acme/v2 /notes", false, "GET /acme/v2/notes: dial tcp 127.0.0.1:1"},
+		{"a URL that is none", "--url nonsense /notes", true, "--url is http:// or https://"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, _, err := client(t, "", env, append([]string{"list"}, strings.Fields(test.args)...)...)
@@ -298,7 +297,7 @@ func TestListRefusals(t *testing.T) {
 func TestListOnATerminal(t *testing.T) {
 	var out, errs bytes.Buffer
 	c := cli{out: &out, errs: &errs, terminal: true, getenv: lookup(new(listing).start(t))}
-	if err := c.run(t.Context(), []string{"list", "-all", "/notes"}); err != nil {
+	if err := c.run(t.Context(), []string{"list", "--all", "/notes"}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasSuffix(errs.String(), "250 items\n") || out.String() != lines(below(250)) {
@@ -316,12 +315,12 @@ func (closed) Write([]byte) (int, error) { return 0, errClosed }
 func TestListStops(t *testing.T) {
 	l := new(listing)
 	c := cli{out: closed{}, errs: new(bytes.Buffer), getenv: lookup(l.start(t))}
-	if err := c.run(t.Context(), []string{"list", "-all", "/notes"}); !errors.Is(err, errClosed) || l.requests.Load() != 1 {
+	if err := c.run(t.Context(), []string{"list", "--all", "/notes"}); !errors.Is(err, errClosed) || l.requests.Load() != 1 {
 		t.Errorf("%v after %d requests", err, l.requests.Load())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := c.run(ctx, []string{"list", "-all", "/notes"}); !errors.Is(err, context.Canceled) {
+	if err := c.run(ctx, []string{"list", "--all", "/notes"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

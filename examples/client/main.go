@@ -1,5 +1,5 @@
 // Client talks to a server of the service interface, with requests that package
-// signing signs. It also checks scope chains. Run it with -help to see its
+// signing signs. It also checks scope chains. Run it with --help to see its
 // commands. Start reading in commands.go; the help texts are in manual.go.
 package main
 
@@ -19,11 +19,10 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, stop) // a second interrupt ends a command that has not noticed
 	c := cli{
-		out: os.Stdout, errs: os.Stderr,
+		in: input(ctx, os.Stdin), out: os.Stdout, errs: os.Stderr,
 		screen: isTerminal(os.Stdout), terminal: isTerminal(os.Stderr),
 		getenv: os.Getenv, profiles: profilesFolder(),
 	}
-	c.in = &input{ctx: ctx, from: os.Stdin}
 	if isTerminal(os.Stdin) {
 		c.ask = ask
 	}
@@ -40,6 +39,7 @@ type cli struct {
 	terminal  bool // errs is a terminal
 	getenv    func(string) string
 	profiles  string // folder of the profiles; "" if there is none
+	started   *bool  // set when a command line has turned out to be right
 
 	// ask asks the user for a line, which is shown unless it is a secret. It is nil if the
 	// user is not at a terminal.
@@ -91,11 +91,11 @@ func (c cli) report(err error) {
 	}
 	fmt.Fprintln(c.errs, c.painted(c.terminal, red, "client:"), err)
 	if walk, ok := errors.AsType[*stopped](err); ok {
-		fmt.Fprintln(c.errs, "to go on, add: -resume", quoted(walk.after))
+		fmt.Fprintln(c.errs, "to go on, add: --resume", quoted(walk.after))
 	}
 }
 
-// refusedJSON is a fault that is printed as JSON, because -json was given.
+// refusedJSON is a fault that is printed as JSON, because --json was given.
 type refusedJSON struct{ fault *envelope.Fault }
 
 func (e *refusedJSON) Error() string { return e.fault.Error() }

@@ -1,61 +1,42 @@
 package main
 
-import (
-	"flag"
-	"fmt"
-	"strings"
-
-	"github.com/spf13/cobra"
-)
-
-const help = `client sends signed requests to a multi-tenant platform, and checks scope chains.
-
-    client COMMAND [flags] [arguments]
-    client COMMAND -help             what it does, examples, and its flags
-    client help connection           where the server and the credential come from
-    client help scopes               how chains and needs are written
-    client completion SHELL -help    how to make bash, zsh or fish complete words
+const about = `client sends signed requests to a multi-tenant platform, and checks scope chains.
 
 Try it, in two terminals:
 
     go run ./examples/platform -demo-json /tmp/demo.json
-    go run ./examples/client get -demo-json /tmp/demo.json '/c_messages?limit=3&paths[]=c_text'
+    go run ./examples/client get --demo-json /tmp/demo.json '/c_messages?limit=3&paths[]=c_text'
 
     export TENANTKIT_DEMO_JSON=/tmp/demo.json
-    client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":40}}' /c_messages
+    client list --all --paths c_text,c_likes --where '{"c_likes":{"$gte":40}}' /c_messages
     client post /c_messages '{"c_text":"hello"}'
-    client mint -scope object.read.c_message -life 5m ACCOUNT_ID | client verify
-    client scope explain -grant 'object.read.c_message.*.c_text' object.read.c_message
+    client mint --scope object.read.c_message --life 5m ACCOUNT_ID | client verify
+    client scope explain --grant 'object.read.c_message.*.c_text' object.read.c_message
 
 A reply goes to standard output. On a terminal it has colours, and a list is a
-table; -json turns that off, NO_COLOR=1 only the colours, and a pipe gets plain
+table; --json turns that off, NO_COLOR=1 only the colours, and a pipe gets plain
 JSON anyway. A refusal goes to standard error, and the exit status is 1, as it is
 for a need that is denied. Wrong usage is 2, and so is a chain that does not
-parse. After an interrupt it is 130.
-
-Commands:
-
-`
+parse. After an interrupt it is 130.`
 
 const aboutConnections = `To send or sign, a command must know the server and a credential. Each is taken
 from the first of these that has it:
 
-    flags              -url -key -secret -account -header-prefix -signature
+    flags              --url --key --secret --account --header-prefix --signature
     the environment    TENANTKIT_URL, TENANTKIT_KEY, TENANTKIT_SECRET,
                        TENANTKIT_ACCOUNT, TENANTKIT_HEADER_PREFIX,
                        TENANTKIT_SIGNATURE
-    a demo file        -demo-json FILE or TENANTKIT_DEMO_JSON: what the
+    a demo file        --demo-json FILE or TENANTKIT_DEMO_JSON: what the
                        reference server writes with its flag of that name
 
 If none of them has a URL, a key or a secret, all three are those of the profile
-in use: the one that client profile use has chosen, or "default". With -profile
+in use: the one that client profile use has chosen, or "default". With --profile
 NAME they are those of that profile, whatever the environment says. A profile is
 a file of the user's configuration, and is refused if other users can read or
 write it, if they can write to its folder, or if it is a symbolic link.
 
 The URL has the org and the version: https://api.example.com/acme/v2. Other
-users of the machine can read the flags of a process, so -secret is for demos.
-`
+users of the machine can read the flags of a process, so --secret is for demos.`
 
 const aboutScopes = `Scopes need no server. A need is a chain; without an identifier it means every
 instance.
@@ -65,10 +46,9 @@ rules of tokens: "" is everything, too, and an empty or missing list grants
 nothing. Each line gets one line, in order: {"allowed":true},
 {"allowed":false}, or {"error":"…"} for what cannot be decided: a chain or a
 need that does not parse or has an unknown root, null, and a line that is not
-such an object.
-`
+such an object. A line of more than 8 MiB ends the batch.`
 
-// page is the help of a command, without the list of its flags.
+// page is the help of a command, beside what cobra adds to it.
 type page struct {
 	purpose   string // one line
 	arguments string
@@ -80,203 +60,117 @@ type page struct {
 var manual = map[string]page{
 	"get": {
 		purpose:   "Fetches a path below the org, and prints the reply.",
-		arguments: "[flags] PATH",
+		arguments: "PATH",
 		examples:  `client get '/c_messages?limit=3&paths[]=c_text'`,
 	},
 	"list": {
 		purpose:   "Prints the items of a list, one line of JSON each, however many pages they fill.",
-		arguments: "[flags] PATH",
-		more: `Pages follow each other by _id, or by the keys of -sort and then _id. So no
-item is printed twice or missed while others are added and deleted. A busy
-server is asked again. A terminal shows a table; -json gives it the lines that a
-pipe gets. Standard error shows how many items there were so far, if it is a
-terminal. A walk that fails for good prints the position for -resume.
-`,
-		examples: `client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":40}}' /c_messages
-client list -max 10 -sort '{"c_likes":-1}' -paths c_text /c_messages
-client list -all -paths c_text -rest c_messages /c_conversations/ID`,
+		arguments: "PATH",
+		more: `Pages follow each other by _id, or by the keys of --sort and then _id: no item is
+printed twice or missed while others are added and deleted. A busy server is asked
+again. A walk that fails for good prints the position for --resume.`,
+		examples: `client list --all --paths c_text,c_likes --where '{"c_likes":{"$gte":40}}' /c_messages
+client list --max 10 --sort '{"c_likes":-1}' --paths c_text /c_messages
+client list --all --paths c_text --rest c_messages /c_conversations/ID`,
 	},
 	"tail": {
 		purpose:   "Follows the decisions of the org as they happen, one line for each.",
-		arguments: "[flags] [WORD]...",
-		more: `The server must have GET /events, and the account must be an administrator. A
-terminal shows the time, the decision or the code of the fault, the method and
-the route, what proved who it was, the account or the app, the time until the
-decision, and the id of the request. A pipe and -json get the decisions as the
-server sent them, one line of JSON each. Standard error says how many decisions
-the server has dropped. After a broken connection the client connects again,
-with growing waits. It ends with an error when the server refuses or ends the
-stream, and without one when you interrupt it.
+		arguments: "[WORD]...",
+		more: `It needs GET /events of the server, and an account that is an administrator. Standard
+error says how many decisions the server has dropped. After a broken connection the
+client connects again, with growing waits. It ends with an error when the server
+refuses or ends the stream, and without one when you interrupt it.
 
-With flags and words it prints only the decisions to which all of them apply. A
-word is a part of the route, the mechanism, the code of the fault, the need, the
-chain, or the id of the app, the account or the request. Case does not count.
-`,
+All flags and words must apply to a decision. A word is a part of the route, the
+mechanism, the code of the fault, the need, the chain, or the id of the app, the
+account or the request. Case does not count.`,
 		examples: `client tail
-client tail -refused
-client tail -route 'POST /apps' bearer
-client tail -allowed -json ACCOUNT_ID`,
+client tail --refused
+client tail --route 'POST /apps' bearer
+client tail --allowed --json ACCOUNT_ID`,
 	},
 	"post": {
 		purpose:   "Sends a POST to a path below the org, with JSON or without, and prints the reply.",
-		arguments: "[flags] PATH [JSON]",
-		more: `With - for JSON, it is read from standard input.
-`,
+		arguments: "PATH [JSON]",
+		more:      `With - for JSON, it is read from standard input.`,
 		examples: `client post /c_messages '{"c_text":"hello"}'
 client post /routes/echo`,
 	},
 	"patch": {
 		purpose:   "Sends a PATCH with JSON to a path below the org, and prints the reply.",
-		arguments: "[flags] PATH JSON",
-		more: `JSON has what is to change. With - for JSON, it is read from standard input.
-`,
-		examples: `client patch /c_messages/ID '{"c_text":"goodbye"}'`,
+		arguments: "PATH JSON",
+		more:      `JSON has what is to change. With - for JSON, it is read from standard input.`,
+		examples:  `client patch /c_messages/ID '{"c_text":"goodbye"}'`,
 	},
 	"delete": {
 		purpose:   "Sends a DELETE to a path below the org, and prints the reply.",
-		arguments: "[flags] PATH [JSON]",
-		more: `It does not ask whether you are sure. The reply says what the server did. With -
-for JSON, it is read from standard input.
-`,
+		arguments: "PATH [JSON]",
+		more:      `It does not ask whether you are sure. With - for JSON, it is read from standard input.`,
 		examples: `client delete /c_messages/ID
 client delete /apps/KEY/tokens/JTI`,
 	},
 	"sign": {
 		purpose:   "Prints the headers that make a request a signed one, for another program to send.",
-		arguments: "[flags] METHOD PATH",
-		more: `They are valid once, and only within the server's tolerance: usually five
-minutes. Version 1 covers neither the query nor the body; -signature 2 covers
-both, and the host and the account too.
-`,
-		examples: `client sign -curl GET /schemas
-client sign -curl -signature 2 -data '{"c_text":"hello"}' POST /c_messages`,
+		arguments: "METHOD PATH",
+		more:      `They are valid once, and only within the server's tolerance, usually five minutes.`,
+		examples: `client sign --curl GET /schemas
+client sign --curl --signature 2 --data '{"c_text":"hello"}' POST /c_messages`,
 	},
 	"mint": {
 		purpose:   "Asks the server for a token that acts as an account, and prints it.",
-		arguments: "[flags] ACCOUNT",
-		more: `Only the token is printed, so that the output can be piped. Without -permanent
-or -uses the token is ephemeral: it has no id and expires by itself. The server
-decides what you may ask for: you must be an administrator to mint for another
-account than your own, or with -role. Without -scope the token may do what the
-account's roles allow.
-`,
-		examples: `client mint -scope object.read.c_message -life 5m ID
-client mint -scope '*' -uses 3 ID
-client mint -permanent ID`,
+		arguments: "ACCOUNT",
+		more: `Without --permanent or --uses the token is ephemeral: it has no id and expires by
+itself. Without --scope it may do what the account's roles allow. You must be an
+administrator to mint for another account than your own, or with --role.`,
+		examples: `client mint --scope object.read.c_message --life 5m ID
+client mint --scope '*' --uses 3 ID
+client mint --permanent ID`,
 	},
 	"verify": {
 		purpose:   "Checks a token with the keys that the server publishes, and prints its claims.",
-		arguments: "[flags] [TOKEN]",
-		more: `Any other service checks it in the same way. The command needs the URL for
-which the token was made, and no credential. Without TOKEN, or with -, the
-token is read from standard input, where other users of the machine do not see
-it. Only the server knows whether a token with a jti was revoked or used up.
-`,
-		examples: `client mint -scope '*' ID | client verify`,
+		arguments: "[TOKEN]",
+		more: `Any other service checks it in the same way, without a credential. Without TOKEN, or
+with -, it is read from standard input, where other users of the machine do not see
+it. Only the server knows whether a token with a jti was revoked or used up.`,
+		examples: `client mint --scope '*' ID | client verify`,
 	},
 	"login": {
-		purpose:   "Keeps a server and a credential as a profile, so that other commands need no flags.",
-		arguments: "[flags]",
-		more: `On a terminal you are asked for what no flag, variable or file has; the secret is
-not shown. If standard input is no terminal, the secret is read from there. The
-server is asked who the credential is. Only if it answers, the profile is kept:
-in a file of the user's configuration, which only the user can read. Standard
-error says which. The profile named default is in use until client profile use
-chooses another.
-`,
+		purpose: "Keeps a server and a credential as a profile, so that other commands need no flags.",
+		more: `On a terminal you are asked for what no flag, variable or file has. Otherwise the
+secret is read from standard input. The profile is kept in a file that only the user
+can read, once the server has accepted its credential.`,
 		examples: `client login
-client login -url https://api.example.com/acme/v2 -key KEY
-client login -profile demo -demo-json /tmp/demo.json
-client get -profile demo /accounts/me`,
+client login --url https://api.example.com/acme/v2 --key KEY
+client login --profile demo --demo-json /tmp/demo.json
+client get --profile demo /accounts/me`,
 	},
 	"logout": {
-		purpose:   "Deletes a profile. Its credential stays valid: rotate its secret on the server.",
-		arguments: "[-profile NAME]",
-		examples:  `client logout -profile demo`,
+		purpose:  "Deletes a profile. Its credential stays valid: rotate its secret on the server.",
+		examples: `client logout --profile demo`,
 	},
 	"profile list": {
-		purpose:   "Lists the profiles, without their secrets.",
-		arguments: "[-json]",
-		more: `A * marks the one in use. A profile that other users can read or write is listed
-as refused, with the reason.
-`,
+		purpose:  "Lists the profiles, without their secrets.",
+		more:     `If it was in use, the profile named default is, again.`,
 		examples: `client profile list`,
 	},
 	"profile use": {
-		purpose:   "Makes a profile the one that commands without -profile use.",
+		purpose:   "Makes a profile the one that commands without --profile use.",
 		arguments: "NAME",
 		examples:  `client profile use demo`,
 	},
-	"profile remove": {
-		purpose:   "Deletes a profile, as client logout does.",
-		arguments: "NAME",
-		more: `Its credential stays valid: rotate its secret on the server. If it was in use, the
-profile named default is, again.
-`,
-		examples: `client profile remove demo`,
-	},
 	"scope check": {
 		purpose:   "Says whether chains allow a need, without a server.",
-		arguments: "[-grant CHAIN]... NEED | -batch",
-		more: `The answer is "allowed", or "denied" and exit status 1. With -batch each line of
-standard input is a question, {"grants":["…"],"need":"…"}, and gets one line.
-`,
-		examples: `client scope check -grant object.read.c_message -grant view object.read.c_message.*.c_text
-echo '{"grants":["object.read"],"need":"object.read.c_message"}' | client scope check -batch`,
+		arguments: "[--grant CHAIN]... NEED | --batch",
+		more: `The answer is "allowed", or "denied" and exit status 1. With --batch each line of
+standard input is a question, {"grants":["…"],"need":"…"}, and gets one line.`,
+		examples: `client scope check --grant object.read.c_message --grant view object.read.c_message.*.c_text
+echo '{"grants":["object.read"],"need":"object.read.c_message"}' | client scope check --batch`,
 	},
 	"scope explain": {
 		purpose:   "Says which chain decides about a need, and why, without a server.",
-		arguments: "[-grant CHAIN]... NEED",
+		arguments: "[--grant CHAIN]... NEED",
 		more: `A denial shows the nearest chain, and the segment at which it fails. Segments and
-grants are counted from 1, as in the faults of a server.
-`,
-		examples: `client scope explain -grant 'object.read.c_message.*.c_text' object.read.c_message`,
+grants are counted from 1, as in the faults of a server.`,
+		examples: `client scope explain --grant 'object.read.c_message.*.c_text' object.read.c_message`,
 	},
-}
-
-// help prints the help of a command without a page.
-func (c cli) help(cmd *cobra.Command, _ []string) {
-	switch {
-	case !cmd.HasParent():
-		fmt.Fprint(c.out, help)
-	case cmd.Long == "":
-		fmt.Fprintf(c.out, "%s\n\n", cmd.Short)
-	default:
-		fmt.Fprintln(c.out, strings.TrimSpace(cmd.Long))
-	}
-	c.printCommands(cmd)
-}
-
-// printCommands lists the commands of a command.
-func (c cli) printCommands(of *cobra.Command) {
-	for _, cmd := range of.Commands() {
-		if cmd.Runnable() && !cmd.Hidden {
-			fmt.Fprintf(c.out, "    %-12s %s\n", cmd.Name(), cmd.Short)
-		}
-	}
-}
-
-// printPage prints the help of a command with a page. Its flags have one dash, as in all
-// documents; two are accepted.
-func (c cli) printPage(flags *flag.FlagSet) {
-	name := flags.Name()
-	p := manual[name]
-	fmt.Fprintf(c.out, "%s\n\n    client %s\n\n", p.purpose, strings.TrimSpace(name+" "+p.arguments))
-	if p.more != "" {
-		fmt.Fprintln(c.out, p.more)
-	}
-	fmt.Fprint(c.out, "For example:\n\n")
-	for line := range strings.Lines(p.examples) {
-		fmt.Fprintf(c.out, "    %s\n", strings.TrimSpace(line))
-	}
-	any := false
-	flags.VisitAll(func(*flag.Flag) { any = true })
-	if any {
-		fmt.Fprint(c.out, "\nFlags:\n\n")
-		flags.SetOutput(c.out)
-		flags.PrintDefaults()
-	}
-	if flags.Lookup("url") != nil {
-		fmt.Fprint(c.out, "\nWhere the server and the credential come from without flags: client help connection\n")
-	}
 }

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/envelope"
 )
@@ -30,17 +30,17 @@ func (c cli) mint() *cobra.Command {
 	w := wish{Scope: []string{}} // sent as [], never as null
 	var app string
 	var life time.Duration
-	define := func(flags *flag.FlagSet) {
+	define := func(flags *pflag.FlagSet) {
 		flags.StringVar(&app, "app", "", "client `key` of the app that issues the token (default: the credential's own)")
 		flags.DurationVar(&life, "life", 0, "how long the token lasts, in whole seconds (default: the server's)")
-		flags.Var((*words)(&w.Scope), "scope", "`chain` of what the token may do; repeat it for more, * is everything")
-		flags.Var((*words)(&w.Roles), "role", "`name` of a role to add; repeat it for more")
+		flags.StringArrayVar(&w.Scope, "scope", w.Scope, "`chain` of what the token may do; repeat it for more, * is everything")
+		flags.StringArrayVar(&w.Roles, "role", nil, "`name` of a role to add; repeat it for more")
 		flags.Int64Var(&w.MaxUses, "uses", 0, "`number` of times the token can be used")
 		flags.BoolVar(&w.Permanent, "permanent", false, "mint a token that lasts until it is revoked")
 	}
 	return c.sending("mint", 1, define, func(ctx context.Context, to *connection, args []string) error {
 		if life < 0 || life%time.Second != 0 {
-			return usageError("-life is a number of whole seconds, such as 90s or 1h")
+			return usageError("--life is a number of whole seconds, such as 90s or 1h")
 		}
 		w.Subject, w.ExpiresIn = args[0], int64(life/time.Second)
 		body, err := json.Marshal(w)
@@ -65,14 +65,4 @@ func (c cli) mint() *cobra.Command {
 		_, err = fmt.Fprintln(c.out, data.Token)
 		return err
 	})
-}
-
-// words is a flag that may be repeated.
-type words []string
-
-func (w *words) String() string { return "" }
-
-func (w *words) Set(word string) error {
-	*w = append(*w, word)
-	return nil
 }

@@ -29,15 +29,14 @@ func (c cli) print(items iter.Seq2[item, error], asTable bool) (n int, err error
 		c.progress(n, "\n")
 	}()
 	for i, err := range items {
-		if err != nil {
-			return n, err
+		if err == nil {
+			err = write(i.text)
 		}
-		if err := write(i.text); err != nil {
+		if err != nil {
 			return n, err
 		}
 		n++
 		if time.Since(shown) >= progressEvery {
-			// Back to the start of the line, which the next number overwrites.
 			c.progress(n, "\r")
 			shown = time.Now()
 		}
@@ -55,6 +54,7 @@ func (c cli) printLine(text []byte) error {
 	return err
 }
 
+// progress shows a number. With "\r" the next number overwrites it.
 func (c cli) progress(n int, end string) {
 	if c.terminal {
 		fmt.Fprintf(c.errs, "\x1b[K%d items%s", n, end)

@@ -12,7 +12,23 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 )
+
+// TestProfileInUseHasItsSettings reads all settings of the profile in use, not only of one
+// that a flag names.
+func TestProfileInUseHasItsSettings(t *testing.T) {
+	h, url := newHome(t), service(t, "Acme-")
+	if _, _, err := h.client(t, secret, "", "login", "--header-prefix", "Acme-", "--account", "ann", "--url", url+"/acme/v2", "--key", key); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"get", "/echo"}, {"get", "--profile", "default", "/echo"}} {
+		if out, _, err := h.client(t, "", "", args...); err != nil || !strings.Contains(out, `"account": "ann"`) {
+			t.Errorf("%v: %v %s", args, err, out)
+		}
+	}
+}
 
 // home is a folder of profiles.
 type home string
@@ -34,7 +50,7 @@ func (h home) file(name string) string { return filepath.Join(string(h), name+".
 
 func TestLogin(t *testing.T) {
 	h, url := newHome(t), service(t, "Service-")
-	out, _, err := h.client(t, secret+"\n", "", "login", "-url", url+"/acme/v2/", "-key", key)
+	out, _, err := h.client(t, secret+"\n", "", "login", "--url", url+"/acme/v2/", "--key", key)
 	if err != nil || !strings.Contains(out, "profile default: ") {
 		t.Fatalf("%v %s", err, out)
 	}
@@ -60,12 +76,12 @@ func TestLogin(t *testing.T) {
 		}
 	})
 	t.Run("a named profile comes before the environment", func(t *testing.T) {
-		if _, _, err := h.client(t, "", "TENANTKIT_URL=http://127.0.0.1:1/acme/v2", "get", "-profile", "default", "/echo"); err != nil {
+		if _, _, err := h.client(t, "", "TENANTKIT_URL=http://127.0.0.1:1/acme/v2", "get", "--profile", "default", "/echo"); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("its credential is not used at another URL", func(t *testing.T) {
-		for _, args := range [][]string{{"get", "-url", url + "/acme/v2", "/echo"}, {"get", "-profile", "default", "-url", url + "/acme/v2", "/echo"}} {
+		for _, args := range [][]string{{"get", "--url", url + "/acme/v2", "/echo"}, {"get", "--profile", "default", "--url", url + "/acme/v2", "/echo"}} {
 			if _, _, err := h.client(t, "", "", args...); !errors.As(err, new(usageError)) {
 				t.Errorf("%v: %v", args, err)
 			}
@@ -90,14 +106,14 @@ func TestLogin(t *testing.T) {
 func TestLoginThatFailsKeepsNothing(t *testing.T) {
 	url := service(t, "Service-")
 	for _, test := range []struct{ name, stdin, args, want string }{
-		{"a credential that the server refuses", "wrong", "-url " + url + "/acme/v2 -key " + key, "invalidRequestSignature"},
-		{"no server", secret, "-url http://127.0.0.1:1/acme/v2 -key " + key, "connect"},
-		{"no secret", "\n", "-url " + url + "/acme/v2 -key " + key, "no secret"},
-		{"no URL", secret, "-key " + key, "-url"},
-		{"a URL with a password", secret, "-url http://u:p@127.0.0.1/acme/v2 -key " + key, "without a password"},
-		{"a URL of another kind", secret, "-url file:///etc -key " + key, "-url is"},
-		{"a name that leaves the folder", secret, "-profile ../x -url " + url + "/acme/v2 -key " + key, "letters"},
-		{"an empty folder name", secret, "-profile . -url " + url + "/acme/v2 -key " + key, "letters"},
+		{"a credential that the server refuses", "wrong", "--url " + url + "/acme/v2 --key " + key, "invalidRequestSignature"},
+		{"no server", secret, "--url http://127.0.0.1:1/acme/v2 --key " + key, "connect"},
+		{"no secret", "\n", "--url " + url + "/acme/v2 --key " + key, "no secret"},
+		{"no URL", secret, "--key " + key, "--url"},
+		{"a URL with a password", secret, "--url http://u:p@127.0.0.1/acme/v2 --key " + key, "without a password"},
+		{"a URL of another kind", secret, "--url file:///etc --key " + key, "--url is"},
+		{"a name that leaves the folder", secret, "--profile ../x --url " + url + "/acme/v2 --key " + key, "letters"},
+		{"an empty folder name", secret, "--profile . --url " + url + "/acme/v2 --key " + key, "letters"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := newHome(t)
@@ -125,14 +141,14 @@ func TestProfilesThatAreRefused(t *testing.T) {
 		if err := os.Chmod(h.file("default"), mode); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"get", "/echo"}, {"get", "-profile", "default", "/echo"}, {"verify", "-"}} {
-			if _, _, err := h.client(t, "", "", args...); !errors.Is(err, errShared) {
+		for _, args := range [][]string{{"get", "/echo"}, {"get", "--profile", "default", "/echo"}, {"verify", "-"}} {
+			if _, _, err := h.client(t, "", "", args...); !errors.Is(err, private.ErrShared) {
 				t.Errorf("%v, %v: %v", mode, args, err)
 			}
 		}
 	}
 	t.Run("one that others could read is private after the next login", func(t *testing.T) {
-		if _, _, err := h.client(t, secret, "", "login", "-url", p.URL, "-key", key); err != nil {
+		if _, _, err := h.client(t, secret, "", "login", "--url", p.URL, "--key", key); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := h.client(t, "", "", "get", "/echo"); err != nil {
@@ -151,7 +167,7 @@ func TestProfilesThatAreRefused(t *testing.T) {
 		if err := os.Mkdir(h.file("folder"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.client(t, "", "", "get", "-profile", "folder", "/echo"); err == nil || !strings.Contains(err.Error(), "regular") {
+		if _, _, err := h.client(t, "", "", "get", "--profile", "folder", "/echo"); err == nil || !strings.Contains(err.Error(), "regular") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -180,7 +196,7 @@ func TestProfilesThatAreRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, args := range []string{
-					"get /echo", "get -profile default /echo", "login -url " + p.URL + " -key " + key, "profile list", "profile use default",
+					"get /echo", "get --profile default /echo", "login --url " + p.URL + " --key " + key, "profile list", "profile use default",
 				} {
 					if _, _, err := h.client(t, secret, "", strings.Fields(args)...); !errors.Is(err, errSharedFolder) {
 						t.Errorf("%s: %v", args, err)
@@ -193,7 +209,7 @@ func TestProfilesThatAreRefused(t *testing.T) {
 		}
 	}
 	t.Run("a name that nobody has kept", func(t *testing.T) {
-		if _, _, err := h.client(t, "", "", "get", "-profile", "other", "/echo"); !errors.As(err, new(usageError)) {
+		if _, _, err := h.client(t, "", "", "get", "--profile", "other", "/echo"); !errors.As(err, new(usageError)) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -207,8 +223,8 @@ func TestLoginAsks(t *testing.T) {
 		want       error
 	}{
 		{"for all that is missing", "", []string{"URL, with org and version: ", "client key: ", "secret, which is not shown: "}, nil},
-		{"for the secret alone", "-url " + url + " -key " + key, []string{"secret, which is not shown: "}, nil},
-		{"for no secret of a URL that is none", "-url ftp://host", nil, usageError("")},
+		{"for the secret alone", "--url " + url + " --key " + key, []string{"secret, which is not shown: "}, nil},
+		{"for no secret of a URL that is none", "--url ftp://host", nil, usageError("")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h, asked := newHome(t), []string(nil)
@@ -248,21 +264,21 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 	run("there is no profile; client login keeps one", "profile", "list")
-	run("[]", "profile", "list", "-json")
+	run("[]", "profile", "list", "--json")
 	for _, name := range []string{"acme", "globex"} {
-		run("commands without -profile use default; client profile use "+name+" changes that", "login", "-profile", name, "-account", name, "-url", url+"/acme/v2", "-key", key)
+		run("commands without --profile use default; client profile use "+name+" changes that", "login", "--profile", name, "--account", name, "--url", url+"/acme/v2", "--key", key)
 	}
 	run("URL", "get", "/echo") // there is no profile named default
 	run("profile globex: "+url, "profile", "use", "globex")
 	run(`"account": "globex"`, "get", "/echo")
-	run(`"account": "acme"`, "get", "-profile", "acme", "/echo")
+	run(`"account": "acme"`, "get", "--profile", "acme", "/echo")
 	run("  acme    "+url+"/acme/v2  "+key+"\n* globex  "+url+"/acme/v2  "+key+"\n", "profile", "list")
-	run(`"current": true`, "profile", "list", "-json")
+	run(`"current": true`, "profile", "list", "--json")
 	run("nope: there is no such profile", "profile", "use", "nope")
 	run("letters", "profile", "use", "../x")
-	run("client profile use NAME", "profile", "use")
-	run(`did you mean "remove"?`, "profile", "remov")
-	run("profile needs a command: list, remove, use", "profile")
+	run("accepts 1 arg(s), received 0", "profile", "use")
+	run(`unknown command "remov" for "client profile"`, "profile", "remov")
+	run("Available Commands:", "profile")
 	t.Run("the environment comes before the profile in use", func(t *testing.T) {
 		out, _, err := h.client(t, "", environment(url), "get", "/echo")
 		if err != nil || !strings.Contains(out, `"account": ""`) {
@@ -275,7 +291,7 @@ func TestProfiles(t *testing.T) {
 			if err := os.Chmod(current, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, err := h.client(t, "", "", "get", "/echo"); !errors.Is(err, errShared) {
+			if _, _, err := h.client(t, "", "", "get", "/echo"); !errors.Is(err, private.ErrShared) {
 				t.Errorf("%v", err)
 			}
 			if err := os.Chmod(current, 0o600); err != nil {
@@ -290,9 +306,9 @@ func TestProfiles(t *testing.T) {
 		})
 	}
 	run("profile globex deleted; its credential stays valid", "logout")
-	run("there is no such profile", "profile", "remove", "globex")
+	run("there is no such profile", "logout", "--profile", "globex")
 	run("URL", "get", "/echo")
-	run("profile acme deleted", "profile", "remove", "acme")
+	run("profile acme deleted", "logout", "--profile", "acme")
 	if left, err := os.ReadDir(string(h)); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -18,39 +18,41 @@ import (
 // errDenied gives a command whose answer is no the exit status 1.
 var errDenied = errors.New("denied")
 
-// scope decides about chains without a server.
-func (c cli) scope() *cobra.Command {
-	cmd := &cobra.Command{Use: "scope", Short: "Decides about scope chains, without a server."}
-	cmd.AddCommand(c.scopeCheck(), c.scopeExplain())
-	return cmd
-}
-
 func (c cli) scopeCheck() *cobra.Command {
 	q := newScopeQuestion("scope check")
 	batch := q.flags.Bool("batch", false, `answer each line {"grants":["…"],"need":"…"} of standard input with a line`)
 	return c.command(q.flags, -1, func(ctx context.Context, args []string) error {
 		switch {
 		case *batch && (len(q.grants) > 0 || len(args) > 0):
-			return usageError("-batch takes chains and needs from standard input only")
+			return usageError("--batch takes chains and needs from standard input only")
 		case *batch:
 			return c.scopeBatch(ctx)
 		case len(args) != 1:
-			return wrongArguments("scope check")
+			return usageError("one need is needed, or --batch; client scope check --help has examples")
 		}
 		reason, _, err := q.decide(args)
 		if err != nil {
 			return err
 		}
-		if q.json {
-			return c.checkJSON(reason)
+		if q.json { // a line of --batch
+			err = c.printJSONOf(verdict{Allowed: &reason.Allowed}, true)
+		} else {
+			_, err = fmt.Fprintln(c.out, verdictWord(reason.Allowed))
 		}
-		return c.decision(reason)
+		return deniedUnless(reason.Allowed, err)
 	})
 }
 
-// checkJSON prints a decision as a line of -batch does.
-func (c cli) checkJSON(r scope.Reason) error {
-	if err := c.printJSONOf(verdict{Allowed: &r.Allowed}, true); err != nil || r.Allowed {
+func verdictWord(allowed bool) string {
+	if allowed {
+		return "allowed"
+	}
+	return "denied"
+}
+
+// deniedUnless returns the error of a command that has printed a decision.
+func deniedUnless(allowed bool, err error) error {
+	if err != nil || allowed {
 		return err
 	}
 	return errDenied
@@ -58,20 +60,24 @@ func (c cli) checkJSON(r scope.Reason) error {
 
 // scopeQuestion is a command line that asks about chains.
 type scopeQuestion struct {
-	flags  *flag.FlagSet
-	grants chains
+	flags  *pflag.FlagSet
+	grants []string
 	json   bool
 }
 
 func newScopeQuestion(name string) *scopeQuestion {
 	q := &scopeQuestion{flags: flagSet(name)}
-	q.flags.Var(&q.grants, "grant", "a `chain` that is granted; may be repeated")
+	q.flags.StringArrayVar(&q.grants, "grant", nil, "a `chain` that is granted; may be repeated")
 	q.flags.BoolVar(&q.json, "json", false, "print the decision as JSON")
 	return q
 }
 
 // decide decides about the need of a parsed command line.
 func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err error) {
+	if slices.Contains(q.grants, "") {
+		// Probably a shell variable that is not set, and not the empty chain of the wire.
+		return r, n, usageError("--grant: no chain; everything is *")
+	}
 	set, err := compile(q.grants)
 	if err != nil {
 		return r, n, unparsed("grant", q.grants, err)
@@ -83,33 +89,9 @@ func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err
 	return set.Explain(n), n, nil
 }
 
-func (c cli) decision(r scope.Reason) error {
-	if !r.Allowed {
-		fmt.Fprintln(c.out, "denied")
-		return errDenied
-	}
-	_, err := fmt.Fprintln(c.out, "allowed")
-	return err
-}
-
-// chains is a flag that may be repeated.
-type chains []string
-
-func (c *chains) String() string { return strings.Join(*c, " ") }
-
-func (c *chains) Set(chain string) error {
-	if chain == "" {
-		// Probably a shell variable that is not set, and not the empty chain of the
-		// wire.
-		return errors.New("no chain; everything is *")
-	}
-	*c = append(*c, chain)
-	return nil
-}
-
 // compile makes a set of chains. An unknown chain is an error.
 func compile(grants []string) (scope.Set, error) {
-	set, err := scope.Compile("-grant", grants...)
+	set, err := scope.Compile("--grant", grants...)
 	for chain := range set.Unknown() {
 		_, unknown := scope.Parse(chain)
 		if e, ok := errors.AsType[*scope.SyntaxError](unknown); ok {

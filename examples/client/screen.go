@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -38,73 +41,36 @@ func printable(text string) string {
 	}
 	var safe strings.Builder
 	for _, r := range text {
-		switch {
-		case !hidden(r):
+		if !hidden(r) {
 			safe.WriteRune(r)
-		case r > 0xffff:
-			high, low := surrogates(r)
-			fmt.Fprintf(&safe, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&safe, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) { // as JSON escapes it
+			fmt.Fprintf(&safe, `\u%04x`, unit)
 		}
 	}
 	return safe.String()
 }
 
-// surrogates returns the pair that JSON escapes a character beyond U+FFFF with.
-func surrogates(r rune) (high, low rune) {
-	r -= 0x10000
-	return 0xd800 + r>>10, 0xdc00 + r&0x3ff
-}
-
 func hidden(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
+
+// jsonToken matches the strings, the keys with their colon, and the other values of
+// indented JSON.
+var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:: )?|[^\s\[\]{},"]+`)
 
 // paintedJSON makes indented JSON safe for a terminal, and colours it.
 func (c cli) paintedJSON(text string) string {
-	var out strings.Builder
 	text = strings.Trim(text, " \t\r\n") // json.Indent keeps what follows the value
-	for line := range strings.Lines(text) {
-		body := strings.TrimLeft(strings.TrimSuffix(line, "\n"), " ")
-		out.WriteString(line[:strings.Index(line, body)])
-		if end := stringEnd(body); end > 0 && strings.HasPrefix(body[end:], ": ") {
-			out.WriteString(c.painted(true, blue, printable(body[:end])) + ": ")
-			body = body[end+2:]
+	return jsonToken.ReplaceAllStringFunc(text, func(token string) string {
+		key, isKey := strings.CutSuffix(token, `": `)
+		switch {
+		case isKey:
+			return c.painted(true, blue, printable(key+`"`)) + ": "
+		case token[0] == '"':
+			return c.painted(true, green, printable(token))
 		}
-		out.WriteString(c.paintedValue(body))
-		if strings.HasSuffix(line, "\n") {
-			out.WriteByte('\n')
-		}
-	}
-	return out.String()
-}
-
-// paintedValue colours what follows a key of indented JSON.
-func (c cli) paintedValue(text string) string {
-	value := strings.TrimSuffix(text, ",")
-	comma := text[len(value):]
-	switch {
-	case strings.HasPrefix(value, `"`):
-		return c.painted(true, green, printable(value)) + comma
-	case value == "" || strings.ContainsAny(value, "{}[]"):
-		return text
-	}
-	return c.painted(true, purple, value) + comma
-}
-
-// stringEnd returns the end of the JSON string at the beginning of text, or 0.
-func stringEnd(text string) int {
-	if !strings.HasPrefix(text, `"`) {
-		return 0
-	}
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return 0
+		return c.painted(true, purple, token)
+	})
 }
 
 const (
@@ -116,10 +82,9 @@ const (
 // out together. If the next rows have others, they get a head of their own.
 type table struct {
 	c       cli
-	columns []string
-	widths  map[string]int
-	waiting []map[string]json.RawMessage
+	columns []string // of the last head
 	names   []string // of the rows that wait
+	waiting []map[string]json.RawMessage
 }
 
 // add takes the JSON of an item.
@@ -142,51 +107,38 @@ func (t *table) add(text []byte) error {
 
 // flush prints the rows that wait.
 func (t *table) flush() error {
-	if len(t.waiting) == 0 {
-		return nil
-	}
-	var rows [][]string
-	for _, values := range t.waiting {
-		row := make([]string, len(t.names))
-		for i, name := range t.names {
-			row[i] = cell(values[name])
+	var laid bytes.Buffer
+	rows := tabwriter.NewWriter(&laid, 0, 0, 2, ' ', 0)
+	head := len(t.waiting) > 0 && !slices.Equal(t.names, t.columns)
+	for _, name := range t.names {
+		if head {
+			fmt.Fprint(rows, printable(name), "\t")
 		}
-		rows = append(rows, row)
+	}
+	for i, values := range t.waiting {
+		if i > 0 || head {
+			fmt.Fprintln(rows)
+		}
+		for _, name := range t.names {
+			fmt.Fprint(rows, cell(values[name]), "\t")
+		}
+	}
+	if err := rows.Flush(); err != nil {
+		return err
 	}
 	var out strings.Builder
-	if !slices.Equal(t.names, t.columns) {
-		t.columns, t.widths = t.names, make(map[string]int)
-		head := make([]string, len(t.names))
-		for i, name := range t.names {
-			head[i] = printable(name)
+	for line := range strings.Lines(laid.String()) {
+		line = strings.TrimRight(line, " \n")
+		if head {
+			line, head = t.c.painted(true, bold, line), false
 		}
-		t.fit(append(rows, head))
-		out.WriteString(t.c.painted(true, bold, t.line(head)) + "\n")
+		out.WriteString(line + "\n")
 	}
-	t.fit(rows)
-	for _, row := range rows {
-		out.WriteString(t.line(row) + "\n")
+	if len(t.waiting) > 0 {
+		t.columns, t.waiting, t.names = t.names, nil, nil
 	}
-	t.waiting, t.names = nil, nil
 	_, err := io.WriteString(t.c.out, out.String())
 	return err
-}
-
-// fit widens the columns to what the rows need.
-func (t *table) fit(rows [][]string) {
-	for _, row := range rows {
-		for i, text := range row {
-			t.widths[t.columns[i]] = max(t.widths[t.columns[i]], utf8.RuneCountInString(text))
-		}
-	}
-}
-
-func (t *table) line(row []string) string {
-	var line strings.Builder
-	for i, text := range row {
-		line.WriteString(text + strings.Repeat(" ", t.widths[t.columns[i]]-utf8.RuneCountInString(text)+2))
-	}
-	return strings.TrimRight(line.String(), " ")
 }
 
 // namesOf returns the names of an object's properties in their order, without "object",
@@ -213,6 +165,11 @@ func cell(value json.RawMessage) string {
 	if strings.HasPrefix(text, `"`) {
 		_ = json.Unmarshal(value, &text) // it is a string
 	}
+	return short(text)
+}
+
+// short returns a text as a terminal can show it, in a cell.
+func short(text string) string {
 	shown := []rune(printable(text))
 	if len(shown) > cellWidth {
 		return string(shown[:cellWidth-1]) + "…"

@@ -34,7 +34,7 @@ func TestColours(t *testing.T) {
 	for name, got := range map[string]string{
 		"NO_COLOR": onScreen(t, env+"\nNO_COLOR=1", "get", "/echo"),
 		"TERM":     onScreen(t, env+"\nTERM=dumb", "get", "/echo"),
-		"-json":    onScreen(t, env, "get", "-json", "/echo"),
+		"--json":   onScreen(t, env, "get", "--json", "/echo"),
 	} {
 		if got != plain {
 			t.Errorf("%s: %q", name, got)
@@ -133,13 +133,13 @@ func TestTable(t *testing.T) {
 }
 
 func TestListOnAScreen(t *testing.T) {
-	out := onScreen(t, new(listing).start(t)+"\nNO_COLOR=1", "list", "-all", "/notes")
+	out := onScreen(t, new(listing).start(t)+"\nNO_COLOR=1", "list", "--all", "/notes")
 	rows := strings.Split(strings.TrimSpace(out), "\n")
 	if len(rows) != 251 || rows[0] != "_id   c_big             c_likes" || rows[2] != "0001  9007199254740993  1" {
 		t.Errorf("%d lines, %q", len(rows), rows[:3])
 	}
-	if out := onScreen(t, new(listing).start(t), "list", "-all", "-json", "/notes"); out != lines(below(noteCount)) {
-		t.Errorf("-json: %s", out)
+	if out := onScreen(t, new(listing).start(t), "list", "--all", "--json", "/notes"); out != lines(below(noteCount)) {
+		t.Errorf("--json: %s", out)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestVerbose(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, version := range []string{"1", "2"} {
-		_, errs, err := client(t, "", environment(server.URL), "get", "-v", "-signature", version, "/echo")
+		_, errs, err := client(t, "", environment(server.URL), "get", "-v", "--signature", version, "/echo")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("list: %s", text)
 	}
 	t.Run("as JSON", func(t *testing.T) {
-		_, _, err := client(t, "", environment(server.URL), "get", "-json", "/a")
+		_, _, err := client(t, "", environment(server.URL), "get", "--json", "/a")
 		var errs bytes.Buffer
 		status := (cli{errs: &errs}).status(err)
 		var fault envelope.Fault
@@ -237,15 +237,15 @@ func TestServersThatDeceive(t *testing.T) {
 
 func TestJSONOfOtherCommands(t *testing.T) {
 	env := environment(service(t, "Service-"))
-	out := onScreen(t, env, "sign", "-json", "GET", "/echo")
+	out := onScreen(t, env, "sign", "--json", "GET", "/echo")
 	var headers map[string]string
 	if err := json.Unmarshal([]byte(out), &headers); err != nil || headers["Service-Client-Key"] != key {
 		t.Errorf("sign: %v %s", err, out)
 	}
 	for _, test := range []struct{ args, want string }{
-		{"scope check -json -grant admin admin", "{\n  \"allowed\": true\n}\n"},
-		{"scope check -json -grant admin view", "{\n  \"allowed\": false\n}\n"},
-		{"scope explain -json -grant object.read.c_a object.read.c_b",
+		{"scope check --json --grant admin admin", "{\n  \"allowed\": true\n}\n"},
+		{"scope check --json --grant admin view", "{\n  \"allowed\": false\n}\n"},
+		{"scope explain --json --grant object.read.c_a object.read.c_b",
 			"{\n  \"allowed\": false,\n  \"need\": \"object.read.c_b\",\n  \"chain\": \"object.read.c_a\",\n  \"segment\": 3,\n  \"why\": \"The chain has \\\"c_a\\\" where the need has \\\"c_b\\\".\"\n}\n"},
 	} {
 		var got bytes.Buffer

@@ -67,10 +67,10 @@ func TestSignatureVersion2(t *testing.T) {
 		args        []string
 		want        string
 	}{
-		"get":  {env, []string{"get", "-signature", "2", "/echo?limit=3&paths[]=c_text"}, `"query": "limit=3&paths[]=c_text"`},
-		"post": {env, []string{"post", "-signature", "2", "/echo", `{"a":1}`}, `"a": 1`},
+		"get":  {env, []string{"get", "--signature", "2", "/echo?limit=3&paths[]=c_text"}, `"query": "limit=3&paths[]=c_text"`},
+		"post": {env, []string{"post", "--signature", "2", "/echo", `{"a":1}`}, `"a": 1`},
 		"by the environment, as another account": {
-			env + "\nTENANTKIT_SIGNATURE=2", []string{"get", "-account", "ann", "/echo"}, `"account": "ann"`,
+			env + "\nTENANTKIT_SIGNATURE=2", []string{"get", "--account", "ann", "/echo"}, `"account": "ann"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestSignatureVersion2(t *testing.T) {
 		if _, err := exec.LookPath("curl"); err != nil {
 			t.Skip(err)
 		}
-		out, _, err := client(t, "", env, "sign", "-curl", "-signature", "2", "-account", "ann", "-data", `{"it's":"$HOME"}`, "POST", "/echo?paths[]=a'b")
+		out, _, err := client(t, "", env, "sign", "--curl", "--signature", "2", "--account", "ann", "--data", `{"it's":"$HOME"}`, "POST", "/echo?paths[]=a'b")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestSignatureVersion2(t *testing.T) {
 		}
 	})
 	t.Run("a version that does not exist", func(t *testing.T) {
-		_, _, err := client(t, "", env, "get", "-signature", "3", "/echo")
+		_, _, err := client(t, "", env, "get", "--signature", "3", "/echo")
 		if _, is := err.(usageError); !is {
 			t.Error(err)
 		}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -18,7 +18,7 @@ import (
 func (c cli) sign() *cobra.Command {
 	var curl bool
 	var data string
-	define := func(flags *flag.FlagSet) {
+	define := func(flags *pflag.FlagSet) {
 		flags.BoolVar(&curl, "curl", false, "print a curl command")
 		flags.StringVar(&data, "data", "", "`JSON` to send, which version 2 signs and the curl command has")
 	}
@@ -31,29 +31,23 @@ func (c cli) sign() *cobra.Command {
 			return err
 		}
 		headers, err := to.signed(r)
-		if err != nil {
-			return err
-		}
-		lines := strings.Join(headers, "\n")
 		switch {
+		case err != nil:
+			return err
 		case curl:
-			lines = curlLine(r, headers, data)
+			_, err = fmt.Fprintln(c.out, curlLine(r, headers, data))
+			return err
 		case to.json:
-			return c.printJSONOf(headerObject(headers), true)
+			object := make(map[string]string, len(headers))
+			for _, header := range headers {
+				name, value, _ := strings.Cut(header, ": ")
+				object[name] = value
+			}
+			return c.printJSONOf(object, true)
 		}
-		_, err = fmt.Fprintln(c.out, lines)
+		_, err = fmt.Fprintln(c.out, strings.Join(headers, "\n"))
 		return err
 	})
-}
-
-// headerObject returns headers in the form "Name: value" as a map.
-func headerObject(headers []string) map[string]string {
-	object := make(map[string]string, len(headers))
-	for _, header := range headers {
-		name, value, _ := strings.Cut(header, ": ")
-		object[name] = value
-	}
-	return object
 }
 
 // bodyOf returns no reader for no data: version 2 signs a digest of each body.

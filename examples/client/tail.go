@@ -6,16 +6,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/tmaxmax/go-sse"
 
 	"github.com/tenantkit/tenantkit/envelope"
@@ -33,13 +34,14 @@ func (c cli) tail() *cobra.Command {
 	var only filter
 	return c.sending("tail", -1, only.define, func(ctx context.Context, to *connection, words []string) error {
 		if only.refused && only.allowed {
-			return usageError("-refused and -allowed: nothing is both")
+			return usageError("--refused and --allowed: nothing is both")
 		}
 		only.words = words
 		f := follower{c: c, client: to.client(), url: to.at("/events"), only: only, write: c.printLine}
 		f.client.Timeout = 0 // a stream has no end; patience is for its silence
 		if c.screen && !to.json {
-			f.write = (&decisionTable{table{c: c}}).add
+			fmt.Fprintf(c.out, decisionLine, "Time", "Decision", "Method", "Route", "By", "Who", "Took", "Request")
+			f.write = c.printDecision
 		}
 		err := f.run(ctx)
 		if ctx.Err() != nil {
@@ -141,12 +143,9 @@ func streamIn(reply *http.Response) error {
 	if reply.StatusCode == http.StatusOK && kind == "text/event-stream" {
 		return nil
 	}
-	err := faultIn(io.LimitReader(reply.Body, maxEvent))
+	err := faultIn(io.LimitReader(reply.Body, maxEvent)) // which says the status itself
 	if err == nil {
-		err = errors.New("the reply is no stream of events")
-	}
-	if !errors.As(err, new(*envelope.Fault)) { // which says the status itself
-		err = fmt.Errorf("%s: %w", printable(reply.Status), err)
+		err = fmt.Errorf("%s: the reply is no stream of events", printable(reply.Status))
 	}
 	err = fmt.Errorf("GET %s: %w", printable(reply.Request.URL.Path), err)
 	if reply.StatusCode >= 500 {
@@ -196,10 +195,11 @@ func (f *follower) take(event sse.Event) error {
 		}
 		fmt.Fprintf(f.c.errs, "client: %d decisions were dropped, because they came faster than they were read\n", dropped.Count)
 	case "end":
+		ended := errors.New("the server has ended the stream")
 		if err := faultIn(strings.NewReader(event.Data)); err != nil {
-			return fmt.Errorf("the server has ended the stream: %w", err)
+			return fmt.Errorf("%w: %w", ended, err)
 		}
-		return errors.New("the server has ended the stream")
+		return ended
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ type filter struct {
 	words            []string
 }
 
-func (f *filter) define(flags *flag.FlagSet) {
+func (f *filter) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.refused, "refused", false, "print only what ended with a fault")
 	flags.BoolVar(&f.allowed, "allowed", false, "print only what ended without a fault")
 	flags.StringVar(&f.route, "route", "", "`part` of the method and the route of what to print: 'GET /c_messages', /apps")
@@ -239,44 +239,31 @@ func (f *filter) takes(text []byte) (bool, error) {
 		return false, nil
 	}
 	all := strings.Join([]string{d.Route, d.Mechanism, d.App, d.Account, d.Fault, d.Need, d.Chain, d.RequestID}, " ")
-	for _, word := range f.words {
-		if !hasText(all, word) {
-			return false, nil
-		}
-	}
-	return true, nil
+	missing := func(word string) bool { return !hasText(all, word) }
+	return !slices.ContainsFunc(f.words, missing), nil
 }
 
 func hasText(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-// decisionTable prints each decision at once, as a row of a table that is never laid
-// out again: a column only becomes wider.
-type decisionTable struct{ rows table }
+// decisionLine is a decision on a terminal: the time, the decision, the method, the route,
+// the mechanism, who it was, how long it took, and the id of the request.
+const decisionLine = "%-24s  %-36s  %-7s  %-28s  %-10s  %-24s  %-8v  %s\n"
 
-func (t *decisionTable) add(text []byte) error {
+func (c cli) printDecision(text []byte) error {
 	var d decision
 	if err := json.Unmarshal(text, &d); err != nil {
 		return fmt.Errorf("a decision: %w", err)
 	}
-	decided := "denied"
-	if d.Allowed {
-		decided = "allowed"
-	}
 	method, route, _ := strings.Cut(d.Route, " ")
-	row, err := json.Marshal(struct{ Time, Decision, Method, Route, By, Who, Took, Request string }{
-		Time:     d.At,
-		Decision: cmp.Or(d.Fault, decided),
-		Method:   cmp.Or(method, "-"),
-		Route:    cmp.Or(route, "-"),
-		By:       cmp.Or(d.Mechanism, "-"),
-		Who:      cmp.Or(d.Account, d.App, "-"),
-		Took:     (time.Duration(d.Took) * time.Microsecond).String(),
-		Request:  d.RequestID,
-	})
-	if err != nil {
-		return err
+	shown := []any{
+		d.At, cmp.Or(d.Fault, verdictWord(d.Allowed)), cmp.Or(method, "-"), cmp.Or(route, "-"), cmp.Or(d.Mechanism, "-"),
+		cmp.Or(d.Account, d.App, "-"), (time.Duration(d.Took) * time.Microsecond).String(), d.RequestID,
 	}
-	return errors.Join(t.rows.add(row), t.rows.flush())
+	for i, value := range shown {
+		shown[i] = short(value.(string))
+	}
+	_, err := fmt.Fprintf(c.out, decisionLine, shown...)
+	return err
 }

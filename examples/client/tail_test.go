@@ -118,8 +118,8 @@ func TestTail(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-	t.Run("with -json on a terminal", func(t *testing.T) {
-		out, err := tailOnScreen(t, body, "-json")
+	t.Run("with --json on a terminal", func(t *testing.T) {
+		out, err := tailOnScreen(t, body, "--json")
 		if out != allowedRoute+"\n"+deniedRoute+"\n" || !errors.As(err, new(*refusedJSON)) {
 			t.Errorf("%v %q", err, out)
 		}
@@ -153,15 +153,15 @@ func TestTailFilters(t *testing.T) {
 		want []string
 	}{
 		{"nothing selects all", nil, []string{a, b, c}},
-		{"refused", []string{"-refused"}, []string{b, c}},
-		{"allowed", []string{"-allowed"}, []string{a}},
-		{"a route", []string{"-route", "/apps"}, []string{b}},
-		{"a method and a route in other letters", []string{"-route", "get /C_messages"}, []string{a}},
+		{"refused", []string{"--refused"}, []string{b, c}},
+		{"allowed", []string{"--allowed"}, []string{a}},
+		{"a route", []string{"--route", "/apps"}, []string{b}},
+		{"a method and a route in other letters", []string{"--route", "get /C_messages"}, []string{a}},
 		{"a word of the mechanism", []string{"BEARER"}, []string{b}},
 		{"a word of the need", []string{"object.read.c_message"}, []string{a}},
 		{"the id of a request", []string{"r3"}, []string{c}},
 		{"two words", []string{"service.", "bob"}, []string{b}},
-		{"a flag behind a word", []string{"ann", "-refused"}, nil},
+		{"a flag behind a word", []string{"ann", "--refused"}, nil},
 		{"a word that nothing has", []string{"allowed"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestTailFilters(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := client(t, "", environment("http://127.0.0.1:1"), "tail", "-refused", "-allowed"); !errors.As(err, new(usageError)) {
+	if _, _, err := client(t, "", environment("http://127.0.0.1:1"), "tail", "--refused", "--allowed"); !errors.As(err, new(usageError)) {
 		t.Errorf("both: %v", err)
 	}
 }

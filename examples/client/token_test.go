@@ -36,10 +36,10 @@ func TestMint(t *testing.T) {
 		want string // of the app's key and the body
 	}{
 		{"nothing but an account", []string{"ann"}, key + ` {"sub":"ann","scope":[]}`},
-		{"everything", []string{"-scope", "*", "-life", "90s", "ann"}, key + ` {"sub":"ann","scope":["*"],"expiresIn":90}`},
-		{"of another app", []string{"-app", "other", "-scope", "object.read", "-scope", "admin", "-role", "r", "-uses", "3", "ann"},
+		{"everything", []string{"--scope", "*", "--life", "90s", "ann"}, key + ` {"sub":"ann","scope":["*"],"expiresIn":90}`},
+		{"of another app", []string{"--app", "other", "--scope", "object.read", "--scope", "admin", "--role", "r", "--uses", "3", "ann"},
 			`other {"sub":"ann","scope":["object.read","admin"],"roles":["r"],"maxUses":3}`},
-		{"permanent", []string{"-permanent", "ann"}, key + ` {"sub":"ann","scope":[],"permanent":true}`},
+		{"permanent", []string{"--permanent", "ann"}, key + ` {"sub":"ann","scope":[],"permanent":true}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, _, err := client(t, "", env, append([]string{"mint"}, test.args...)...)
@@ -50,7 +50,7 @@ func TestMint(t *testing.T) {
 			}
 		})
 	}
-	for _, args := range [][]string{{"mint"}, {"mint", "-life", "1500ms", "ann"}, {"mint", "-life", "-1s", "ann"}} {
+	for _, args := range [][]string{{"mint"}, {"mint", "--life", "1500ms", "ann"}, {"mint", "--life", "-1s", "ann"}} {
 		if _, _, err := client(t, "", env, args...); !errors.As(err, new(usageError)) {
 			t.Errorf("%v: %v", args, err)
 		}

@@ -22,7 +22,7 @@ func (c cli) verify() *cobra.Command {
 			return err
 		}
 		if len(args) > 1 || to.url == "" {
-			return usageError("verify takes one token at most, and needs -url or one of its kind")
+			return usageError("verify takes one token at most, and needs --url or one of its kind")
 		}
 		raw, err := c.token(args)
 		if err != nil {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
+	"reflect"
+	"strings"
 )
 
 // settings is the load of a report, so that it is not compared with another load in
@@ -20,7 +21,7 @@ type settings struct {
 }
 
 func (o *options) settings() *settings {
-	return &settings{o.rate, o.concurrency, o.duration.String(), o.mix.String(), o.version, o.paths}
+	return &settings{o.rate, o.concurrency, o.duration.String(), o.mix.String(), o.signature, o.paths}
 }
 
 // differences says how the settings of two reports differ, the earlier one first.
@@ -28,18 +29,11 @@ func (s *settings) differences(earlier *settings) (all []string) {
 	if earlier == nil {
 		return nil
 	}
-	say := func(flag string, was, is any) {
-		if fmt.Sprint(was) != fmt.Sprint(is) {
-			all = append(all, fmt.Sprintf("-%s was %v and is %v", flag, was, is))
+	was, is := reflect.ValueOf(*earlier), reflect.ValueOf(*s)
+	for i := range is.NumField() {
+		if name := strings.ToLower(is.Type().Field(i).Name); !reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
+			all = append(all, fmt.Sprintf("%s was %v and is %v", name, was.Field(i), is.Field(i)))
 		}
-	}
-	say("rate", earlier.Rate, s.Rate)
-	say("concurrency", earlier.Concurrency, s.Concurrency)
-	say("duration", earlier.Duration, s.Duration)
-	say("mix", earlier.Mix, s.Mix)
-	say("signature", earlier.Signature, s.Signature)
-	if !slices.Equal(earlier.Paths, s.Paths) {
-		all = append(all, fmt.Sprintf("-path was %q and is %q", earlier.Paths, s.Paths))
 	}
 	return all
 }
@@ -91,7 +85,7 @@ func changesOf(wasRate, isRate float64, was, is latency) map[string]float64 {
 
 func (r *report) writeChanges(w io.Writer) {
 	fmt.Fprintf(w, "\n%-8s %9s %9s %9s %9s %9s %9s\n", "change %", "a second", "p50", "p90", "p99", "p99.9", "max")
-	for _, name := range append(kindNames(), "all") {
+	for _, name := range append(kindNames[:], "all") {
 		changes, ok := r.Change[name]
 		if !ok {
 			continue
@@ -112,11 +106,4 @@ func (r *report) writeChanges(w io.Writer) {
 	for _, difference := range r.Settings.differences(r.earlier.Settings) {
 		fmt.Fprintf(w, "not the same load: %s\n", difference)
 	}
-}
-
-func kindNames() (names []string) {
-	for k := range kinds {
-		names = append(names, k.String())
-	}
-	return names
 }

@@ -15,15 +15,15 @@ import (
 
 // credentials are the URLs of a service and the credentials to present there.
 type credentials struct {
-	urls     words // one per instance, with org and version
-	header   string
-	key      string
-	secret   signing.Secret
-	version  int // of signatures
-	token    token.Token
-	email    string
-	password signing.Secret
-	demoJSON string
+	urls      words // one per instance, with org and version
+	header    string
+	key       string
+	secret    signing.Secret
+	signature int // its version
+	token     token.Token
+	email     string
+	password  signing.Secret
+	demoJSON  string
 }
 
 func (c *credentials) define(flags *flag.FlagSet) {
@@ -31,7 +31,7 @@ func (c *credentials) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.header, "header-prefix", "", "`prefix` of the header names (default Service-)")
 	flags.StringVar(&c.key, "key", "", "client `key`")
 	flags.StringVar((*string)(&c.secret), "secret", "", "client `secret`")
-	flags.IntVar(&c.version, "signature", 1, "`version` of the signatures: 1 or 2")
+	flags.IntVar(&c.signature, "signature", 1, "`version` of the signatures: 1 or 2")
 	flags.StringVar((*string)(&c.token), "token", "", "bearer `token`")
 	flags.StringVar(&c.email, "email", "", "`address` to log in with")
 	flags.StringVar((*string)(&c.password), "password", "", "`password` to log in with")
@@ -68,7 +68,7 @@ func (c *credentials) cover(m mix) error {
 		return errors.New("the server's URL is needed; loadgen -help says where from")
 	case m[signed] > 0 && (c.key == "" || c.secret == ""):
 		return errors.New("signed requests need a client key and its secret, or leave them out of -mix")
-	case c.version != 1 && c.version != 2:
+	case c.signature != 1 && c.signature != 2:
 		return errors.New("-signature is 1 or 2")
 	case m[bearer] > 0 && c.token == "":
 		return errors.New("bearer requests need a token, or leave them out of -mix")

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
-
-	"github.com/tenantkit/tenantkit/examples/internal/onedash"
-	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
 
 // The limits of a load. They are enough to test a server of one's own, and too low
@@ -43,104 +38,42 @@ type options struct {
 	remote      bool
 	json        bool
 	pid         int
-	svg         string
+	plot        string
 	compare     string
+	version     bool
 }
 
-// root returns the command. It calls run with the options of a command line, if the load
-// can be run.
-func (p program) root(run func(context.Context, options) error) *cobra.Command {
+// parse reads a command line, and adds what it leaves out.
+func (p program) parse(args []string) (options, error) {
 	o := options{mix: mix{signed: 1, bearer: 1, session: 1}}
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
 	o.define(flags)
-	root := &cobra.Command{
-		Use:           "loadgen",
-		Short:         "Puts load on a server of the service interface.",
-		Version:       version.Line("loadgen"),
-		SilenceErrors: true, // status prints them
-		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError(unexpected(cmd, args[0]))
-			}
-			if err := o.complete(p.getenv); err != nil {
-				return err
-			}
-			return run(cmd.Context(), o)
-		},
-	}
-	root.Flags().AddGoFlagSet(flags)
-	root.Flags().Bool("version", false, "print the version")
-	root.SetOut(p.out)
-	root.SetErr(p.errs)
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError(onedash.Fault(cmd, err)) })
-	byCobra := root.HelpFunc() // of completion, say
-	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if cmd.HasParent() {
-			byCobra(cmd, args)
-			return
-		}
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(p.out, help)
 		flags.SetOutput(p.out)
 		flags.PrintDefaults()
-	})
-	root.AddCommand(&cobra.Command{
-		Use:   "version",
-		Short: "Prints the version of this program.",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(p.out, version.Line("loadgen"))
-			return err
-		},
-	})
-	root.InitDefaultCompletionCmd()
-	refuseOthers(root)
-	return root
-}
-
-// refuseOthers makes the commands below root refuse a command that they do not have. By
-// itself cobra prints its help for it, and reports success.
-func refuseOthers(root *cobra.Command) {
-	for _, cmd := range root.Commands() {
-		if cmd.HasSubCommands() {
-			cmd.Args = cobra.ArbitraryArgs
-			cmd.RunE = func(cmd *cobra.Command, args []string) error {
-				if len(args) == 0 {
-					return cmd.Help()
-				}
-				return usageError(unexpected(cmd, args[0]))
-			}
-		}
+		return o, err
+	case err != nil:
+		return o, usageError(err.Error() + "; loadgen -help lists the flags")
+	case flags.NArg() > 0:
+		return o, usageError(fmt.Sprintf("unexpected argument %q", flags.Arg(0)))
+	case o.version:
+		return o, nil
 	}
-}
-
-// unexpected says that a word is no command.
-func unexpected(cmd *cobra.Command, word string) string {
-	var names []string
-	for _, child := range cmd.Commands() {
-		names = append(names, child.Name())
-	}
-	text := fmt.Sprintf("unexpected argument %q", word)
-	if near := onedash.Nearest(word, names); near != "" {
-		text += fmt.Sprintf("; did you mean %q?", near)
-	}
-	return text
-}
-
-// complete adds what the flags left out. It returns an error if the load cannot be run.
-func (o *options) complete(getenv func(string) string) error {
 	if len(o.paths) == 0 {
 		o.paths = defaultPaths
 	}
-	if err := o.credentials.fill(getenv); err != nil {
-		return err
+	if err := o.credentials.fill(p.getenv); err != nil {
+		return o, err
 	}
 	if err := o.validate(); err != nil {
-		return usageError(err.Error())
+		return o, usageError(err.Error())
 	}
-	return nil
+	return o, nil
 }
 
 func (o *options) define(flags *flag.FlagSet) {
@@ -153,8 +86,9 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.Var(&o.expect, "expect", "expected fault `code`, without the namespace: throttled.unspecified; repeat it for more")
 	flags.BoolVar(&o.remote, "remote", false, "allow a URL of another machine; use it only for a server of your own")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
-	flags.StringVar(&o.svg, "svg", "", "`file` for a chart of the run, second by second, as SVG")
+	flags.StringVar(&o.plot, "plot", "", "`file` for a chart of the run, a page of HTML")
 	flags.StringVar(&o.compare, "compare", "", "`file` with what -json printed of an earlier run, to compare this one with")
+	flags.BoolVar(&o.version, "version", false, "print the version")
 	flags.IntVar(&o.pid, "pid", 0, "`process` id on this machine, such as the server's, whose memory and CPU to watch")
 }
 
@@ -170,8 +104,8 @@ func (o *options) validate() error {
 		return errors.New("-pid is the number of a process")
 	}
 	for _, path := range o.paths {
-		if !strings.HasPrefix(path, "/") {
-			return fmt.Errorf("-path %q: a path begins with /", path)
+		if !strings.HasPrefix(path, "/") || strings.Contains(path, "#") {
+			return fmt.Errorf("-path %q: a path begins with / and has no #", path)
 		}
 	}
 	if err := o.credentials.cover(o.mix); err != nil {

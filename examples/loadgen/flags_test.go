@@ -2,17 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/tenantkit/tenantkit/examples/internal/onedash"
 )
 
 func TestRefusals(t *testing.T) {
@@ -24,11 +20,9 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no server", nil, "URL is needed"},
 		{"an argument", []string{url, "now"}, `unexpected argument "now"`},
-		{"a misspelled command", []string{"vesion"}, `unexpected argument "vesion"; did you mean "version"?`},
-		{"a misspelled shell", []string{"completion", "bsh"}, `did you mean "bash"?`},
 		{"an unknown flag", []string{url, "-nope"}, "-nope"},
-		{"a misspelled flag", []string{url, "-duraton", "10s"}, "no flag -duraton; did you mean -duration?"},
-		{"a duration without its unit", []string{url, "-duration", "10"}, `-duration "10": a number with a unit`},
+		{"a misspelled flag", []string{url, "-duraton", "10s"}, "not defined: -duraton; loadgen -help lists the flags"},
+		{"a duration without its unit", []string{url, "-duration", "10"}, `invalid value "10" for flag -duration`},
 		{"another version of signatures", []string{url, "-signature", "3"}, "-signature is 1 or 2"},
 		{"more than ten minutes", []string{url, "-duration", "10m1s"}, "-duration"},
 		{"no time at all", []string{url, "-duration", "0s"}, "-duration"},
@@ -38,6 +32,7 @@ func TestRefusals(t *testing.T) {
 		{"a rate that is no number", []string{url, "-rate", "NaN"}, "-rate"},
 		{"a rate without end", []string{url, "-rate", "Inf"}, "-rate"},
 		{"a path without its slash", []string{url, "-path", "notes"}, "-path"},
+		{"a path with a fragment", []string{url, "-path", "/notes#a"}, "-path"},
 		{"a mix of nothing", []string{url, "-mix", "signed=0"}, "-mix"},
 		{"an empty mix", []string{url, "-mix", ""}, "-mix"},
 		{"a mix of something else", []string{url, "-mix", "basic=1"}, "-mix"},
@@ -72,13 +67,7 @@ func TestRefusals(t *testing.T) {
 // parsed reads flags without running the load.
 func parsed(t *testing.T, environment map[string]string, args ...string) (options, error) {
 	t.Helper()
-	p := program{out: new(bytes.Buffer), errs: new(bytes.Buffer), getenv: lookup(environment)}
-	var got options
-	err := onedash.Execute(t.Context(), p.root(func(_ context.Context, o options) error {
-		got = o
-		return nil
-	}), args)
-	return got, err
+	return program{out: new(bytes.Buffer), errs: new(bytes.Buffer), getenv: lookup(environment)}.parse(args)
 }
 
 func TestLoopback(t *testing.T) {
@@ -214,36 +203,10 @@ func TestHelp(t *testing.T) {
 	})
 }
 
-func TestVersionAndCompletion(t *testing.T) {
-	for _, args := range [][]string{{"version"}, {"-version"}} {
-		out, _, err := loadgen(t, t.Context(), args...)
-		if err != nil || !strings.HasPrefix(out, "loadgen ") || strings.Count(out, "\n") != 1 {
-			t.Errorf("%v: %v %q", args, err, out)
-		}
-	}
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		out, _, err := loadgen(t, t.Context(), "completion", shell)
-		if err != nil || !strings.Contains(out, "__complete") {
-			t.Errorf("%s: %v", shell, err)
-		}
-	}
-	out, _, err := loadgen(t, t.Context(), "__completeNoDesc", "-url", "u", "-conc")
-	if err != nil || !strings.HasPrefix(out, "-concurrency\n") {
+func TestVersion(t *testing.T) {
+	out, _, err := loadgen(t, t.Context(), "-version")
+	if err != nil || !strings.HasPrefix(out, "loadgen ") || strings.Count(out, "\n") != 1 {
 		t.Errorf("%v %q", err, out)
-	}
-}
-
-// TestDurations parses a duration once: what -duration says is what the options have.
-func TestDurations(t *testing.T) {
-	for text, want := range map[string]time.Duration{"30s": 30 * time.Second, "1m30s": 90 * time.Second, "500ms": 500 * time.Millisecond} {
-		o, err := parsed(t, allCredentials, "-url", "http://127.0.0.1:1/acme/v2", "-duration", text)
-		if err != nil || o.duration != want {
-			t.Errorf("%s: %v %v", text, o.duration, err)
-		}
-	}
-	_, err := parsed(t, allCredentials, "-url", "http://127.0.0.1:1/acme/v2", "-duration", "30")
-	if err == nil || strings.Count(err.Error(), "-duration") != 1 || strings.Contains(err.Error(), "\n") {
-		t.Errorf("without a unit: %v", err)
 	}
 }
 

@@ -1,14 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+	"github.com/tsenart/vegeta/v12/lib/plot"
 
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/signing"
@@ -23,22 +32,23 @@ const (
 	maxReply = 16 << 20
 )
 
-// load is one run: its workers and their results. A worker takes a ticket for each
-// request. The number of the ticket decides when the request is due, its kind and
-// its path.
+// load is one run. Each request has a ticket, whose number decides its kind and its path.
 type load struct {
 	o        options
 	turns    []kind
+	tickets  atomic.Int64
 	to       *instances
-	signed   *http.Client
-	bearer   *http.Client
-	sessions []*http.Client // one session for each worker; nil if the mix has no sessions
-	tallies  [kinds]tally
+	as       [kinds]http.RoundTripper
+	sessions chan *http.Client // one for each request in flight; empty if the mix has no sessions
+	began    time.Time
+	took     time.Duration
+	before   uint64 // requests sent before the run, to log in
 
-	tickets atomic.Int64
-	began   time.Time
-	took    time.Duration
-	before  uint64 // requests sent before the run, to log in
+	mu      sync.Mutex
+	tallies [kinds]tally
+	recent  tally // of all kinds, since the last sample
+	series  []sample
+	plot    *plot.Plot // nil unless it is asked for
 }
 
 // newLoad makes the clients and logs in.
@@ -47,9 +57,16 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &load{o: o, turns: o.mix.turns(), to: to, began: time.Now()}
-	l.signed = client(&signing.Transport{BaseURL: o.urls[0], ClientKey: o.key, Secret: o.secret, Version: o.version, Header: o.header, Base: to})
-	l.bearer = client(&token.Transport{BaseURL: o.urls[0], Source: o.token, Base: to})
+	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency), recent: newTally()}
+	for k := range kinds {
+		l.tallies[k] = newTally()
+	}
+	if o.plot != "" {
+		l.plot = plot.New(plot.Title("loadgen"), plot.Downsample(4000), plot.Label(labelOf))
+	}
+	l.as[signed] = &signing.Transport{BaseURL: o.urls[0], ClientKey: o.key, Secret: o.secret, Version: o.signature, Header: o.header, Base: to}
+	l.as[bearer] = &token.Transport{BaseURL: o.urls[0], Source: o.token, Base: to}
+	l.as[session] = roundTrip(l.inSession)
 	if o.mix[session] > 0 {
 		if err := l.logIn(ctx); err != nil {
 			l.close()
@@ -59,10 +76,134 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 	return l, nil
 }
 
-// close ends the sessions and the connections.
+// close ends the sessions, until the server refuses one or no longer answers, and the
+// connections.
 func (l *load) close() {
-	l.logOut()
+	close(l.sessions)
+	for c := range l.sessions {
+		if l.post(c, logoutPath, nil) != nil {
+			break
+		}
+	}
 	l.to.CloseIdleConnections()
+}
+
+// run sends requests until the duration or ctx has ended. It then waits for the
+// replies in flight, which are part of the load.
+func (l *load) run(ctx context.Context, p program, watched *process) {
+	attacker := vegeta.NewAttacker(
+		vegeta.Client(client(roundTrip(l.send))), vegeta.MaxBody(maxReply),
+		vegeta.Workers(uint64(l.o.concurrency)), vegeta.MaxWorkers(uint64(l.o.concurrency)),
+	)
+	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
+	l.before, l.began = l.to.sent.Load(), time.Now()
+	results := attacker.Attack(l.target, l, l.o.duration, "")
+	var counting, sampling sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		counting.Go(func() {
+			for r := range results {
+				l.count(r)
+			}
+		})
+	}
+	done := make(chan struct{})
+	sampling.Go(func() { l.sampleUntil(done, p, watched) })
+	counting.Wait()
+	l.took = time.Since(l.began)
+	close(done)
+	sampling.Wait()
+}
+
+// due returns when a request is due, from the beginning of the run.
+func (l *load) due(request uint64) time.Duration {
+	if l.o.rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(request) / l.o.rate * float64(time.Second))
+}
+
+// Pace implements vegeta.Pacer.
+func (l *load) Pace(elapsed time.Duration, sent uint64) (wait time.Duration, stop bool) {
+	due := l.due(sent)
+	return due - elapsed, due >= l.o.duration
+}
+
+// Rate implements vegeta.Pacer.
+func (l *load) Rate(time.Duration) float64 { return l.o.rate }
+
+// target implements vegeta.Targeter. The fragment of the URL, which is not sent, is the
+// kind of credential. Each kind gets all paths in turn, whatever the length of a round.
+func (l *load) target(t *vegeta.Target) error {
+	ticket := l.tickets.Add(1) - 1
+	round, turn := ticket/int64(len(l.turns)), ticket%int64(len(l.turns))
+	t.Method = http.MethodGet
+	t.URL = l.o.urls[0] + l.o.paths[round%int64(len(l.o.paths))] + "#" + l.turns[turn].String()
+	return nil
+}
+
+// send sends a request of vegeta with the credential of its kind.
+func (l *load) send(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Del("X-Vegeta-Seq")
+	as := l.as[kindOf(r.URL.Fragment)]
+	r.URL.Fragment = ""
+	return as.RoundTrip(r)
+}
+
+// count adds a result. A late request is timed from when it was due: otherwise a server
+// that stalls would get fewer requests and look faster than it is.
+func (l *load) count(r *vegeta.Result) {
+	r.Error = codeOf(r)
+	if l.o.rate > 0 {
+		r.Latency = max(r.Latency, r.Timestamp.Add(r.Latency).Sub(l.began)-l.due(r.Seq))
+	}
+	_, name, _ := strings.Cut(r.URL, "#")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tallies[kindOf(name)].add(r.Latency, r.Error)
+	l.recent.add(r.Latency, r.Error)
+	if l.plot != nil {
+		_ = l.plot.Add(r)
+	}
+}
+
+// labelOf names the line of a plot to which a result belongs.
+func labelOf(r *vegeta.Result) string {
+	_, name, _ := strings.Cut(r.URL, "#")
+	if r.Error != "" {
+		name += ", failed"
+	}
+	return name
+}
+
+// codeOf returns "" for a reply of JSON with status 200, and otherwise one of a few codes:
+// that of a fault without the namespace, or another short text. Full texts contain
+// addresses and times, so that there would be as many codes as errors.
+func codeOf(r *vegeta.Result) string {
+	if r.Code == 0 { // no reply, or half of one
+		for _, known := range []error{errRemote, syscall.ECONNREFUSED, syscall.ECONNRESET} {
+			if strings.Contains(r.Error, known.Error()) {
+				return known.Error()
+			}
+		}
+		if strings.Contains(r.Error, context.DeadlineExceeded.Error()) || strings.Contains(r.Error, "Client.Timeout") {
+			return "timeout"
+		}
+		if _, text, found := strings.Cut(r.Error, `": `); found { // behind the URL
+			return text
+		}
+		return r.Error
+	}
+	var body json.RawMessage
+	err := envelope.Decode(bytes.NewReader(r.Body), maxReply, &body)
+	fault, ok := errors.AsType[*envelope.Fault](err)
+	switch {
+	case ok && fault.Detail != "":
+		return fault.Detail
+	case err == nil && r.Code == http.StatusOK:
+		return ""
+	}
+	return fmt.Sprintf("reply %d without a fault or JSON", r.Code)
 }
 
 func client(transport http.RoundTripper) *http.Client {
@@ -75,98 +216,67 @@ func client(transport http.RoundTripper) *http.Client {
 	}
 }
 
-// run sends requests until the duration or ctx has ended. It then waits for the
-// replies in flight, which are part of the load.
-func (l *load) run(ctx context.Context) {
-	l.before = l.to.sent.Load()
-	l.began = time.Now()
-	ctx, cancel := context.WithDeadline(ctx, l.began.Add(l.o.duration))
-	defer cancel()
-	var workers sync.WaitGroup
-	for worker := range l.o.concurrency {
-		workers.Go(func() { l.work(ctx, worker) })
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// The login and logout routes of the reference server. Section 4 of the interface
+// leaves these routes to the application.
+const (
+	loginPath  = "/accounts/login"
+	logoutPath = "/accounts/me/logout"
+)
+
+// inSession sends a request in a session that no other request uses at the time.
+func (l *load) inSession(r *http.Request) (*http.Response, error) {
+	c := <-l.sessions
+	defer func() { l.sessions <- c }()
+	for _, cookie := range c.Jar.Cookies(r.URL) {
+		r.AddCookie(cookie)
 	}
-	workers.Wait()
-	l.took = time.Since(l.began)
+	reply, err := l.to.RoundTrip(r)
+	if err == nil {
+		c.Jar.SetCookies(r.URL, reply.Cookies())
+	}
+	return reply, err
 }
 
-// work is the loop of one worker: take the next ticket, wait until it is due, and
-// time the reply.
-func (l *load) work(ctx context.Context, worker int) {
-	for ctx.Err() == nil {
-		ticket := l.tickets.Add(1) - 1
-		due, ok := l.due(ctx, ticket)
-		if !ok {
-			return
-		}
-		k := l.turns[ticket%int64(len(l.turns))]
-		err := l.fetch(l.client(k, worker), l.path(ticket))
-		l.tallies[k].add(time.Since(due), err)
-	}
-}
-
-// due waits until a ticket is due, and returns that time. It returns false if the
-// run ends first. A late ticket is timed from when it was due. Otherwise a server
-// that stalls would get fewer requests and look faster than it is.
-func (l *load) due(ctx context.Context, ticket int64) (time.Time, bool) {
-	if l.o.rate == 0 {
-		return time.Now(), true
-	}
-	due := l.began.Add(time.Duration(float64(ticket) / l.o.rate * float64(time.Second)))
-	if due.Sub(l.began) >= l.o.duration {
-		return due, false
-	}
-	wait := time.Until(due)
-	if wait <= 0 {
-		return due, true
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return due, false
-	case <-timer.C:
-		return due, true
-	}
-}
-
-func (l *load) client(k kind, worker int) *http.Client {
-	switch k {
-	case signed:
-		return l.signed
-	case bearer:
-		return l.bearer
-	}
-	return l.sessions[worker]
-}
-
-// path returns the path of a ticket. Each kind gets all paths in turn, whatever the
-// length of a round.
-func (l *load) path(ticket int64) string {
-	return l.o.paths[ticket/int64(len(l.turns))%int64(len(l.o.paths))]
-}
-
-// fetch sends one request and reads its reply. An interrupt does not cancel it,
-// because the report must count the work of the server.
-func (l *load) fetch(c *http.Client, path string) error {
-	reply, err := c.Get(l.o.urls[0] + path)
+// logIn opens the sessions, one after the other. A password costs a server more than any
+// request of the load, and the server may refuse many logins at once.
+func (l *load) logIn(ctx context.Context) error {
+	body, err := json.Marshal(map[string]string{"email": l.o.email, "password": string(l.o.password)})
 	if err != nil {
 		return err
 	}
-	return read(reply)
+	for range l.o.concurrency {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			return err
+		}
+		c := client(l.to)
+		c.Jar = jar
+		if err := l.post(c, loginPath, body); err != nil {
+			return fmt.Errorf("POST %s: %w", loginPath, err)
+		}
+		l.sessions <- c
+	}
+	return nil
 }
 
-// read reads a reply to its end, so that its connection can be reused. It returns
-// an error unless the reply is JSON, has status 200 and is no fault.
-func read(reply *http.Response) error {
-	defer reply.Body.Close()
-	var body json.RawMessage
-	if err := envelope.Decode(reply.Body, maxReply, &body); err != nil {
-		_, _ = io.CopyN(io.Discard, reply.Body, maxReply)
-		return &replyError{reply.StatusCode, err}
+// post takes no context: an interrupt between a login and its reply would leave a
+// session open.
+func (l *load) post(c *http.Client, path string, body []byte) error {
+	reply, err := c.Post(l.o.urls[0]+path, "application/json", bytes.NewReader(body))
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return failed.Err
 	}
-	if reply.StatusCode != http.StatusOK {
-		return &replyError{reply.StatusCode, fmt.Errorf("no fault, and not %d", http.StatusOK)}
+	defer reply.Body.Close()
+	var any json.RawMessage
+	if err := envelope.Decode(reply.Body, maxReply, &any); err != nil {
+		return fmt.Errorf("status %d: %w", reply.StatusCode, err)
 	}
 	return nil
 }

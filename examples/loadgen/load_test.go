@@ -5,17 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	vegeta "github.com/tsenart/vegeta/v12/lib"
 )
 
 func TestLoad(t *testing.T) {
@@ -72,19 +73,15 @@ func TestLoadOfInstances(t *testing.T) {
 
 func TestLoadAtARate(t *testing.T) {
 	t.Run("is kept", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			l := &load{o: options{rate: 100, duration: 500 * time.Millisecond}, began: time.Now()}
-			for ticket := range int64(50) {
-				want := time.Duration(ticket) * 10 * time.Millisecond
-				due, ok := l.due(t.Context(), ticket)
-				if !ok || due.Sub(l.began) != want || time.Since(l.began) != want {
-					t.Fatalf("ticket %d: %v, due after %v, had after %v", ticket, ok, due.Sub(l.began), time.Since(l.began))
-				}
+		l := &load{o: options{rate: 100, duration: 500 * time.Millisecond}}
+		for sent := range uint64(50) {
+			if wait, stop := l.Pace(5*time.Millisecond, sent); stop || wait != time.Duration(sent)*10*time.Millisecond-5*time.Millisecond {
+				t.Fatalf("request %d: %v %v", sent, wait, stop)
 			}
-			if _, ok := l.due(t.Context(), 50); ok {
-				t.Error("a ticket at the end")
-			}
-		})
+		}
+		if _, stop := l.Pace(0, 50); !stop {
+			t.Error("a request at the end")
+		}
 	})
 	t.Run("is not passed", func(t *testing.T) {
 		url := new(service).start(t).URL
@@ -131,7 +128,7 @@ func TestLoadWithFaults(t *testing.T) {
 		if !errors.Is(err, errFaults) || errs != "" {
 			t.Errorf("%v, %q", err, errs)
 		}
-		for _, want := range []string{" failed\n", "signed ", "bearer ", "session ", "p99.9", "up to", "#", "failed:\n", "error.storeUnavailable"} {
+		for _, want := range []string{" failed\n", "signed ", "bearer ", "session ", "p99.9", "by percentile:", "failed:\n", "error.storeUnavailable"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}
@@ -235,26 +232,63 @@ func TestCPUIsOfTheRequestsThatOneInstanceGets(t *testing.T) {
 func TestProgress(t *testing.T) {
 	url := new(service).start(t).URL
 	var out, errs bytes.Buffer
-	p := program{out: &out, errs: &errs, terminal: true, columns: func() int { return 60 }, getenv: lookup(allCredentials)}
-	if err := p.run(t.Context(), []string{"-url", url + "/acme/v2", "-duration", "3s", "-rate", "100", "-pid", fmt.Sprint(os.Getpid())}); err != nil {
+	p := program{out: &out, errs: &errs, terminal: true, getenv: lookup(allCredentials)}
+	if err := p.run(t.Context(), []string{"-url", url + "/acme/v2", "-duration", "1500ms", "-rate", "100", "-pid", fmt.Sprint(os.Getpid())}); err != nil {
 		t.Fatal(err)
 	}
-	text := errs.String()
-	for _, want := range []string{"s of 3s  [#", "a second    ", "p99 in ms   ", "signed ", "failed      0", "\x1b[6A\x1b[J"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in %q", want, text)
-		}
-	}
-	if !strings.HasSuffix(text, "\x1b[6A\x1b[J") {
-		t.Errorf("the view is left on the screen: %q", text)
-	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "\x1b[6A\x1b[J")
-		if n := utf8.RuneCountInString(line); n > 59 {
-			t.Errorf("%d characters would wrap: %q", n, line)
-		}
+	if text := errs.String(); !strings.Contains(text, "\r\x1b[K1 s of 1.5s: ") || !strings.HasSuffix(text, " 0 failed\r\x1b[K") {
+		t.Errorf("%q", text)
 	}
 	if !strings.Contains(out.String(), "resident memory in MiB: first ") || !strings.Contains(out.String(), "CPU of the process for each request in ms: ") {
 		t.Errorf("%s", out.String())
+	}
+}
+
+func TestCodes(t *testing.T) {
+	const fault = `{"object":"fault","errCode":"service.expired.jwt","status":401}`
+	for _, test := range []struct {
+		name, want string
+		result     vegeta.Result
+	}{
+		{"JSON", "", vegeta.Result{Code: 200, Body: []byte(`{}`)}},
+		{"a fault", "expired.jwt", vegeta.Result{Code: 401, Body: []byte(fault)}},
+		{"a fault behind a 200", "expired.jwt", vegeta.Result{Code: 200, Body: []byte(fault)}},
+		{"a page of HTML", "reply 502 without a fault or JSON", vegeta.Result{Code: 502, Body: []byte("<h1>")}},
+		{"half a reply in time", "timeout", vegeta.Result{Error: "context deadline exceeded (Client.Timeout or context cancellation while reading body)"}},
+		{"an address in a text", "EOF", vegeta.Result{Error: `Get "http://127.0.0.1:1/a#signed": EOF`}},
+	} {
+		if got := codeOf(&test.result); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// TestTallyIsBounded checks that a tally stays small, whatever a server invents.
+func TestTallyIsBounded(t *testing.T) {
+	tally := newTally()
+	for n := range 1000 {
+		tally.add(math.MaxInt64, fmt.Sprintf("number %d", n))
+	}
+	tally.add(-1, "") // a clock can go back
+	if len(tally.failed) != maxCodes+1 || tally.failed["others"] != 1000-maxCodes || tally.failures() != 1000 {
+		t.Errorf("%d codes, %d others", len(tally.failed), tally.failed["others"])
+	}
+	if most := time.Duration(tally.times.Max()); tally.times.TotalCount() != 1001 || most < longest || most > longest+longest/1000 {
+		t.Errorf("%d durations, the longest %v", tally.times.TotalCount(), most)
+	}
+}
+
+// TestSeries takes samples of a stalled server, too.
+func TestSeries(t *testing.T) {
+	l := &load{recent: newTally()}
+	for range 10 {
+		l.recent.add(time.Millisecond, "")
+	}
+	l.recent.add(time.Millisecond, "so not")
+	l.sample(time.Second)
+	l.sample(2 * time.Second)
+	want := []sample{{1, 11, 11, 1, 1, 1}, {2, 0, 0, 0, 0, 0}}
+	if diff := cmp.Diff(want, l.series, cmpopts.EquateApprox(0, 1e-2)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

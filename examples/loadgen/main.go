@@ -1,14 +1,15 @@
 // Loadgen puts load on a server of the service interface. Its requests are signed,
 // carry a bearer token or belong to a session. It prints how long the replies took
-// and which faults there were. The load is GET requests only, sent by the library's
-// own clients. Run it with -help to see how.
+// and which faults there were. The load is GET requests only, sent by vegeta through
+// the library's own clients. Run it with -help to see how.
 //
-// Start reading in load.go: the workers, and what is timed.
+// Start reading in load.go: what vegeta sends, and what is timed.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,7 +18,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/tenantkit/tenantkit/examples/internal/onedash"
+	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
 
 const help = `loadgen sends GET requests to a server of the service interface for a while,
@@ -28,47 +29,41 @@ and prints how many were answered how fast.
     loadgen -demo-json FILE -mix signed=8,bearer=2 -concurrency 32
     loadgen -demo-json FILE -json -path /accounts/me
     loadgen -demo-json FILE -json > before.json
-    loadgen -demo-json FILE -compare before.json -svg run.svg
-    loadgen completion SHELL -help            make bash, zsh or fish complete words
+    loadgen -demo-json FILE -compare before.json -plot run.html
 
 Try it, in two terminals:
 
     go run ./examples/platform -db memory: -demo-json /tmp/demo.json 2>/dev/null
     go run ./examples/loadgen -demo-json /tmp/demo.json
 
-Each kind of request in -mix needs its credential, which is taken from the first
-of these that has it:
+Each kind of request in -mix needs its credential. What no flag says is taken from
+the environment, and then from the file of -demo-json or TENANTKIT_DEMO_JSON, which
+the reference server writes with its flag of that name:
 
-    all        -url              TENANTKIT_URL, with org and version
-               -header-prefix    TENANTKIT_HEADER_PREFIX
-    signed     -key, -secret     TENANTKIT_KEY, TENANTKIT_SECRET
-    bearer     -token            TENANTKIT_TOKEN
-    session    -email,           TENANTKIT_EMAIL,
-               -password         TENANTKIT_PASSWORD
-    all        -demo-json FILE   TENANTKIT_DEMO_JSON: what the reference server
-                                 writes with its flag of that name
+    all        TENANTKIT_URL, TENANTKIT_HEADER_PREFIX
+    signed     TENANTKIT_KEY, TENANTKIT_SECRET
+    bearer     TENANTKIT_TOKEN
+    session    TENANTKIT_EMAIL, TENANTKIT_PASSWORD
 
-Other users of the machine can read the flags of a process: outside a demo use
-the environment. For a session each worker logs in once, by POST /accounts/login
-as the reference server has it, and logs out at the end.
+Other users of the machine can read the flags of a process: outside a demo use the
+environment. A session is opened for each request in flight, by POST /accounts/login
+as the reference server has it, and ended after the run.
 
-With several -url the requests go to each in turn, as a balancer would send
-them: they must be instances of one service. Without -remote a URL must be one
-of this machine. No run is longer than 10 minutes.
+Several -url are instances of one service, and get the requests in turn. Without
+-remote a URL must be one of this machine. No run is longer than 10 minutes.
 
-With -rate, requests follow a schedule, and each is timed from when it was due.
-So the time that requests wait for a stalled server counts, too. Without -rate
-each worker sends its next request when the last one was answered.
+With -rate each request is timed from when it was due: the time that it waits for a
+stalled server counts, too. Without -rate each worker sends its next request when the
+last one was answered.
 
-Requests for one path in one millisecond have equal signatures. Up to eight GET
-may share one, if the server's replay policy lets them. A server with
--single-use accepts 1000 a second for one path, so spread the load with several
--path. "Sent again" counts requests that the client library signed once more,
-after a stale or replayed signature.
+Requests for one path in one millisecond have equal signatures, of which a server
+accepts up to eight. One with -single-use accepts 1000 a second for one path, so use
+several -path. "Sent again" counts what the client library signed once more, after a
+stale or replayed signature.
 
-A terminal shows the rate and the latency of each second while they are measured;
--svg keeps them as a chart, and -json as numbers. -compare says how much each
-figure changed. It also says so if the two loads were not the same.
+A terminal shows each second; -json keeps them as numbers, and -plot draws the
+latencies on a page, which needs no network. -compare says how much each figure
+changed, and whether the two loads were the same.
 
 Exit status: 0, 1 if there was a fault that -expect does not name, or any other
 failure, 2 for wrong usage. Ctrl-C ends a run early, with its report.
@@ -78,8 +73,7 @@ failure, 2 for wrong usage. Ctrl-C ends a run early, with its report.
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // after a second interrupt, nothing waits for replies
-	p := program{out: os.Stdout, errs: os.Stderr, terminal: isTerminal(os.Stderr), getenv: os.Getenv}
-	p.columns = func() int { return widthOf(os.Stderr) }
+	p := program{out: os.Stdout, errs: os.Stderr, terminal: term.IsTerminal(int(os.Stderr.Fd())), getenv: os.Getenv}
 	status := p.status(p.run(ctx, os.Args[1:]))
 	stop()
 	os.Exit(status)
@@ -88,8 +82,7 @@ func main() {
 // program holds what a run needs from its environment.
 type program struct {
 	out, errs io.Writer
-	terminal  bool       // errs is a terminal
-	columns   func() int // of that terminal
+	terminal  bool // errs is a terminal
 	getenv    func(string) string
 }
 
@@ -115,7 +108,17 @@ func (p program) status(err error) int {
 
 // run runs a command line.
 func (p program) run(ctx context.Context, args []string) error {
-	return onedash.Execute(ctx, p.root(p.load), args)
+	o, err := p.parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return nil
+	case err != nil:
+		return err
+	case o.version:
+		_, err := fmt.Fprintln(p.out, version.Line("loadgen"))
+		return err
+	}
+	return p.load(ctx, o)
 }
 
 // load is one load, from its options to the report. Files are opened before it, so that
@@ -127,22 +130,30 @@ func (p program) load(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
-	var chart *os.File
-	if o.svg != "" {
-		if chart, err = os.Create(o.svg); err != nil {
-			return fmt.Errorf("-svg: %w", err)
+	var page *os.File
+	if o.plot != "" {
+		if page, err = os.Create(o.plot); err != nil {
+			return fmt.Errorf("-plot: %w", err)
 		}
-		defer func() { err = errors.Join(err, chart.Close()) }()
+		defer func() { err = errors.Join(err, page.Close()) }()
 	}
-	r, err := p.measure(ctx, o)
+	l, err := newLoad(ctx, o)
 	if err != nil {
 		return err
 	}
+	defer l.close()
+	watched, err := watch(o.pid)
+	if err != nil {
+		return err
+	}
+	l.run(ctx, p, watched)
+	r := l.report(watched)
 	if earlier != nil {
 		r.earlier, r.Change = earlier, r.changes(earlier)
 	}
-	if chart != nil {
-		if err := writeChart(chart, r); err != nil {
+	if page != nil {
+		l.plot.Close()
+		if _, err := l.plot.WriteTo(page); err != nil {
 			return err
 		}
 	}
@@ -153,35 +164,4 @@ func (p program) load(ctx context.Context, o options) (err error) {
 		return errFaults
 	}
 	return nil
-}
-
-// measure puts the load on the server.
-func (p program) measure(ctx context.Context, o options) (*report, error) {
-	l, err := newLoad(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	defer l.close()
-	memory, err := watch(o.pid)
-	if err != nil {
-		return nil, err
-	}
-	stop := p.follow(l, memory)
-	l.run(ctx)
-	samples := stop()
-	r := l.report(memory)
-	r.Series = samples
-	return r, nil
-}
-
-// isTerminal reports whether a file is a terminal.
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// widthOf returns how many characters a line of a terminal has, or 80 if it does not say.
-func widthOf(f *os.File) int {
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		return 80
-	}
-	return width
 }

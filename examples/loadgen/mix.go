@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,7 +18,17 @@ const (
 	kinds // the number of kinds
 )
 
-func (k kind) String() string { return [kinds]string{"signed", "bearer", "session"}[k] }
+var kindNames = [kinds]string{"signed", "bearer", "session"}
+
+func (k kind) String() string { return kindNames[k] }
+
+// kindOf returns the kind of a name, or kinds.
+func kindOf(name string) kind {
+	if i := slices.Index(kindNames[:], name); i >= 0 {
+		return kind(i)
+	}
+	return kinds
+}
 
 // maxShare is the greatest sum of a mix, and so the greatest length of a round.
 const maxShare = 1000
@@ -42,9 +53,9 @@ func (m *mix) Set(text string) error {
 	sum := 0
 	for part := range strings.SplitSeq(text, ",") {
 		name, number, _ := strings.Cut(part, "=")
-		k, ok := kindOf(name)
+		k := kindOf(name)
 		share, err := strconv.Atoi(number)
-		if !ok || err != nil || share < 0 || share > maxShare || read[k] > 0 {
+		if k == kinds || err != nil || share < 0 || share > maxShare || read[k] > 0 {
 			return errors.New("shares of signed, bearer and session, such as signed=2,bearer=1")
 		}
 		read[k] = share
@@ -55,15 +66,6 @@ func (m *mix) Set(text string) error {
 	}
 	*m = read
 	return nil
-}
-
-func kindOf(name string) (kind, bool) {
-	for k := range kinds {
-		if k.String() == name {
-			return k, true
-		}
-	}
-	return 0, false
 }
 
 // turns returns the kinds of one round, each spread over it as evenly as possible.

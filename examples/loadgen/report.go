@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,7 +30,7 @@ type report struct {
 	// Change is by kind and figure, if the run is compared with an earlier one.
 	Change map[string]map[string]float64 `json:"change,omitempty"`
 
-	all     histogram
+	all     tally
 	earlier *report
 }
 
@@ -44,37 +43,21 @@ type kindReport struct {
 	Latency  latency           `json:"latency_ms"`
 }
 
-// latency summarizes a histogram, in milliseconds.
-type latency struct {
-	P50  float64 `json:"p50"`
-	P90  float64 `json:"p90"`
-	P99  float64 `json:"p99"`
-	P999 float64 `json:"p999"`
-	Max  float64 `json:"max"`
-}
-
-func (h *histogram) latency() latency {
-	ms := func(q float64) float64 { return float64(h.quantile(q)) / float64(time.Millisecond) }
-	return latency{ms(0.5), ms(0.9), ms(0.99), ms(0.999), ms(1)}
-}
-
 // report returns the result of a run that has ended.
-func (l *load) report(m *memory) *report {
-	m.sample()
+func (l *load) report(m *process) *report {
 	r := &report{
 		Seconds: l.took.Seconds(), Errors: map[string]uint64{}, Kinds: map[string]kindReport{}, RSS: m.resident(),
-		Settings: l.o.settings(),
+		Settings: l.o.settings(), Series: l.series, all: newTally(),
 	}
 	for k := range kinds {
 		if l.o.mix[k] == 0 {
 			continue
 		}
 		t := &l.tallies[k]
-		part := kindReport{Errors: t.failures(), Latency: t.times.latency()}
-		part.Requests, part.Failed = t.counts()
+		part := kindReport{Requests: uint64(t.times.TotalCount()), Failed: t.failures(), Errors: t.failed, Latency: latencyOf(t.times)}
 		part.Rate = float64(part.Requests) / r.Seconds
 		r.Kinds[k.String()] = part
-		r.all.merge(&t.times)
+		r.all.times.Merge(t.times)
 		for code, count := range part.Errors {
 			r.Errors[code] += count
 			if !slices.Contains(l.o.expect, code) {
@@ -88,7 +71,7 @@ func (l *load) report(m *memory) *report {
 	if r.Requests > 0 {
 		r.CPU = l.to.perRequest(m.cpuUsed(), r.Requests)
 	}
-	r.Latency = r.all.latency()
+	r.Latency = latencyOf(r.all.times)
 	// Requests that could not be sent make this number too low, but nothing makes
 	// it too high.
 	if sent := l.to.sent.Load() - l.before; sent > r.Requests {
@@ -128,7 +111,8 @@ func (r *report) write(w io.Writer) {
 		}
 	}
 	line("all", r.Requests, r.Rate, r.Failed, r.Latency)
-	r.all.write(w)
+	fmt.Fprint(w, "\nms, by percentile:\n")
+	_, _ = r.all.times.PercentilesPrint(w, 1, 1e6)
 	for i, code := range slices.Sorted(maps.Keys(r.Errors)) {
 		if i == 0 {
 			fmt.Fprintln(w, "\nfailed:")
@@ -144,30 +128,4 @@ func (r *report) write(w io.Writer) {
 			float64(r.RSS.First)/MiB, float64(r.RSS.Last)/MiB, float64(r.RSS.Max)/MiB)
 		fmt.Fprintf(w, "CPU of the process for each request in ms: %.3f\n", r.CPU)
 	}
-}
-
-// barWidth is the length of the longest bar of a histogram, in characters.
-const barWidth = 40
-
-// write draws the histogram, with a line for each power of two.
-func (h *histogram) write(w io.Writer) {
-	bars := h.bars()
-	if len(bars) == 0 {
-		return
-	}
-	most := slices.MaxFunc(bars, func(a, b bar) int { return cmp.Compare(a.n, b.n) }).n
-	fmt.Fprintln(w)
-	for _, b := range bars {
-		drawn := strings.Repeat("#", int((b.n*barWidth+most-1)/most))
-		fmt.Fprintf(w, "  up to %10s %9d  %s\n", short(b.below), b.n, drawn)
-	}
-}
-
-// short formats a duration with about three digits.
-func short(d time.Duration) string {
-	unit := time.Duration(1)
-	for d >= 1000*unit {
-		unit *= 10
-	}
-	return d.Round(unit).String()
 }

@@ -39,15 +39,7 @@ func managed(a *account) managedReply {
 }
 
 func (h provisioning) list(r *http.Request) (envelope.List[managedReply], error) {
-	if err := h.store.queries.hold(r.Context()); err != nil {
-		return envelope.List[managedReply]{}, err
-	}
-	all, err := findAll[account](r.Context(), h.store.db,
-		"SELECT record FROM platform_accounts WHERE org = $1 ORDER BY id", auth.From(r.Context()).Org)
-	if err != nil {
-		return envelope.List[managedReply]{}, err
-	}
-	return ownPage(r, "account", each(all, managed))
+	return recordPage(r, h.store, "account", "SELECT record FROM platform_accounts WHERE org = $1 ORDER BY id", managed)
 }
 
 func (h provisioning) get(r *http.Request) (wholeReply, error) {

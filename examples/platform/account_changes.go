@@ -112,13 +112,8 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 // issued for it.
 func (h provisioning) shutOut(ctx context.Context, a *account) error {
 	_, err := h.sessions.RevokeAll(ctx, a.Org, a.ID, "")
-	apps, failed := h.store.listApps(ctx, a.Org)
-	err = errors.Join(err, failed)
-	for _, app := range apps {
-		_, failed := h.ledger.RevokeSubject(ctx, token.Holder{Org: a.Org, ClientKey: app.ClientKey, Subject: a.ID})
-		err = errors.Join(err, storeFailed(failed))
-	}
-	return err
+	_, failed := h.ledger.RevokeSubject(ctx, token.Holder{Org: a.Org, ClientKey: token.AnyApp, Subject: a.ID})
+	return errors.Join(err, storeFailed(failed))
 }
 
 // endTokens ends the account's tokens that were signed before a time. The zero time
@@ -197,7 +192,7 @@ func (s *store) changeAccount(ctx context.Context, org auth.OrgKey, id string, c
 		return nil, err
 	}
 	defer leave()
-	tx, err := begin(ctx, s.db.DB)
+	tx, err := begin(ctx, s.db)
 	if err != nil {
 		return nil, storeFailed(err)
 	}

@@ -199,7 +199,9 @@ func (h apps) changeKeys(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	overlap, err := readOverlap(r)
+	// Not 0: that somebody writes it need not mean that all tokens may end.
+	overlap, _, err := readSeconds(r, keyPairForm, 1, int64(token.MaxOverlap/time.Second),
+		&auth.Error{Detail: auth.DetailOption, Path: "overlap", Reason: "must be 1 to 2592000 seconds"})
 	if err != nil {
 		return appReply{}, err
 	}
@@ -218,24 +220,20 @@ func (h apps) changeKeys(r *http.Request) (appReply, error) {
 	return h.change(r, func(ctx context.Context, a *app) error { return h.keys.replace(ctx, a, pair) })
 }
 
-// readOverlap reads a body, which may be missing. It returns 0 if no overlap is named. It
-// refuses 0: that somebody writes it need not mean that all tokens may end.
-func readOverlap(r *http.Request) (time.Duration, error) {
+// readSeconds reads the seconds at the only path of a body, which may be missing.
+func readSeconds(r *http.Request, f body.Form, from, to int64, wrong error) (d time.Duration, given bool, err error) {
 	if !hasBody(r) {
-		return 0, nil
+		return 0, false, nil
 	}
-	values, err := readValues(r, keyPairForm)
+	values, err := readValues(r, f)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	seconds, given := values["overlap"].(int64)
-	if !given {
-		return 0, nil
+	seconds, given := values[f[0].Path].(int64)
+	if given && (seconds < from || seconds > to) {
+		return 0, false, wrong
 	}
-	if seconds < 1 || seconds > int64(token.MaxOverlap/time.Second) {
-		return 0, &auth.Error{Detail: auth.DetailOption, Path: "overlap", Reason: "must be 1 to 2592000 seconds"}
-	}
-	return time.Duration(seconds) * time.Second, nil
+	return time.Duration(seconds) * time.Second, given, nil
 }
 
 type secretReply struct {
@@ -248,9 +246,12 @@ var rotationForm = body.Form{{Path: "grace", Kind: body.Integer}} // seconds
 // the app.
 func (h apps) rotate(r *http.Request) (envelope.Result[secretReply], error) {
 	none := envelope.Result[secretReply]{}
-	grace, err := readGrace(r)
+	grace, given, err := readSeconds(r, rotationForm, 0, maxGrace, wrongBody("grace", "must be 0 to 31536000 seconds"))
 	if err != nil {
 		return none, err
+	}
+	if !given {
+		grace = rotationGrace
 	}
 	var secret signing.Secret
 	_, err = h.change(r, func(ctx context.Context, a *app) error {
@@ -280,25 +281,6 @@ const (
 
 	maxGrace = 365 * 24 * 60 * 60 // seconds
 )
-
-// readGrace reads a body, which may be missing.
-func readGrace(r *http.Request) (time.Duration, error) {
-	if !hasBody(r) {
-		return rotationGrace, nil
-	}
-	values, err := readValues(r, rotationForm)
-	if err != nil {
-		return 0, err
-	}
-	seconds, given := values["grace"].(int64)
-	if !given {
-		return rotationGrace, nil
-	}
-	if seconds < 0 || seconds > maxGrace {
-		return 0, wrongBody("grace", "must be 0 to 31536000 seconds")
-	}
-	return time.Duration(seconds) * time.Second, nil
-}
 
 // restrict changes the restrictions of a credential, and its public key. Whoever gives it
 // a public key can then sign as the app: that counts as making it.

@@ -78,25 +78,29 @@ func TestRoomOfAnAccount(t *testing.T) {
 	full(create(s.AccountID, 200))
 }
 
-// TestPagesWithListsAreBoundedInBytes has conversations with the same long messages. A page of them
+// TestPagesWithListsAreBoundedInBytes has conversations with long messages. A page of them
 // ends at paging.MaxBytes and one conversation, and the pages together have each once.
 func TestPagesWithListsAreBoundedInBytes(t *testing.T) {
 	s, p := inside(t)
 	const messages, conversations = 40, 8
-	var ids, made []string
-	for range messages {
-		ids = append(ids, s.as(t, "", "POST", "/c_messages", `{"c_text":`+quoted(64<<10)+`}`).ok(t)["_id"].(string))
-	}
 	org, err := p.store.Org(t.Context(), s.Org)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var made []string
+	var all []*object
+	text := strings.Repeat("é", 32<<10)
 	for range conversations { // clients cannot write their lists
-		o := &object{Org: org.Key(), Type: "c_conversation", ID: newID(), Owner: s.AccountID, Values: map[string]any{"c_title": "same", "c_messages": ids}}
-		if err := p.store.create(t.Context(), o); err != nil {
-			t.Fatal(err)
+		o := &object{Org: org.Key(), Type: "c_conversation", ID: newID(), Owner: s.AccountID, Values: map[string]any{"c_title": "same"}}
+		made, all = append(made, o.ID), append(all, o)
+		for range messages {
+			all = append(all, &object{Org: org.Key(), Type: "c_message", ID: newID(), Owner: s.AccountID, Values: map[string]any{
+				"c_text": text, authorPath: s.AccountID, sentPath: date(time.Now()), parentPath: o.ID,
+			}})
 		}
-		made = append(made, o.ID)
+	}
+	if err := p.store.createAll(t.Context(), all); err != nil {
+		t.Fatal(err)
 	}
 	where := ""
 	var met []string

@@ -20,7 +20,7 @@ import (
 func inside(t *testing.T, args ...string) (*server, *platform) {
 	t.Helper()
 	p := parts(t, io.Discard, args...)
-	f, err := p.seed(t.Context(), auth.SessionPolicy{})
+	f, err := p.seed(t.Context(), options{demoMessages: fewMessages})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestTheGuardHasItsOwnConnections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p := inside(t, "-db", db)
-			rows, err := p.store.objects.QueryContext(t.Context(), "SELECT id FROM platform_objects")
+			rows, err := p.store.objects.QueryContext(t.Context(), "SELECT id FROM platform_c_messages")
 			if err != nil || !rows.Next() {
 				t.Fatal(err)
 			}
@@ -211,7 +211,7 @@ func TestChangesOfOneAccount(t *testing.T) {
 	t.Parallel()
 	const asked = routeConnections + 10
 	s, p := inside(t)
-	blocking, err := begin(t.Context(), p.store.objects.DB) // the lock of all who write
+	blocking, err := begin(t.Context(), p.store.objects) // the lock of all who write
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,13 +79,13 @@ function client(one, prefix) {
   const { method, mount, path, session, stream, json } = one;
   if (path === '/console/scope') {
     const { grants, need } = JSON.parse(json);
-    return ['client scope explain', ...grants.map((/** @type {string} */ chain) => `-grant ${shell(chain)}`), '--', shell(need)].join(' ');
+    return ['client scope explain', ...grants.map((/** @type {string} */ chain) => `--grant ${shell(chain)}`), '--', shell(need)].join(' ');
   }
   if (session || !mount) {
     return `# ${session ? noSignature : 'The client stays within an org'}`;
   }
   return `# client is built from examples/client. With a key of ${location.origin}${mount}: see client help connection\n${present(
-    `client ${stream ? 'tail' : method.toLowerCase()}`, prefix && `-header-prefix ${shell(prefix)}`, !stream && shell(path), shellBody(one)).join(' ')}`;
+    `client ${stream ? 'tail' : method.toLowerCase()}`, prefix && `--header-prefix ${shell(prefix)}`, !stream && shell(path), shellBody(one)).join(' ')}`;
 }
 
 /** @param {Coded} one @param {string} prefix */

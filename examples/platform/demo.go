@@ -1,19 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -25,22 +28,50 @@ const (
 	globex = "globex"
 )
 
+var (
+	errForgets   = errors.New("demo: memory: forgets everything at the end; give the -db of the server")
+	errNotSeeded = errors.New("demo: the database has no demo orgs; start the server with -demo to seed them")
+)
+
+// printDemo issues fresh credentials of the demo orgs in a database, and prints them as
+// the server does when it starts. It changes nothing else, and never seeds: a database
+// without the demo orgs may be somebody's own. A server that runs on the database accepts
+// the credentials after directoryStale.
+func printDemo(ctx context.Context, o options, stdout, stderr io.Writer) error {
+	if o.db == memoryDB {
+		return errForgets
+	}
+	if file, ok := strings.CutPrefix(o.db, sqliteDB); ok {
+		// To open it would make it, and a key beside it.
+		if _, err := os.Stat(file); err != nil {
+			return fmt.Errorf("demo: %w", err)
+		}
+	}
+	p, err := newPlatform(ctx, o, cmp.Or(o.baseURL, "http://"+o.addr), o.newLog(stderr))
+	if err != nil {
+		return err
+	}
+	seeded, err := p.store.seeded(ctx)
+	if err == nil && !seeded {
+		err = errNotSeeded
+	}
+	if err == nil {
+		err = p.startDemo(ctx, o, stdout)
+	}
+	return errors.Join(err, p.close())
+}
+
 // startDemo seeds the demo orgs and prints how to use them. Existing data stays.
 // Credentials and tokens are new each time, because none can be read back.
 func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) error {
 	var f *facts
 	err := p.store.alone(ctx, func() (err error) {
-		f, err = p.seed(ctx, o.session)
+		f, err = p.seed(ctx, o)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("seeding: %w", err)
 	}
-	return p.tell(f, o, stdout)
-}
-
-// tell writes the facts to the file of -demo-json, and prints what to try.
-func (p *platform) tell(f *facts, o options, stdout io.Writer) error {
 	if o.demoJSON != "" {
 		if err := f.write(o.demoJSON); err != nil {
 			return err
@@ -50,60 +81,94 @@ func (p *platform) tell(f *facts, o options, stdout io.Writer) error {
 	return nil
 }
 
-// demo holds the accounts and apps of the demo orgs.
-type demo struct {
-	admin, mia, theo, rita, gus account
-	own, foreign                auth.App // of acme and of globex
+// facts are what a user of the demo orgs must know, as -demo-json writes them.
+type facts struct {
+	BaseURL            string `json:"base_url"`
+	Org                string `json:"org"`
+	ClientKey          string `json:"client_key"`
+	ClientSecret       string `json:"client_secret"`
+	AccountID          string `json:"account_id"`
+	AccountEmail       string `json:"account_email"`
+	AccountPassword    string `json:"account_password"`
+	TOTPAccountID      string `json:"totp_account_id"`
+	TOTPAccountEmail   string `json:"totp_account_email"`
+	TOTPPassword       string `json:"totp_account_password"`
+	TOTPSecret         string `json:"totp_secret"` // base32
+	AdminAccountID     string `json:"admin_account_id"`
+	NarrowClientKey    string `json:"narrow_client_key"` // its scope is object.read.c_message
+	NarrowClientSecret string `json:"narrow_client_secret"`
+	V2ClientKey        string `json:"v2_client_key"` // it must sign by version 2
+	V2ClientSecret     string `json:"v2_client_secret"`
+	AdminEmail         string `json:"admin_email"`
+	AdminPassword      string `json:"admin_password"`
+	ReaderAccountID    string `json:"reader_account_id"` // its role has the scope object.read.c_message
+	ReaderEmail        string `json:"reader_email"`
+	ReaderPassword     string `json:"reader_password"`
+	OtherOrg           string `json:"other_org"`
+	OtherClientKey     string `json:"other_client_key"`
+	OtherClientSecret  string `json:"other_client_secret"`
+	OtherAccountID     string `json:"other_account_id"`
+	AdminToken         string `json:"admin_token"`
+	EphemeralToken     string `json:"ephemeral_token"`
+	LimitedToken       string `json:"limited_token"`
+	NarrowToken        string `json:"narrow_token"`
 }
 
-// demo returns the accounts and apps of the demo orgs.
-func (p *platform) demo(ctx context.Context) (d demo, err error) {
-	d = demo{
-		admin: demoAccount(acme, 1, "Ada Admin", administrator, member),
-		mia:   demoAccount(acme, 2, "Mia Member", member),
-		theo:  demoAccount(acme, 3, "Theo Second", member),
-		rita:  demoAccount(acme, 4, "Rita Reader", readerRole.Name),
-		gus:   demoAccount(globex, 1, "Gus Globex", member),
-	}
-	if d.own, err = p.demoApp(ctx, acme); err != nil {
-		return d, err
-	}
-	d.foreign, err = p.demoApp(ctx, globex)
-	return d, err
-}
-
-// seed fills an empty store, and returns what a user of the demo must know.
-func (p *platform) seed(ctx context.Context, policy auth.SessionPolicy) (*facts, error) {
-	d, err := p.demo(ctx)
+// write writes the facts to a file that only its owner can read.
+func (f *facts) write(file string) error {
+	body, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
+		return err
+	}
+	return private.Write(file, append(body, '\n'), os.Rename)
+}
+
+var (
+	ada  = demoAccount(acme, 1, "Ada Admin", administrator, member)
+	mia  = demoAccount(acme, 2, "Mia Member", member)
+	theo = demoAccount(acme, 3, "Theo Second", member)
+	rita = demoAccount(acme, 4, "Rita Reader", readerRole.Name)
+	gus  = demoAccount(globex, 1, "Gus Globex", member)
+
+	// readerRole only has chains. The other roles have none: access_rules.go says what
+	// they permit.
+	readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.object}}
+)
+
+// seed fills the store with what it lacks of the demo, and returns what a user must know.
+func (p *platform) seed(ctx context.Context, o options) (*facts, error) {
+	own, ownErr := p.demoApp(ctx, acme)
+	foreign, err := p.demoApp(ctx, globex)
+	if err = errors.Join(ownErr, err); err != nil {
 		return nil, err
 	}
 	seeded, err := p.store.seeded(ctx)
-	if err == nil && !seeded {
-		err = p.fill(ctx, d, policy)
-	}
-	if err == nil && seeded {
+	switch {
+	case err != nil:
+	case !seeded:
+		err = p.fill(ctx, own, foreign, o)
+	case !o.demoOnly:
 		// The flags of this start decide, not those of the start that seeded.
-		err = p.store.putOrg(ctx, auth.Org{Code: acme, Session: policy})
+		err = p.store.putOrg(ctx, auth.Org{Code: acme, Session: o.session})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return p.issue(ctx, d)
+	return p.issue(ctx, own, foreign)
 }
 
 // fill makes the records. If one fails, the next start makes it: they are marked as
 // seeded only if none has failed.
-func (p *platform) fill(ctx context.Context, d demo, policy auth.SessionPolicy) error {
+func (p *platform) fill(ctx context.Context, own, foreign auth.App, o options) error {
 	err := errors.Join(
-		p.seedOrg(ctx, auth.Org{Code: acme, Session: policy}, d.admin, d.mia, d.theo),
-		p.seedApp(ctx, d.own, d.admin.ID, d.mia.ID, d.theo.ID),
-		p.seedKeyPair(ctx, d.own.ClientKey),
-		p.seedObjects(ctx, demoObjects{acme, 2500, 40, 60, []string{d.admin.ID, d.mia.ID, d.theo.ID}}),
+		p.seedOrg(ctx, auth.Org{Code: acme, Session: o.session}, ada, mia, theo),
+		p.seedApp(ctx, own, ada.ID, mia.ID, theo.ID),
+		p.seedKeyPair(ctx, own.ClientKey),
+		p.seedObjects(ctx, demoObjects{acme, cmp.Or(o.demoMessages, 2500), 40, 60, []string{ada.ID, mia.ID, theo.ID}}),
 
-		p.seedOrg(ctx, auth.Org{Code: globex}, d.gus),
-		p.seedApp(ctx, d.foreign, d.gus.ID),
-		p.seedObjects(ctx, demoObjects{globex, 20, 2, 3, []string{d.gus.ID}}),
+		p.seedOrg(ctx, auth.Org{Code: globex}, gus),
+		p.seedApp(ctx, foreign, gus.ID),
+		p.seedObjects(ctx, demoObjects{globex, 20, 2, 3, []string{gus.ID}}),
 	)
 	if err != nil {
 		return err
@@ -112,81 +177,62 @@ func (p *platform) fill(ctx context.Context, d demo, policy auth.SessionPolicy) 
 }
 
 // issue makes new credentials and tokens.
-func (p *platform) issue(ctx context.Context, d demo) (f *facts, err error) {
-	f = &facts{
-		BaseURL:          p.guard.BaseURL,
-		Org:              acme,
-		ClientKey:        d.own.ClientKey,
-		AccountID:        d.mia.ID,
-		AccountEmail:     d.mia.Email,
-		TOTPAccountID:    d.theo.ID,
-		TOTPAccountEmail: d.theo.Email,
-		AdminAccountID:   d.admin.ID,
-		AdminEmail:       d.admin.Email,
-		ReaderAccountID:  d.rita.ID,
-		ReaderEmail:      d.rita.Email,
-		OtherOrg:         globex,
-		OtherClientKey:   d.foreign.ClientKey,
-		OtherAccountID:   d.gus.ID,
+func (p *platform) issue(ctx context.Context, own, foreign auth.App) (*facts, error) {
+	f := &facts{
+		BaseURL: p.guard.BaseURL, Org: acme, OtherOrg: globex, ClientKey: own.ClientKey, OtherClientKey: foreign.ClientKey, OtherAccountID: gus.ID,
 	}
-	if err := p.seedReader(ctx, d.rita); err != nil {
-		return nil, err
+	// The reader came with a later release than the others.
+	err := errors.Join(unlessConflict(p.store.addRole(ctx, acme, readerRole)), unlessConflict(p.store.addAccount(ctx, rita, "")))
+	for _, to := range []struct {
+		id, email, password *string
+		of                  account
+	}{
+		{&f.AccountID, &f.AccountEmail, &f.AccountPassword, mia},
+		{&f.AdminAccountID, &f.AdminEmail, &f.AdminPassword, ada},
+		{&f.ReaderAccountID, &f.ReaderEmail, &f.ReaderPassword, rita},
+		{&f.TOTPAccountID, &f.TOTPAccountEmail, &f.TOTPPassword, theo},
+	} {
+		*to.id, *to.email = to.of.ID, to.of.Email
+		err = errors.Join(err, p.newPassword(ctx, to.of, to.password))
 	}
-	f.NarrowClientKey, err = p.partner(ctx, "Partner, reads messages", signature.Credential{
-		Account: d.mia.ID, Scope: []string{"object.read." + messages.Object},
-	})
+	err = errors.Join(err, p.newFactor(ctx, theo, &f.TOTPSecret),
+		p.partner(ctx, &f.NarrowClientKey, "Partner, reads messages", signature.Credential{Account: mia.ID, Scope: readerRole.Scope}),
+		p.partner(ctx, &f.V2ClientKey, "Partner, signs bodies", signature.Credential{Account: mia.ID, MinVersion: 2}))
+	for key, secret := range map[*string]*string{
+		&f.ClientKey: &f.ClientSecret, &f.OtherClientKey: &f.OtherClientSecret, &f.NarrowClientKey: &f.NarrowClientSecret, &f.V2ClientKey: &f.V2ClientSecret,
+	} {
+		org := auth.OrgKey(acme)
+		if secret == &f.OtherClientSecret {
+			org = globex
+		}
+		rotated, failed := p.stores.credentials.Rotate(ctx, org, *key, rotationGrace)
+		*secret, err = string(rotated), errors.Join(err, failed)
+	}
 	if err != nil {
 		return nil, err
-	}
-	f.V2ClientKey, err = p.partner(ctx, "Partner, signs bodies", signature.Credential{Account: d.mia.ID, MinVersion: 2})
-	if err != nil {
-		return nil, err
-	}
-	for _, to := range []struct {
-		password *string
-		of       account
-	}{{&f.AccountPassword, d.mia}, {&f.AdminPassword, d.admin}, {&f.ReaderPassword, d.rita}, {&f.TOTPPassword, d.theo}} {
-		if *to.password, err = p.newPassword(ctx, to.of); err != nil {
-			return nil, err
-		}
-	}
-	if f.TOTPSecret, err = p.newFactor(ctx, d.theo); err != nil {
-		return nil, err
-	}
-	for _, to := range []struct {
-		secret    *string
-		org       auth.OrgKey
-		clientKey string
-	}{{&f.ClientSecret, auth.OrgKey(f.Org), f.ClientKey}, {&f.OtherClientSecret, auth.OrgKey(f.OtherOrg), f.OtherClientKey}, {&f.NarrowClientSecret, auth.OrgKey(f.Org), f.NarrowClientKey}, {&f.V2ClientSecret, auth.OrgKey(f.Org), f.V2ClientKey}} {
-		secret, err := p.stores.credentials.Rotate(ctx, to.org, to.clientKey, rotationGrace)
-		if err != nil {
-			return nil, err
-		}
-		*to.secret = string(secret)
 	}
 	return f, p.seedTokens(ctx, f)
 }
 
-// partner returns the client key of an app of acme with a name and a credential. It
-// makes the app if there is none.
-func (p *platform) partner(ctx context.Context, name string, c signature.Credential) (clientKey string, err error) {
+// partner finds the client key of an app of acme with a name, or makes the app.
+func (p *platform) partner(ctx context.Context, clientKey *string, name string, c signature.Credential) error {
 	all, err := p.store.listApps(ctx, acme)
 	for _, a := range all {
 		if a.Name == name {
-			return a.ClientKey, nil
+			*clientKey = a.ClientKey
+			return nil
 		}
 	}
+	if err == nil {
+		*clientKey, _, err = p.stores.credentials.Create(ctx, acme, c)
+	}
+	if err == nil {
+		err = p.store.putApp(ctx, app{App: auth.App{ClientKey: *clientKey, Org: acme, Name: name}})
+	}
 	if err != nil {
-		return "", err
+		return err
 	}
-	clientKey, _, err = p.stores.credentials.Create(ctx, acme, c)
-	if err != nil {
-		return "", err
-	}
-	if err := p.store.putApp(ctx, app{App: auth.App{ClientKey: clientKey, Org: acme, Name: name}}); err != nil {
-		return "", err
-	}
-	return clientKey, p.seedKeyPair(ctx, clientKey)
+	return p.seedKeyPair(ctx, *clientKey)
 }
 
 // demoApp returns the app of a demo org. It is the same at each start.
@@ -196,13 +242,12 @@ func (p *platform) demoApp(ctx context.Context, org auth.OrgKey) (auth.App, erro
 	return auth.App{ClientKey: clientKey, Org: org, Name: "Integration"}, err
 }
 
-// seedOrg makes an org with its accounts. Its roles have no scope chains;
-// access_rules.go says what they permit.
 func (p *platform) seedOrg(ctx context.Context, org auth.Org, accounts ...account) error {
+	key := auth.OrgKey(org.Code)
 	err := errors.Join(
 		p.store.putOrg(ctx, org),
-		p.store.putRole(ctx, auth.OrgKey(org.Code), auth.Role{Name: administrator}),
-		p.store.putRole(ctx, auth.OrgKey(org.Code), auth.Role{Name: member}),
+		p.store.putRole(ctx, key, auth.Role{Name: administrator}),
+		p.store.putRole(ctx, key, auth.Role{Name: member}),
 	)
 	for _, a := range accounts {
 		err = errors.Join(err, unlessConflict(p.store.addAccount(ctx, a, "")))
@@ -210,55 +255,39 @@ func (p *platform) seedOrg(ctx context.Context, org auth.Org, accounts ...accoun
 	return err
 }
 
-// readerRole is a role that only has chains.
-var readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.Object}}
-
-// seedReader makes the account whose role has a scope, and the role, if they do not
-// exist.
-func (p *platform) seedReader(ctx context.Context, a account) error {
-	return errors.Join(
-		unlessConflict(p.store.addRole(ctx, a.Org, readerRole)),
-		unlessConflict(p.store.addAccount(ctx, a, "")),
-	)
-}
-
 // unlessConflict returns err, or nil if it says that the record exists already.
 func unlessConflict(err error) error {
-	if isConflict(err) {
+	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailConflict {
 		return nil
 	}
 	return err
 }
 
-func isConflict(err error) bool {
-	e, ok := errors.AsType[*auth.Error](err)
-	return ok && e.Detail == auth.DetailConflict
-}
-
 // newPassword gives an account a new password, and resets its record.
-func (p *platform) newPassword(ctx context.Context, a account) (string, error) {
-	password := rand.Text()
-	encoded, err := p.sessions.Hash(ctx, password)
+func (p *platform) newPassword(ctx context.Context, a account, password *string) error {
+	*password = rand.Text()
+	encoded, err := p.sessions.Hash(ctx, *password)
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, err = p.store.changeAccount(ctx, a.Org, a.ID, func(stored *account) error {
 		*stored = a
 		stored.Changed = time.Now()
 		return nil
 	})
-	return password, errors.Join(err, p.store.setPassword(ctx, a.Org, a.ID, encoded))
+	return errors.Join(err, p.store.setPassword(ctx, a.Org, a.ID, encoded))
 }
 
-// newFactor gives an account a second factor, and returns its secret in base32.
-func (p *platform) newFactor(ctx context.Context, a account) (string, error) {
+// newFactor gives an account a second factor, with a secret in base32.
+func (p *platform) newFactor(ctx context.Context, a account, to *string) error {
 	f, err := p.stores.factors.Factor(ctx, a.Org, a.ID)
 	if err != nil {
-		return "", err
+		return err
 	}
 	secret := make(session.FactorSecret, 20)
 	rand.Read(secret)
-	return secret.Base32(), p.stores.factors.Save(ctx, a.Org, a.ID, session.Factor{Version: f.Version, Secret: secret})
+	*to = secret.Base32()
+	return p.stores.factors.Save(ctx, a.Org, a.ID, session.Factor{Version: f.Version, Secret: secret})
 }
 
 // seedApp makes an app whose signing key acts as one account, and may act as
@@ -359,7 +388,7 @@ func (d demoObjects) message(n int) *object {
 		sentPath:     demoEpoch.Add(time.Duration(n) * time.Minute).Format(dateLayout),
 		"c_pinned":   n%10 == 0,
 		languagePath: demoLanguages[n%len(demoLanguages)],
-		"c_secret":   fmt.Sprintf("hidden from everybody (%d)", n),
+		secretPath:   fmt.Sprintf("hidden from everybody (%d)", n),
 	}
 	if n%7 != 6 {
 		o.Values["c_likes"] = int64(n * 13 % 50)
@@ -371,12 +400,11 @@ func (d demoObjects) message(n int) *object {
 }
 
 func (d demoObjects) conversation(n int, of []*object) *object {
-	ids := make([]string, 0, len(of))
-	for _, message := range of {
-		ids = append(ids, message.ID)
-	}
 	o := d.object(conversations, n)
-	o.Values = map[string]any{"c_title": fmt.Sprintf("Conversation %d", n), "c_messages": ids}
+	o.Values = map[string]any{"c_title": fmt.Sprintf("Conversation %d", n)}
+	for _, message := range of {
+		message.Values[parentPath] = o.ID
+	}
 	return o
 }
 
@@ -389,11 +417,11 @@ func (d demoObjects) connection(n int) *object {
 	return o
 }
 
-func (d demoObjects) object(s *paging.Schema, n int) *object {
+func (d demoObjects) object(s schema, n int) *object {
 	return &object{
-		ID:    demoID(d.org, s.Object, n+1),
+		ID:    demoID(d.org, s.object, n+1),
 		Org:   auth.OrgKey(d.org),
-		Type:  s.Object,
+		Type:  s.object,
 		Owner: d.accounts[n%len(d.accounts)],
 	}
 }

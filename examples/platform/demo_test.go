@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 )
@@ -95,7 +94,7 @@ func TestSeedingTwice(t *testing.T) {
 
 func TestDemoObjects(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := startWhole(t)
 	all := func(path string) []any {
 		t.Helper()
 		var all []any
@@ -218,10 +217,10 @@ func TestSeedingThatFailed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &platform{store: s, stores: all, keys: newKeyPairs(all.keys)}
-	if _, err := s.objects.ExecContext(ctx, "ALTER TABLE platform_objects RENAME TO elsewhere"); err != nil {
+	if _, err := s.objects.ExecContext(ctx, "ALTER TABLE platform_c_messages RENAME TO elsewhere"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.seed(ctx, auth.SessionPolicy{}); err == nil {
+	if _, err := p.seed(ctx, options{demoMessages: fewMessages}); err == nil {
 		t.Error("seeded without a table of objects")
 	}
 	if yes, err := s.seeded(ctx); yes || err != nil {
@@ -297,7 +296,7 @@ func TestSessionFlagsOnASeededDatabase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = p.seed(t.Context(), o.session)
+		_, err = p.seed(t.Context(), o)
 		org, unknown := p.store.Org(t.Context(), acme)
 		if err := errors.Join(err, unknown, p.close()); err != nil {
 			t.Fatal(err)

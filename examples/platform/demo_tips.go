@@ -38,12 +38,12 @@ The next ones need a signature of their own:
 
   go run ./examples/client get /accounts/me
   go run ./examples/client get '/c_messages?limit=3&paths[]=c_text'
-  go run ./examples/client list -all -paths c_text,c_likes -where '{"c_likes":{"$gte":48}}' /c_messages
+  go run ./examples/client list --all --paths c_text,c_likes --where '{"c_likes":{"$gte":48}}' /c_messages
   go run ./examples/client post /c_messages '{"c_text":"hello"}'
-  go run ./examples/client post -signature 2 /c_messages '{"c_text":"the signature covers this too"}'
-  go run ./examples/client get -account {{.AccountID}} /accounts/me
-  go run ./examples/client sign -curl GET /schemas
-  go run ./examples/client mint -scope object.read.c_message {{.AccountID}} | go run ./examples/client verify
+  go run ./examples/client post --signature 2 /c_messages '{"c_text":"the signature covers this too"}'
+  go run ./examples/client get --account {{.AccountID}} /accounts/me
+  go run ./examples/client sign --curl GET /schemas
+  go run ./examples/client mint --scope object.read.c_message {{.AccountID}} | go run ./examples/client verify
 {{if .Kept}}
 Credentials that have scrolled away: "platform demo", with the flags of this server, prints fresh ones.
 {{end}}

@@ -265,7 +265,7 @@ func served(t *testing.T, configure func(*http.Server)) (*platform, *server) {
 	configure(web.Config)
 	web.Start()
 	t.Cleanup(web.Close)
-	f, err := p.seed(t.Context(), auth.SessionPolicy{})
+	f, err := p.seed(t.Context(), options{demoMessages: fewMessages})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,11 +19,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/redis/go-redis/v9"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/examples/internal/onedash"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -36,6 +33,7 @@ type options struct {
 	demo           bool
 	demoGiven      bool // whether -demo was given, as true or false
 	demoJSON       string
+	demoMessages   int // no flag: how many the demo has, for tests that need few
 	baseURL        string
 	brand          auth.Brand
 	ceiling        bool // no flag: the interface has none, and tests compare both
@@ -111,10 +109,10 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
 	flags.Var((*logLevel)(&o.logLevel), "log-level", "least `level` of a line of the log: debug, info, warn or error (default info); a request is info, and one that fails in the server is error")
 	flags.BoolVar(&o.version, "version", false, "print the version")
-	cmd := &cobra.Command{Use: "platform"}
-	cmd.Flags().AddGoFlagSet(flags)
-	switch err := onedash.Parse(cmd, args); {
-	case errors.Is(err, pflag.ErrHelp):
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
 		var text strings.Builder
 		text.WriteString(help)
 		flags.SetOutput(&text)
@@ -122,10 +120,10 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		o.help = text.String()
 		return o, flag.ErrHelp
 	case err != nil:
-		fmt.Fprintln(stderr, "platform:", onedash.Fault(cmd, err))
+		fmt.Fprintf(stderr, "platform: %v; platform -help lists the flags\n", err)
 		return o, err
 	}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
+	flags.Visit(func(f *flag.Flag) {
 		switch f.Name {
 		case "demo":
 			o.demoGiven = true
@@ -140,7 +138,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		o.policy.Version, err = signatureVersion(*versions)
 	}
 	if err == nil {
-		err = o.validate(cmd.Flags().Args())
+		err = o.validate(flags.Args())
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "platform:", err)

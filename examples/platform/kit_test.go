@@ -88,8 +88,19 @@ type server struct {
 	log    *buffer
 }
 
-// start runs a platform with demo data on a free port, until the test ends.
+// start runs a platform with few demo messages on a free port, until the test ends.
 func start(t *testing.T, args ...string) *server {
+	t.Helper()
+	return startWith(t, fewMessages, args...)
+}
+
+// startWhole is start with the whole demo, which takes a while to seed.
+func startWhole(t *testing.T, args ...string) *server {
+	t.Helper()
+	return startWith(t, 0, args...)
+}
+
+func startWith(t *testing.T, messages int, args ...string) *server {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "facts.json")
 	s := &server{brand: "Service-", faults: "service", output: new(buffer), log: new(buffer)}
@@ -97,7 +108,7 @@ func start(t *testing.T, args ...string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.storeTimeout = patience
+	o.storeTimeout, o.demoMessages = patience, messages
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
 	go func() { ended <- run(ctx, o, s.output, s.log) }()
@@ -356,3 +367,6 @@ func newStore(t *testing.T) *store {
 	t.Cleanup(func() { s.close() })
 	return s
 }
+
+// fewMessages are enough for the conversations that tests name.
+const fewMessages = 256

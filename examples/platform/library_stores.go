@@ -12,13 +12,13 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -34,7 +34,7 @@ type stores struct {
 	// These hold sealed secrets, and stay in the database.
 	credentials *sqlstore.Credentials
 	keys        *sqlstore.Keys
-	factors     *sqlstore.Factors
+	factors     session.Factors
 
 	devices session.DeviceKey
 
@@ -55,7 +55,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	if err != nil {
 		return nil, err
 	}
-	kept, err := sqlstore.Open(ctx, s.guarded.DB, s.dialect, sqlstore.Options{
+	kept, err := sqlstore.Open(ctx, s.guarded, s.dialect, sqlstore.Options{
 		Sealer:           sealer,
 		UnsafeDurability: o.db == memoryDB, // the name memory: says as much
 	})
@@ -71,7 +71,6 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	} else if err != nil {
 		return nil, fmt.Errorf("-db: %w", err)
 	}
-	log.Info("stores", "db", kept.Guarantee())
 	all := &stores{
 		replays:  kept.Replays(),
 		ledger:   kept.Ledger(),
@@ -91,13 +90,13 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 		all.factors, err = kept.Factors()
 	}
 	if err == nil && o.redis != "" {
-		err = all.moveToRedis(ctx, o.redis, log)
+		err = all.moveToRedis(ctx, o.redis)
 	}
 	return all, err
 }
 
 // moveToRedis moves to Redis what every request writes.
-func (s *stores) moveToRedis(ctx context.Context, address string, log *slog.Logger) error {
+func (s *stores) moveToRedis(ctx context.Context, address string) error {
 	settings, err := redis.ParseURL(address)
 	if err != nil {
 		return errors.New("-redis: not the address of a Redis") // the parser's error may show a password
@@ -111,40 +110,9 @@ func (s *stores) moveToRedis(ctx context.Context, address string, log *slog.Logg
 	if err != nil {
 		return fmt.Errorf("-redis: %w", err)
 	}
-	log.Info("stores", "redis", server.Guarantee())
 	s.replays, s.attempts = server.Replays(), server.Attempts()
-	ledger, err := server.Ledger()
-	if err != nil {
-		return fmt.Errorf("-redis: %w", err)
-	}
-	sessions, err := server.Sessions()
-	if err != nil {
-		return fmt.Errorf("-redis: %w", err)
-	}
-	s.ledger, s.sessions = ledger, sessions
+	s.ledger, s.sessions = server.Ledger(), server.Sessions()
 	return nil
-}
-
-// sweep deletes expired rows until ctx ends. Writes delete some of them, too.
-func (s *stores) sweep(ctx context.Context, log *slog.Logger) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Minute):
-		}
-		if err := s.sweepOnce(ctx); err != nil && ctx.Err() == nil {
-			log.Warn("sweep", "cause", err)
-		}
-	}
-}
-
-// sweepOnce stops after a minute, so that a connection without an answer does not
-// end all sweeping.
-func (s *stores) sweepOnce(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	return s.sql.Sweep(ctx)
 }
 
 func (s *stores) close() error {
@@ -191,7 +159,7 @@ func newSealingKey() []byte {
 // readSealingKey reads a key of 64 hexadecimal digits. Nobody but the owner may be
 // able to read the file.
 func readSealingKey(file string) ([]byte, error) {
-	text, err := readPrivate(file)
+	text, err := private.Read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +173,7 @@ func readSealingKey(file string) ([]byte, error) {
 // writeSealingKey makes a key, unless the file exists. If several instances start
 // at once, one of them makes it.
 func writeSealingKey(file string) error {
-	err := writePrivate(file, []byte(hex.EncodeToString(newSealingKey())+"\n"), os.Link)
+	err := private.Write(file, []byte(hex.EncodeToString(newSealingKey())+"\n"), os.Link)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

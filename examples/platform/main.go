@@ -3,25 +3,12 @@
 // read. Start here, then:
 //
 //   - routes.go: every route, and what it needs
-//   - platform.go: the parts, and how they are wired
-//   - server.go: limits, timeouts, panics, draining
-//   - directory.go: where the Guard looks things up
+//   - platform.go, server.go: the parts, how they are wired, and their limits
+//   - directory.go, store.go, records.go: the databases, and where the Guard looks things up
 //   - access_rules.go: who may do what, in addition to scopes
-//   - objects.go, object_view.go, object_form.go, object_reply.go: how clients read and write objects
-//   - object_store.go, object_document.go, schema.go, schema_list.go: how objects are stored
-//   - accounts.go, sign_in.go, sessions.go, second_factor.go: how people sign in and out
-//   - account_admin.go, account_changes.go, roles.go, org_settings.go: what administrators decide
-//   - apps.go, app_body.go, key_pairs.go: apps, their secrets and their keys
-//   - tokens.go, token_body.go, token_minting.go, quota.go: tokens, and who may mint which
-//   - issuers.go: whom the tokens of other issuers stand for
-//   - scripts.go, views.go, deployments.go: functions in place of what an org would write
-//   - body.go, replies.go, fault.go: how handlers read, answer and refuse
-//   - store.go, records.go, database_pool.go, connection_share.go, library_stores.go: the databases
-//   - client_addr.go: the name under which a quota counts an address
-//   - request_log.go, line_log.go: a line for each request
-//   - events.go, feed.go: requests as they happen, for administrators
-//   - console.go: the page in a browser
-//   - demo.go, demo_facts.go, demo_tips.go, demo_command.go: the demo orgs
+//   - objects.go, object_store.go, schema.go: the objects, by lists of sqllist
+//   - sign_in.go, apps.go, tokens.go, account_admin.go: people, apps and tokens
+//   - demo.go: the demo orgs
 //
 // From the root of the repository:
 //
@@ -71,13 +58,7 @@ func main() {
 
 // run runs the server until ctx ends.
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	lines := newLineLog(stderr)
-	defer lines.close() // before main may exit
-	log := o.newLog(lines)
-	lines.lose = func(n int) { log.Warn("the log's writer was too slow", "lost_lines", n) }
-	// A second signal ends the process without draining. So no line may be waiting
-	// then.
-	defer context.AfterFunc(ctx, lines.writeThrough)()
+	log := o.newLog(stderr)
 	listener, err := net.Listen("tcp", o.addr)
 	if err != nil {
 		return err
@@ -89,7 +70,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer p.close()
-	go p.stores.sweep(ctx, log)
+	go p.stores.sql.Run(ctx, func(err error) { log.Warn("sweep", "cause", err) })
 	empty, err := p.store.isEmpty(ctx)
 	if err != nil {
 		return err

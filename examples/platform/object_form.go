@@ -16,11 +16,11 @@ var kinds = map[paging.Type]body.Kind{
 	paging.Date:    {Read: readDate, Schema: map[string]any{"type": "string", "pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`}}, // not what clients write for a date-time
 }
 
-// formOf returns the form of a new object of a schema, without hidden properties.
-func formOf(s *paging.Schema) (f body.Form) {
-	for _, p := range s.Properties {
-		if p.Hidden {
-			continue
+// formOf returns the form of a new object of a schema.
+func formOf(s schema) (f body.Form) {
+	for _, p := range s.Schema().Properties {
+		if p.Type == paging.Any && p.List == nil {
+			continue // an object, whose properties follow
 		}
 		kind := kinds[p.Type]
 		switch {
@@ -39,11 +39,11 @@ func formOf(s *paging.Schema) (f body.Form) {
 // changesOf returns the form of a change to an object. null removes a property that
 // a new object may lack. null for an object inside it removes the whole object, if
 // all its properties can be removed.
-func changesOf(s *paging.Schema) body.Form {
+func changesOf(s schema) body.Form {
 	f := formOf(s)
 	whole := make(map[string]bool)
 	for i := range f {
-		p, _ := propertyOf(s, f[i].Path)
+		p, _ := s.property(f[i].Path)
 		f[i].Null = p.Null
 		if parent, _, below := strings.Cut(p.Path, "."); below {
 			others, seen := whole[parent]
@@ -64,8 +64,7 @@ const (
 	maxText   = 64 << 10
 )
 
-// atMost reads a string of at most so many bytes. Stored documents are read without it:
-// an earlier release may have written longer ones.
+// atMost reads a string of at most so many bytes.
 func atMost(bytes int) body.Kind {
 	return body.Kind{Schema: body.String.Schema, Read: func(value string) (any, string) {
 		text, refused := body.String.Read(value)

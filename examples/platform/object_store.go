@@ -2,148 +2,203 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"database/sql/driver"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/envelope"
-	"github.com/tenantkit/tenantkit/envelope/body"
-	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/sqllist"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
+	"github.com/tenantkit/tenantkit/scope"
 )
 
-// objectTable maps the properties of objects to columns. All except a few are in
-// one JSON document. No schema has the org as a property, so clients cannot name
-// it.
-func objectTable(s *paging.Schema) sqlpage.Table {
-	column := func(name string) sqlpage.Column {
-		return sqlpage.Column{Name: name, Type: paging.String, NotNull: true}
-	}
-	t := sqlpage.Table{
-		Name:   "platform_objects",
-		Select: []string{"id", "owner", "doc"},
-		Properties: map[string]sqlpage.Column{
-			"_id": column("id"), "object": column("type"), "org": column("org"),
-		},
-		Tenant: "org",
-	}
-	for _, p := range s.Properties {
-		t.Properties[p.Path] = sqlpage.Column{Name: "doc"}
-	}
-	return t
+// object is one object of an org, for those who write it. Callers who read it get what
+// the list of its type shows.
+type object struct {
+	ID     string // 24 hexadecimal digits
+	Org    auth.OrgKey
+	Type   string         // name of its schema
+	Owner  string         // id of the account that created it
+	Values map[string]any // by property path; a property without a value is missing
+
+	version int64 // version of its row
+}
+
+// isBy reports whether an account is the object's owner or author.
+func (o *object) isBy(account string) bool {
+	return account != "" && (account == o.Owner || account == o.Values[authorPath])
+}
+
+// size is how many bytes the object takes of its owner's room.
+func (o *object) size() int { return len(asJSON(o.Values)) }
+
+// newID returns the id of a new object. It starts with the time in seconds, so that
+// ids are roughly in the order of creation.
+func newID() string {
+	var id [12]byte
+	rand.Read(id[4:])
+	binary.BigEndian.PutUint32(id[:], uint32(time.Now().Unix()))
+	return hex.EncodeToString(id[:])
+}
+
+// create is the statement that creates the table of a type.
+func (s schema) create() string {
+	return "CREATE TABLE IF NOT EXISTS " + s.Table().Name + " (org TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL, version {integer} NOT NULL, " +
+		s.columns + ", PRIMARY KEY (org, id)) {strict}"
 }
 
 // indexes returns the statements that create the indexes for pages of objects.
 func (s *store) indexes() (statements []string, err error) {
 	for _, of := range schemas {
-		more, err := sqlpage.Indexes(*of.Schema, objectTable(of.Schema), s.dialect, "object")
+		more, err := of.Indexes(s.dialect)
 		if err != nil {
 			return nil, err
 		}
 		statements = append(statements, more...)
 	}
-	slices.Sort(statements)
-	return slices.Compact(statements), nil
+	more, err := sqlpage.Indexes(*messages.Schema(), messages.Table(), s.dialect, parentPath)
+	return append(statements, more...), err
 }
 
-// page returns the visible objects of a type that match a query.
-func (s *store) page(ctx context.Context, visible sqlpage.RowScope, of *paging.Schema, q paging.Query) (page []*object, more bool, err error) {
-	// Last, and with And: the client's own filter can only narrow the page.
-	q = q.And(paging.Eq("object", of.Object))
-	rows, err := s.pages.Query(ctx, q, objectTable(of), visible)
-	if err != nil {
-		return nil, false, storeFailed(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		o := &object{Org: auth.OrgKey(visible.Tenant), Type: of.Object}
-		if err := o.scan(rows); err != nil {
-			return nil, false, err
+// document is the value of a column that has properties of its own.
+type document map[string]any
+
+// Value implements driver.Valuer.
+func (d document) Value() (driver.Value, error) { return asJSON(d), nil }
+
+// row returns values by their columns.
+func (s schema) row(values map[string]any) map[string]any {
+	row, columns := make(map[string]any), s.Table().Properties
+	for path, value := range values {
+		c := columns[path]
+		if c.Base == "" {
+			row[c.Name] = value
+			continue
 		}
-		page = append(page, o)
+		if row[c.Name] == nil {
+			row[c.Name] = document{}
+		}
+		row[c.Name].(document)[strings.TrimPrefix(path, c.Base+".")] = value
 	}
-	if err := rows.Err(); err != nil {
-		return nil, false, storeFailed(err)
-	}
-	return page, rows.More(), nil
+	return row
 }
 
-// total returns the total that a client asked for, or nil.
-func (s *store) total(ctx context.Context, visible sqlpage.RowScope, of *paging.Schema, q paging.Query) (*envelope.Total, error) {
-	if q.CountTo == 0 {
-		return nil, nil
+// columnsAt returns the columns of some paths, each once.
+func (s schema) columnsAt(paths iter.Seq[string]) []string {
+	var names []string
+	for path := range paths {
+		if name := s.Table().Properties[path].Name; name != "" && name != "id" && name != "org" {
+			names = append(names, name)
+		}
 	}
-	total, err := s.pages.Count(ctx, q.And(paging.Eq("object", of.Object)), objectTable(of), visible)
-	if errors.Is(err, paging.ErrSlowCount) {
-		return nil, err // the client's to mend
-	}
-	return total, storeFailed(err)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
-// object returns one object of a type with decoded values, for a caller that writes
-// it, or auth.ErrNotFound.
-func (s *store) object(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string) (*object, error) {
-	o, err := s.read(ctx, org, of, id)
+// insert returns the statement that adds an object, and the columns that it fills after
+// the first three.
+func (s schema) insert() (statement string, columns []string) {
+	columns = s.columnsAt(maps.Keys(s.Table().Properties))
+	var places strings.Builder
+	for n := range columns {
+		fmt.Fprintf(&places, ", $%d", n+4)
+	}
+	return "INSERT INTO " + s.Table().Name + " (org, id, owner, version, " + strings.Join(columns, ", ") + ") VALUES ($1, $2, $3, 1" +
+		places.String() + ") ON CONFLICT DO NOTHING", columns
+}
+
+// arguments returns what insert takes for an object.
+func (s schema) arguments(o *object, columns []string) []any {
+	arguments, row := []any{o.Org, o.ID, o.Owner}, s.row(o.Values)
+	for _, name := range columns {
+		arguments = append(arguments, row[name])
+	}
+	return arguments
+}
+
+// object returns one object of a type, or auth.ErrNotFound.
+func (s *store) object(ctx context.Context, org auth.OrgKey, of schema, id string) (*object, error) {
+	o := &object{ID: id, Org: org, Type: of.object}
+	err := s.objects.QueryRowContext(ctx, "SELECT owner, version FROM "+of.Table().Name+" WHERE org = $1 AND id = $2", org, id).
+		Scan(&o.Owner, &o.version)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, auth.ErrNotFound
+	case err != nil:
+		return nil, storeFailed(err)
+	}
+	// After the version: whoever changes the object in between makes the write fail.
+	text, err := of.Get(ctx, s.pages, string(org), scope.Unscoped(), id, "")
+	if errors.Is(err, sqllist.ErrNotFound) {
+		return nil, auth.ErrNotFound
+	}
 	if err != nil {
 		return nil, err
 	}
-	o.Values, err = o.doc.values(of)
-	return o, err
-}
-
-// read returns one object of a type with its document as stored, or
-// auth.ErrNotFound.
-func (s *store) read(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string) (*object, error) {
-	row := s.objects.QueryRowContext(ctx,
-		"SELECT id, owner, doc, version FROM platform_objects WHERE org = $1 AND type = $2 AND id = $3", org, of.Object, id)
-	o := &object{Org: org, Type: of.Object}
-	return o, o.scan(row, &o.version)
-}
-
-// scan reads id, owner and document of a row, and rest after them.
-func (o *object) scan(row interface{ Scan(...any) error }, rest ...any) error {
-	var doc []byte
-	err := row.Scan(append([]any{&o.ID, &o.Owner, &doc}, rest...)...)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return auth.ErrNotFound
-	case err != nil:
-		return storeFailed(err)
+	if o.Values, err = valuesOf(text); err != nil {
+		return nil, err
 	}
-	o.doc, err = cutDocument(doc)
-	return err
+	maps.DeleteFunc(o.Values, func(path string, _ any) bool { return path == "_id" || path == "object" })
+	return o, nil
 }
 
-const insertObject = `INSERT INTO platform_objects (org, type, id, owner, version, doc)
-	VALUES ($1, $2, $3, $4, 1, $5) ON CONFLICT DO NOTHING`
+// valuesOf decodes an item of a list: its values by path.
+func valuesOf(text []byte) (map[string]any, error) {
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.UseNumber() // exact
+	var item map[string]any
+	if err := decoder.Decode(&item); err != nil {
+		return nil, err
+	}
+	values := make(map[string]any)
+	flatten(values, "", item)
+	return values, nil
+}
+
+func flatten(values map[string]any, prefix string, members map[string]any) {
+	for name, value := range members {
+		if inner, ok := value.(map[string]any); ok {
+			flatten(values, prefix+name+".", inner)
+		} else {
+			values[prefix+name] = value
+		}
+	}
+}
 
 // create adds an object, whose id must be new.
 func (s *store) create(ctx context.Context, o *object) error {
-	doc := encodeValues(o.Values, schemaOf(o.Type))
-	return s.storing(ctx, o, len(doc), func(tx *sql.Tx) error {
-		return execIn(ctx, tx, fmt.Errorf("object %s exists", o.ID), insertObject, o.Org, o.Type, o.ID, o.Owner, doc)
+	of := schemaOf(o.Type)
+	statement, columns := of.insert()
+	return s.storing(ctx, o, o.size(), func(tx *sql.Tx) error {
+		return execIn(ctx, tx, fmt.Errorf("object %s exists", o.ID), statement, of.arguments(o, columns)...)
 	})
 }
 
-// maxStored is how many bytes of documents the objects of one account may have, in an org.
+// maxStored is how many bytes the values of the objects of one account may have, in an org.
 // Anybody may register and create objects.
 const maxStored = 64 << 20
 
 // storing runs a change of an object in a transaction that counts by how many bytes the
-// documents of its owner become longer. Objects of earlier releases and of the demo are
-// not counted, and deleting them frees nothing below zero.
+// objects of its owner become longer. Objects of the demo are not counted, and deleting
+// them frees nothing below zero.
 func (s *store) storing(ctx context.Context, o *object, longer int, change func(*sql.Tx) error) error {
 	leave, err := s.changes.enter(ctx) // who waits for a lock holds a connection
 	if err != nil {
 		return err
 	}
 	defer leave()
-	tx, err := begin(ctx, s.objects.DB)
+	tx, err := begin(ctx, s.objects)
 	if err != nil {
 		return storeFailed(err)
 	}
@@ -171,14 +226,20 @@ func (s *store) createAll(ctx context.Context, all []*object) error {
 		return storeFailed(err)
 	}
 	defer tx.Rollback()
-	insert, err := tx.PrepareContext(ctx, insertObject)
-	if err != nil {
-		return storeFailed(err)
-	}
-	defer insert.Close()
-	for _, o := range all {
-		if _, err := insert.ExecContext(ctx, o.Org, o.Type, o.ID, o.Owner, encodeValues(o.Values, schemaOf(o.Type))); err != nil {
+	for _, of := range schemas {
+		statement, columns := of.insert()
+		insert, err := tx.PrepareContext(ctx, statement)
+		if err != nil {
 			return storeFailed(err)
+		}
+		defer insert.Close()
+		for _, o := range all {
+			if o.Type != of.object {
+				continue
+			}
+			if _, err := insert.ExecContext(ctx, of.arguments(o, columns)...); err != nil {
+				return storeFailed(err)
+			}
 		}
 	}
 	return storeFailed(tx.Commit())
@@ -192,34 +253,32 @@ var errChanged = errors.New("changed meanwhile")
 type access func(*object) error
 
 // update sets some properties of an object, and removes those whose new value is
-// nil. It returns the new state.
-func (s *store) update(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string, changes map[string]any, allowed access) (*object, error) {
-	var changed *object
-	err := s.write(ctx, org, of, id, allowed, func(now *object) error {
-		before := encodeValues(now.Values, of)
-		maps.Copy(now.Values, changes)
-		maps.DeleteFunc(now.Values, func(path string, _ any) bool {
-			value, named := changes[path]
-			return named && value == nil
-		})
-		changed = now
-		doc := encodeValues(now.Values, of)
-		return s.storing(ctx, now, len(doc)-len(before), func(tx *sql.Tx) error {
-			return execIn(ctx, tx, errChanged,
-				"UPDATE platform_objects SET doc = $5, version = version + 1 WHERE org = $1 AND type = $2 AND id = $3 AND version = $4",
-				org, of.Object, id, now.version, doc)
+// nil.
+func (s *store) update(ctx context.Context, org auth.OrgKey, of schema, id string, changes map[string]any, allowed access) error {
+	return s.write(ctx, org, of, id, allowed, func(now *object) error {
+		before := now.size()
+		for path, value := range changes {
+			if now.Values[path] = value; value == nil {
+				delete(now.Values, path)
+			}
+		}
+		row, set, arguments := of.row(now.Values), "", []any{org, id, now.version}
+		for _, name := range of.columnsAt(maps.Keys(changes)) {
+			arguments = append(arguments, row[name])
+			set += fmt.Sprintf(", %s = $%d", name, len(arguments))
+		}
+		return s.storing(ctx, now, now.size()-before, func(tx *sql.Tx) error {
+			return execIn(ctx, tx, errChanged, "UPDATE "+of.Table().Name+" SET version = version + 1"+set+
+				" WHERE org = $1 AND id = $2 AND version = $3", arguments...)
 		})
 	})
-	return changed, err
 }
 
 // delete removes an object.
-func (s *store) delete(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string, allowed access) error {
+func (s *store) delete(ctx context.Context, org auth.OrgKey, of schema, id string, allowed access) error {
 	return s.write(ctx, org, of, id, allowed, func(now *object) error {
-		return s.storing(ctx, now, -len(encodeValues(now.Values, of)), func(tx *sql.Tx) error {
-			return execIn(ctx, tx, errChanged,
-				"DELETE FROM platform_objects WHERE org = $1 AND type = $2 AND id = $3 AND version = $4",
-				org, of.Object, id, now.version)
+		return s.storing(ctx, now, -now.size(), func(tx *sql.Tx) error {
+			return execIn(ctx, tx, errChanged, "DELETE FROM "+of.Table().Name+" WHERE org = $1 AND id = $2 AND version = $3", org, id, now.version)
 		})
 	})
 }
@@ -236,66 +295,25 @@ const (
 // write changes an object in its present state, and tries again if somebody else
 // was first. Each try checks access again, because the author may have changed.
 // After maxWrites tries, it fails like a store that is too busy.
-func (s *store) write(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string, allowed access, change func(*object) error) error {
+func (s *store) write(ctx context.Context, org auth.OrgKey, of schema, id string, allowed access, change func(*object) error) error {
 	rest := shortestRest
 	for range maxWrites {
-		if err := s.writeOnce(ctx, org, of, id, allowed, change); !errors.Is(err, errChanged) {
+		now, err := s.object(ctx, org, of, id)
+		if err == nil {
+			err = allowed(now)
+		}
+		if err == nil {
+			err = change(now)
+		}
+		if !errors.Is(err, errChanged) {
 			return err
 		}
 		select {
-		case <-time.After(rand.N(rest)):
+		case <-time.After(mathrand.N(rest)):
 		case <-ctx.Done():
 			return storeFailed(ctx.Err())
 		}
 		rest = min(2*rest, longestRest)
 	}
 	return storeFailed(errChanged)
-}
-
-func (s *store) writeOnce(ctx context.Context, org auth.OrgKey, of *paging.Schema, id string, allowed access, change func(*object) error) error {
-	now, err := s.object(ctx, org, of, id)
-	if err != nil {
-		return err
-	}
-	if err := allowed(now); err != nil {
-		return err
-	}
-	return change(now)
-}
-
-// encodeValues returns the document of values, in the order of the schema.
-func encodeValues(values map[string]any, of *paging.Schema) string {
-	doc := objectReply{}
-	for _, p := range of.Properties {
-		if value, ok := values[p.Path]; ok {
-			doc = doc.with(p.Path, value)
-		}
-	}
-	return asJSON(doc)
-}
-
-// values decodes a document.
-func (d document) values(of *paging.Schema) (map[string]any, error) {
-	values := make(map[string]any)
-	for _, p := range of.Properties {
-		if text, ok := d.at(p.Path); ok {
-			value, refused := valueOf(p, string(text))
-			if refused != "" {
-				return nil, fmt.Errorf("%s in a document %s", p.Path, refused)
-			}
-			values[p.Path] = value
-		}
-	}
-	return values, nil
-}
-
-// valueOf decodes a value as readValues does. A list property is stored as its ids.
-func valueOf(p paging.Property, text string) (value any, refused string) {
-	switch {
-	case text == "null":
-		return nil, ""
-	case p.List != nil:
-		return body.Strings.Read(text)
-	}
-	return kinds[p.Type].Read(text)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -121,7 +120,7 @@ func TestObjectTypes(t *testing.T) {
 	})
 	t.Run("what was posted last is the end of the list", func(t *testing.T) {
 		id := s.do(t, call{method: "POST", path: "/c_messages", body: `{}`}).ok(t)["_id"]
-		data := items(t, s.do(t, call{path: "/c_messages?skip=2499"}).ok(t), false)
+		data := items(t, s.do(t, call{path: "/c_messages?skip=255"}).ok(t), false)
 		if len(data) != 1 || data[0].(value)["_id"] != id {
 			t.Errorf("%v, want %v", data, id)
 		}
@@ -134,7 +133,7 @@ func TestArgumentsOfAListOnOneObject(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	message, conversation := "/c_messages/"+demoID(acme, "c_message", 2), "/c_conversations/"+demoID(acme, "c_conversation", 2)
-	before, all := s.do(t, call{path: message}).text, s.do(t, call{path: "/c_messages?skip=2400"}).text
+	before, all := s.do(t, call{path: message}).text, s.do(t, call{path: "/c_messages?skip=200"}).text
 	for _, to := range []call{
 		{path: message},
 		{path: conversation},
@@ -163,7 +162,7 @@ func TestArgumentsOfAListOnOneObject(t *testing.T) {
 	if after := s.do(t, call{path: message}).text; after != before {
 		t.Errorf("written all the same: %s", after)
 	}
-	if after := s.do(t, call{path: "/c_messages?skip=2400"}).text; after != all {
+	if after := s.do(t, call{path: "/c_messages?skip=200"}).text; after != all {
 		t.Error("created all the same")
 	}
 
@@ -175,13 +174,4 @@ func TestArgumentsOfAListOnOneObject(t *testing.T) {
 	t.Run("and so are the application's own", func(t *testing.T) {
 		s.do(t, call{path: message + "?tenant=acme"}).ok(t)
 	})
-}
-
-func TestObjectReply(t *testing.T) {
-	t.Parallel()
-	reply := objectReply{{"_id", "1"}}.with("a.b.c", 1).with("d", nil).with("a.b.e", "x").with("a.f", objectReply{})
-	got, err := json.Marshal(reply)
-	if want := `{"_id":"1","a":{"b":{"c":1,"e":"x"},"f":{}},"d":null}`; string(got) != want || err != nil {
-		t.Errorf("%s %v, want %s", got, err, want)
-	}
 }

@@ -34,11 +34,11 @@ func (p *platform) describe(mux *auth.Mux) *openapi.Document {
 func (s schema) describe() map[string]openapi.Route {
 	all, one := "/"+s.plural, "/"+s.plural+"/{id}"
 	return map[string]openapi.Route{
-		"GET " + all:    {Summary: "List " + s.plural, List: s.Schema},
-		"POST " + all:   {Summary: "Create a " + s.Object, Object: s.Schema, Request: formOf(s.Schema)},
-		"GET " + one:    {Summary: "Read a " + s.Object, Object: s.Schema},
-		"PATCH " + one:  {Summary: "Change a " + s.Object, Object: s.Schema, Request: changesOf(s.Schema)},
-		"DELETE " + one: {Summary: "Delete a " + s.Object, Object: s.Schema, Reply: envelope.Result[bool]{}},
+		"GET " + all:    {Summary: "List " + s.plural, List: s},
+		"POST " + all:   {Summary: "Create a " + s.object, Object: s, Request: formOf(s)},
+		"GET " + one:    {Summary: "Read a " + s.object, Object: s},
+		"PATCH " + one:  {Summary: "Change a " + s.object, Object: s, Request: changesOf(s)},
+		"DELETE " + one: {Summary: "Delete a " + s.object, Object: s, Reply: envelope.Result[bool]{}},
 
 		"GET " + one + "/{path...}": s.describeProperty(),
 	}
@@ -47,8 +47,8 @@ func (s schema) describe() map[string]openapi.Route {
 // describeProperty describes the route of one property. A list property has the
 // arguments of a list.
 func (s schema) describeProperty() openapi.Route {
-	route := openapi.Route{Summary: "Read one property of a " + s.Object, Object: s.Schema, Reply: envelope.Result[any]{}}
-	for _, p := range s.Properties {
+	route := openapi.Route{Summary: "Read one property of a " + s.object, Object: s, Reply: envelope.Result[any]{}}
+	for _, p := range s.Schema().Properties {
 		if p.List != nil {
 			route.Description = "A list property is a list with the arguments of its items. Any other property is a result."
 			route.List, route.Reply = p.List, openapi.AnyOf{openapi.ListOf(p.List), route.Reply}

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope"
 )
 
 // Orgs, apps, accounts and roles are records. Each is a row of a table, and its
@@ -37,7 +39,7 @@ func roleRow(org auth.OrgKey, name string) row {
 	return row{org, "platform_roles", "org = $1 AND name = $2", []any{org, name}}
 }
 
-// reader is a *pool or a transaction.
+// reader is a *sql.DB or a transaction.
 type reader interface {
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
@@ -125,7 +127,7 @@ func (s *store) exec(ctx context.Context, org auth.OrgKey, otherwise error, stat
 	return execIn(ctx, s.db, otherwise, statement, args...)
 }
 
-// writer is a *pool or a transaction.
+// writer is a *sql.DB or a transaction.
 type writer interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 }
@@ -161,4 +163,16 @@ func asJSON(v any) string {
 		panic(err) // a type of this program that JSON cannot hold
 	}
 	return string(text)
+}
+
+// recordPage answers a list call on the records of the org that a query selects.
+func recordPage[R any, T interface{ ItemID() string }](r *http.Request, s *store, object, query string, show func(*R) T) (page envelope.List[T], err error) {
+	if err := s.queries.hold(r.Context()); err != nil {
+		return page, err
+	}
+	all, err := findAll[R](r.Context(), s.db, query, auth.From(r.Context()).Org)
+	if err != nil {
+		return page, err
+	}
+	return ownPage(r, object, each(all, show))
 }

@@ -11,8 +11,6 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
-
-	"github.com/tenantkit/tenantkit/auth"
 )
 
 // startParts serves the demo orgs, and gives the test access to the platform.
@@ -29,7 +27,7 @@ func startParts(t *testing.T, ceiling bool) (*server, *platform) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.close() })
-	f, err := p.seed(t.Context(), auth.SessionPolicy{})
+	f, err := p.seed(t.Context(), options{demoMessages: fewMessages})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,15 +27,7 @@ func replyOfRole(r *auth.Role) roleReply {
 }
 
 func (h roles) list(r *http.Request) (envelope.List[roleReply], error) {
-	if err := h.store.queries.hold(r.Context()); err != nil {
-		return envelope.List[roleReply]{}, err
-	}
-	all, err := findAll[auth.Role](r.Context(), h.store.db,
-		"SELECT record FROM platform_roles WHERE org = $1 ORDER BY name", auth.From(r.Context()).Org)
-	if err != nil {
-		return envelope.List[roleReply]{}, err
-	}
-	return ownPage(r, "role", each(all, replyOfRole))
+	return recordPage(r, h.store, "role", "SELECT record FROM platform_roles WHERE org = $1 ORDER BY name", replyOfRole)
 }
 
 var (
@@ -131,7 +123,7 @@ func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error
 		return err
 	}
 	defer leave()
-	tx, err := begin(ctx, s.db.DB)
+	tx, err := begin(ctx, s.db)
 	if err != nil {
 		return storeFailed(err)
 	}

@@ -26,21 +26,21 @@ func (p *platform) routes() *auth.Mux {
 	p.oauth.Register(mux)
 
 	for _, s := range schemas {
-		objects := objects{schema: s.Schema, store: p.store}
+		objects := objects{s, p.store}
 		all, one := "/"+s.plural, "/"+s.plural+"/{id}"
-		mux.Handle("GET "+all, auth.Some("object.read."+s.Object), narrowing(replyAs(objects.list)))
-		mux.Handle("POST "+all, auth.Some("object.create."+s.Object), narrowing(reply(objects.create)))
-		mux.Handle("GET "+one, auth.Some("object.read."+s.Object+".{id}"), narrowing(reply(objects.get)))
-		mux.Handle("PATCH "+one, auth.Some("object.update."+s.Object+".{id}"), narrowing(reply(objects.update)))
-		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.Object+".{id}"), reply(bodiless(objects.delete)))
-		mux.Handle("GET "+one+"/{path...}", auth.Some("object.read."+s.Object+".{id}.{path...}"), narrowing(reply(objects.property)))
+		mux.Handle("GET "+all, auth.Some("object.read."+s.object), narrowing(replyAs(objects.list)))
+		mux.Handle("POST "+all, auth.Some("object.create."+s.object), narrowing(reply(objects.create)))
+		mux.Handle("GET "+one, auth.Some("object.read."+s.object+".{id}"), narrowing(reply(objects.get)))
+		mux.Handle("PATCH "+one, auth.Some("object.update."+s.object+".{id}"), narrowing(reply(objects.update)))
+		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.object+".{id}"), reply(bodiless(objects.delete)))
+		mux.Handle("GET "+one+"/{path...}", auth.Some("object.read."+s.object+".{id}.{path...}"), narrowing(reply(objects.propertyOf)))
 	}
 	p.document = p.describe(mux)
 	mux.Handle("GET /openapi.json", auth.Public, p.document)
 	return mux
 }
 
-// narrowing registers a handler that narrows by the caller's scope itself: see object_view.go for
+// narrowing registers a handler that narrows by the caller's scope itself: sqllist.List for
 // reading, and MayWrite for writing.
 func narrowing(h http.Handler) auth.PartHandler {
 	return func(w http.ResponseWriter, r *http.Request, _ scope.Grant) { h.ServeHTTP(w, r) }
@@ -102,7 +102,5 @@ func (p *platform) scriptRoutes(mux *auth.Mux) {
 	views := views{p.store, p.tokens, p.signatures.Claim}
 	mux.HandleFunc("GET /views", auth.Authenticated, reply(views.list))
 	mux.HandleFunc("GET /views/{name}", auth.Allow("view.execute.{name}"), reply(views.execute))
-
-	deployments := deployments{p.store}
-	mux.HandleFunc("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), reply(bodiless(deployments.execute)))
+	mux.HandleFunc("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), reply(bodiless(views.deploy)))
 }

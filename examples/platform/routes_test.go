@@ -9,14 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
 )
 
 func TestEveryRouteNeedsACredential(t *testing.T) {
 	t.Parallel()
 	p := parts(t, io.Discard)
-	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
+	if _, err := p.seed(t.Context(), options{demoMessages: fewMessages}); err != nil {
 		t.Fatal(err)
 	}
 	routes := p.routes()

@@ -30,9 +30,9 @@ func listSchemas(r *http.Request) (envelope.List[schemaReply], error) {
 }
 
 func (s schema) reply() schemaReply {
-	reply := schemaReply{Item: envelope.Item{ID: s.Object, Object: "schema"}, Plural: s.plural}
-	for _, p := range s.Properties {
-		if !p.Hidden {
+	reply := schemaReply{Item: envelope.Item{ID: s.object, Object: "schema"}, Plural: s.plural}
+	for _, p := range s.Schema().Properties {
+		if p.Type != paging.Any || p.List != nil { // an object is shown by its properties
 			reply.Properties = append(reply.Properties, newPropertyReply(p))
 		}
 	}

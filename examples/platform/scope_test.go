@@ -32,7 +32,7 @@ type scoped struct {
 func startScoped(t *testing.T) *scoped {
 	t.Helper()
 	p := parts(t, io.Discard)
-	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
+	if _, err := p.seed(t.Context(), options{demoMessages: fewMessages}); err != nil {
 		t.Fatal(err)
 	}
 	return &scoped{&server{faults: "service"}, p}
@@ -105,7 +105,7 @@ func TestNarrowScope(t *testing.T) {
 		})
 	}
 	t.Run("the pages stay full", func(t *testing.T) {
-		if got := items(t, s.get(t, "/c_messages?limit=100&skip=2400", narrow).ok(t), false); len(got) != 100 {
+		if got := items(t, s.get(t, "/c_messages?limit=100&skip=156", narrow).ok(t), false); len(got) != 100 {
 			t.Errorf("%d items", len(got))
 		}
 	})

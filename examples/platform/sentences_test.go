@@ -135,7 +135,7 @@ func TestSentencesOfTenants(t *testing.T) {
 
 func TestSentencesOfLists(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := startWhole(t)
 	s.mint(t, "", wish(s.AccountID, `,"permanent":true`))
 	for path, members := range map[string]int{
 		"/c_messages?limit=3": 3, "/c_conversations": 3, "/connections": 3, "/schemas": 3, "/apps": 3,
@@ -267,7 +267,7 @@ func TestSentencesOfLists(t *testing.T) {
 				t.Errorf("%d items, more %v", len(got), more)
 			}
 		})
-		if diff := cmp.Diff(idsOf(seeded()), got); diff != "" {
+		if diff := cmp.Diff(idsOf(seeded(2500)), got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

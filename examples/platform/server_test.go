@@ -46,7 +46,7 @@ func TestOutsideTheOrgs(t *testing.T) {
 func TestServerTimeOnEveryReply(t *testing.T) {
 	t.Parallel()
 	p := parts(t, io.Discard, "-header-prefix", "Acme-")
-	if _, err := p.seed(t.Context(), auth.SessionPolicy{}); err != nil {
+	if _, err := p.seed(t.Context(), options{demoMessages: fewMessages}); err != nil {
 		t.Fatal(err)
 	}
 	routes := p.routes()
@@ -121,7 +121,7 @@ func TestPanic(t *testing.T) {
 	t.Parallel()
 	log := new(buffer)
 	p := parts(t, log, "-fault-namespace", "acme")
-	f, err := p.seed(t.Context(), auth.SessionPolicy{})
+	f, err := p.seed(t.Context(), options{demoMessages: fewMessages})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,16 +271,16 @@ func TestFlags(t *testing.T) {
 		{"a log format", "-log xml", "text or json"},
 		{"no tolerance", "-tolerance 0s", "a millisecond or more"},
 		{"no future tolerance", "-future-tolerance -1s", "a millisecond or more"},
-		{"a log level", "-log-level loud", `-log-level "loud": debug, info, warn or error`},
+		{"a log level", "-log-level loud", `invalid value "loud" for flag -log-level: debug, info, warn or error`},
 		{"an argument", "now", `unexpected argument "now"`},
 		{"an argument behind a command", "demo now", `unexpected argument "now"`},
 		{"a command behind a flag", "-demo demo", `unexpected argument "demo"`},
-		{"an unknown flag", "-nope", "no flag -nope; platform -help lists the flags"},
-		{"a misspelled flag", "-adr :0", "no flag -adr; did you mean -addr?"},
-		{"a misspelled flag with two dashes", "--sigle-use", "no flag -sigle-use; did you mean -single-use?"},
-		{"a flag without its value", "-db", "-db needs a value; platform -help lists the flags"},
-		{"a time without a unit", "-tolerance 5", `-tolerance "5": a number with a unit, such as 500ms, 30s or 1h30m`},
-		{"neither true nor false", "-demo=maybe", `-demo "maybe": true or false`},
+		{"an unknown flag", "-nope", "not defined: -nope; platform -help lists the flags"},
+		{"a misspelled flag", "-adr :0", "not defined: -adr;"},
+		{"a misspelled flag with two dashes", "--sigle-use", "not defined: -sigle-use;"},
+		{"a flag without its value", "-db", "flag needs an argument: -db; platform -help lists the flags"},
+		{"a time without a unit", "-tolerance 5", `invalid value "5" for flag -tolerance`},
+		{"neither true nor false", "-demo=maybe", `invalid boolean value "maybe" for -demo`},
 		{"another version of signatures", "-signature-versions 3", "-signature-versions is 1, 2 or 1,2"},
 		{"an address without a port", "-addr localhost", `-addr "localhost": a host and a port`},
 		{"a port that there is not", "-addr 127.0.0.1:99999", `-addr "127.0.0.1:99999": a host and a port`},

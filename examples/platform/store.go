@@ -15,6 +15,7 @@ import (
 	"modernc.org/sqlite"               // the driver "sqlite", too
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/examples/internal/private"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
@@ -22,9 +23,9 @@ import (
 // objects. It is also the auth.Directory. The library's data is in other tables:
 // see library_stores.go.
 type store struct {
-	db      *pool // for routes
-	guarded *pool // for the Guard and the library, with connections of its own
-	objects *pool // for objects: db, except in memory, where it is another database
+	db      *sql.DB // for routes
+	guarded *sql.DB // for the Guard and the library, with connections of its own
+	objects *sql.DB // for objects: db, except in memory, where it is another database
 	pages   *sqlpage.Pages
 	dialect sqlpage.Dialect
 
@@ -35,6 +36,9 @@ type store struct {
 	alive   []*sql.Conn           // a database in memory would end with its last connection
 	file    string                // of SQLite; "" if there is none
 }
+
+// besideSQLite are the ends of the files that SQLite keeps beside a database.
+var besideSQLite = []string{"-wal", "-shm", "-journal"}
 
 // The connections of one instance. A route that waits for slow queries must not
 // take the connections that the Guard needs to admit requests.
@@ -53,7 +57,7 @@ func openStore(ctx context.Context, name string) (*store, error) {
 		source = memorySource()
 	case strings.HasPrefix(name, sqliteDB):
 		s.file = strings.TrimPrefix(name, sqliteDB)
-		if err := keepPrivate(s.file); err != nil {
+		if err := private.Keep(s.file, besideSQLite...); err != nil {
 			return nil, fmt.Errorf("-db: %w", err)
 		}
 		source = sqliteSource(s.file,
@@ -78,9 +82,19 @@ func openStore(ctx context.Context, name string) (*store, error) {
 		s.close()
 		return nil, fmt.Errorf("-db: %w", err)
 	}
-	s.pages = &sqlpage.Pages{DB: s.objects.DB, Dialect: s.dialect}
+	s.pages = &sqlpage.Pages{DB: s.objects, Dialect: s.dialect}
 	s.found = auth.Cached(s.forGuard(), directoryStale, 0)
 	return s, nil
+}
+
+func openPool(driver, source string, connections int) (*sql.DB, error) {
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
 }
 
 func (s *store) open(driver, source string) (err error) {
@@ -93,8 +107,8 @@ func (s *store) open(driver, source string) (err error) {
 }
 
 // pools returns the store's databases, each once.
-func (s *store) pools() (all []*pool) {
-	for _, db := range []*pool{s.db, s.guarded, s.objects} {
+func (s *store) pools() (all []*sql.DB) {
+	for _, db := range []*sql.DB{s.db, s.guarded, s.objects} {
 		if db != nil && !slices.Contains(all, db) {
 			all = append(all, db)
 		}
@@ -131,10 +145,8 @@ func (s *store) close() (err error) {
 	return err
 }
 
-// tables are in SQL that both engines read. Text is ordered by its bytes, as lists
-// are. Times are Unix milliseconds. In SQLite, pages of objects need a STRICT
-// table. An older database keeps the table that it has. This is safe, because the
-// server has only ever written values of these types to it.
+// tables are those beside the objects', in SQL that both engines read. Times are Unix
+// milliseconds.
 var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_orgs (code TEXT PRIMARY KEY, record TEXT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS platform_apps (client_key TEXT PRIMARY KEY, org TEXT NOT NULL, record TEXT NOT NULL)`,
@@ -143,9 +155,6 @@ var tables = []string{
 		PRIMARY KEY (org, id), UNIQUE (org, email))`,
 	`CREATE TABLE IF NOT EXISTS platform_roles (
 		org TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (org, name))`,
-	`CREATE TABLE IF NOT EXISTS platform_objects (
-		org TEXT NOT NULL, type TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL,
-		version {integer} NOT NULL, doc {json} NOT NULL, PRIMARY KEY (org, type, id)) {strict}`,
 	`CREATE TABLE IF NOT EXISTS platform_usage (
 		org TEXT NOT NULL, owner TEXT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY (org, owner))`,
 	`CREATE TABLE IF NOT EXISTS platform_readiness (id SMALLINT PRIMARY KEY, checked BIGINT NOT NULL)`,
@@ -179,7 +188,7 @@ func (s *store) alone(ctx context.Context, do func() error) error {
 // written to. The lock ends with the process, however the process ends. A lock on
 // the database itself would block do.
 func aloneBy(ctx context.Context, file string, do func() error) error {
-	if err := keepPrivate(file); err != nil {
+	if err := private.Keep(file, besideSQLite...); err != nil {
 		return err
 	}
 	db, err := sql.Open("sqlite", sqliteSource(file, "_pragma=busy_timeout(250)&_txlock=exclusive"))
@@ -215,7 +224,7 @@ func isBusy(err error) bool {
 
 // migrateAll creates the tables in each database that uses them.
 func (s *store) migrateAll(ctx context.Context) error {
-	for _, db := range slices.Compact([]*pool{s.db, s.objects}) {
+	for _, db := range slices.Compact([]*sql.DB{s.db, s.objects}) {
 		conn, err := db.Conn(ctx)
 		if err != nil {
 			return err
@@ -229,21 +238,21 @@ func (s *store) migrateAll(ctx context.Context) error {
 }
 
 // migrate creates the tables of a database.
-func (s *store) migrate(ctx context.Context, db *pool) error {
-	tx, err := begin(ctx, db.DB) // the library may be creating its tables for another instance
+func (s *store) migrate(ctx context.Context, db *sql.DB) error {
+	tx, err := begin(ctx, db) // the library may be creating its tables for another instance
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	words := strings.NewReplacer("{json}", "TEXT", "{integer}", "INTEGER", "{strict}", "STRICT")
+	words := strings.NewReplacer("{json}", "TEXT", "{integer}", "INTEGER", "{boolean}", "INTEGER", "{date}", "TEXT", "{strict}", "STRICT")
 	if s.dialect == sqlpage.PostgreSQL {
-		words = strings.NewReplacer("{json}", "jsonb", "{integer}", "BIGINT", "{strict}", "")
+		words = strings.NewReplacer("{json}", "jsonb", "{integer}", "BIGINT", "{boolean}", "BOOLEAN", "{date}", "timestamptz(3)", "{strict}", "")
 	}
-	statements, err := s.indexes()
+	indexes, err := s.indexes()
 	if err != nil {
 		return err
 	}
-	for _, statement := range append(tables[:len(tables):len(tables)], statements...) {
+	for _, statement := range slices.Concat(tables, each(schemas, schema.create), indexes) {
 		if _, err := tx.ExecContext(ctx, words.Replace(statement)); err != nil {
 			return err
 		}

@@ -68,24 +68,24 @@ func (t tokenReply) property(path string) (value any, ok bool) {
 func anyProperty(string) bool { return true }
 
 // list answers with the tokens of a subject that are still valid.
-func (h *tokens) list(r *http.Request) (envelope.List[tokenReply], error) {
+func (h *tokens) list(r *http.Request) (page envelope.List[tokenReply], err error) {
 	ctx := r.Context()
 	if err := h.store.queries.hold(ctx); err != nil {
-		return envelope.List[tokenReply]{}, err
+		return page, err
 	}
 	records, err := h.ofSubject(ctx, r.PathValue("key"), r.PathValue("sub"), scope.Read)
 	if err != nil {
-		return envelope.List[tokenReply]{}, err
+		return page, err
 	}
 	q, err := tokenSchema.Parse(r.URL.RawQuery, anyProperty)
 	if err != nil {
-		return envelope.List[tokenReply]{}, err
+		return page, err
 	}
 	if mayAdminister(auth.From(ctx), scope.Read) != nil {
 		records = withoutOthers(records)
 	}
-	data, more := mempage.Page(each(records, replyOf), q, tokenReply.property)
-	return envelope.List[tokenReply]{Data: data, HasMore: more}, nil
+	page.Data, page.HasMore = mempage.Page(each(records, replyOf), q, tokenReply.property)
+	return page, nil
 }
 
 // withoutOthers leaves out of a subject's records which other accounts, apps and tokens
@@ -109,27 +109,27 @@ func withoutOthers(all []token.Record) []token.Record {
 }
 
 // listApp answers with the tokens of an app that are still valid.
-func (h *tokens) listApp(r *http.Request) (envelope.List[tokenReply], error) {
+func (h *tokens) listApp(r *http.Request) (page envelope.List[tokenReply], err error) {
 	ctx := r.Context()
-	none := envelope.List[tokenReply]{}
 	if err := h.store.queries.hold(ctx); err != nil {
-		return none, err
+		return page, err
 	}
 	q, err := tokenSchema.Parse(r.URL.RawQuery, anyProperty)
 	if err != nil {
-		return none, err
+		return page, err
 	}
 	app, err := h.store.app(ctx, auth.From(ctx).Org, r.PathValue("key"))
 	if err != nil {
-		return none, err
+		return page, err
 	}
 	of := token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: token.AnySubject}
-	candidates, err := h.candidates(ctx, of, q)
+	candidates, cut, err := h.candidates(ctx, of, q)
 	if err != nil {
-		return none, err
+		return page, err
 	}
-	data, more := mempage.Page(candidates, q, tokenReply.property)
-	return envelope.List[tokenReply]{Data: data, HasMore: more}, nil
+	page.Data, page.HasMore = mempage.Page(candidates, q, tokenReply.property)
+	page.HasMore = page.HasMore || cut && len(page.Data) > 0
+	return page, nil
 }
 
 // room is how many tokens may await their turn to be sorted among the candidates.
@@ -137,28 +137,32 @@ const room = 8 * token.MaxPage
 
 // candidates returns the tokens of a page, the one after it, and those that the query skips.
 // It keeps few more of them, however many the ledger has. If the order is that of the
-// ledger, it begins at the cursor and ends with the page.
-func (h *tokens) candidates(ctx context.Context, of token.Holder, q paging.Query) (kept []tokenReply, err error) {
+// ledger, it begins at the cursor and ends with the page. cut means that there are so many bytes that
+// it keeps fewer: those after them are unknown.
+func (h *tokens) candidates(ctx context.Context, of token.Holder, q paging.Query) (kept []tokenReply, cut bool, err error) {
 	standing, err := h.standing(ctx, of.ClientKey)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	after, inOrder := beginOf(q)
 	q.Skip, q.Limit = 0, q.Skip+q.Limit+1
 	for {
 		records, next, err := h.ledger.List(ctx, of, after, token.MaxPage)
 		if err != nil {
-			return nil, storeFailed(err)
+			return nil, false, storeFailed(err)
 		}
 		if records, err = standing.among(ctx, records); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		kept = append(kept, each(records, replyOf)...)
 		if inOrder || next.IsZero() || len(kept) >= q.Limit+room {
-			kept, _ = mempage.Page(kept, q, tokenReply.property)
+			var more bool
+			if kept, more = mempage.Page(kept, q, tokenReply.property); more && len(kept) < q.Limit {
+				cut, q.Limit = true, len(kept)
+			}
 		}
 		if next.IsZero() || inOrder && len(kept) == q.Limit {
-			return kept, nil
+			return kept, cut, nil
 		}
 		after = next
 	}

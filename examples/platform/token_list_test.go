@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -160,7 +159,7 @@ func (c *countedLists) List(ctx context.Context, of token.Holder, after token.Po
 func TestManyTokensOfAnApp(t *testing.T) {
 	t.Parallel()
 	p := parts(t, io.Discard)
-	facts, err := p.seed(t.Context(), auth.SessionPolicy{})
+	facts, err := p.seed(t.Context(), options{demoMessages: fewMessages})
 	if err != nil {
 		t.Fatal(err)
 	}

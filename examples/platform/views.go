@@ -14,8 +14,8 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// views serves the routes of views. As with scripts, functions take the place of
-// what an org would write.
+// views serves the routes of views and deployments. As with scripts, functions take the
+// place of what an org would write.
 type views struct {
 	store  *store
 	tokens *tokens
@@ -28,12 +28,14 @@ type builtinView struct {
 	arguments []string
 }
 
-var viewTable = map[string]builtinView{
-	"messages":      {views.messages, []string{"paths[]", "limit", "where", "sort", "skip", "count"}},
-	"message_token": {views.messageToken, nil},
-}
+var (
+	viewTable = map[string]builtinView{
+		"messages":      {views.messages, []string{"paths[]", "limit", "where", "sort", "skip", "count"}},
+		"message_token": {views.messageToken, nil},
+	}
+	deploymentTable = map[string]func(views, *http.Request) (any, error){"count_apps": views.countApps}
+)
 
-// list answers with the views.
 func (h views) list(r *http.Request) (envelope.List[builtinReply], error) {
 	var replies []builtinReply
 	for name, v := range viewTable {
@@ -56,10 +58,7 @@ func (h views) execute(r *http.Request) (any, error) {
 }
 
 // messages lists messages. It takes the arguments of a list.
-func (h views) messages(r *http.Request) (any, error) {
-	page, _, err := objects{schema: messages, store: h.store}.page(r)
-	return page, err
-}
+func (h views) messages(r *http.Request) (any, error) { return objects{messages, h.store}.page(r) }
 
 // once rejects a request whose signature has been here before, under whatever nonce. The
 // Guard has verified the signature. All its siblings have one claim here, for single use.
@@ -99,12 +98,20 @@ func (h views) messageToken(r *http.Request) (any, error) {
 	if !p.Expires.IsZero() {
 		lasts = min(lasts, time.Until(p.Expires))
 	}
-	m, err := h.tokens.mintFor(r.Context(), p, p.App, tokenWish{
-		claims: token.Claims{
-			Subject: p.Account,
-			Scope:   []string{"object.read." + messages.Object},
-		},
-		lasts: lasts,
-	})
+	claims := token.Claims{Subject: p.Account, Scope: []string{"object.read." + messages.object}}
+	m, err := h.tokens.mintFor(r.Context(), p, p.App, tokenWish{claims: claims, lasts: lasts})
 	return result(m.reply(), err)
+}
+
+func (h views) deploy(r *http.Request) (envelope.Result[any], error) {
+	run, ok := deploymentTable[r.PathValue("id")]
+	if !ok {
+		return envelope.Result[any]{}, auth.ErrNotFound
+	}
+	return result(run(h, r))
+}
+
+func (h views) countApps(r *http.Request) (any, error) {
+	apps, err := h.store.listApps(r.Context(), auth.From(r.Context()).Org)
+	return map[string]int{"apps": len(apps)}, err
 }

@@ -137,7 +137,7 @@ func TestCreatingByProperty(t *testing.T) {
 	t.Parallel()
 	s := startScoped(t)
 	const of = "object.create.c_message.*."
-	const last = "/c_messages?skip=2400&limit=1000"
+	const last = "/c_messages?skip=200&limit=1000"
 	count := len(items(t, s.get(t, last, "*").ok(t), false))
 	for _, test := range []struct {
 		name, body string

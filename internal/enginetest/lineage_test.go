@@ -182,8 +182,8 @@ func TestRedisForgetsDescendants(t *testing.T) {
 	next := tokenOf("next", 0)
 	next.Subject = "bob"
 	expect(t, "Issue", ledger.Issue(ctx, next, nil, 1), nil)
-	if keys := s.keys(t); len(keys) != 3 {
-		t.Errorf("%d keys, want a record and its two indexes: %s", len(keys), keys)
+	if keys := s.keys(t); len(keys) != 4 {
+		t.Errorf("%d keys, want a record and its three indexes: %s", len(keys), keys)
 	}
 	if n := s.command(t, "ZCARD", "tenantkit:l:app"); n != int64(1) {
 		t.Errorf("the index of the app names %v", n)

@@ -130,7 +130,7 @@ func TestRedisClockSteps(t *testing.T) {
 	epoch := strings.Fields(s.command(t, "GET", "tenantkit:epoch").(string))
 	ahead := time.Now().Add(time.Hour).UnixMilli()
 	s.command(t, "FLUSHALL")
-	s.command(t, "MSET", "tenantkit:version", "1", "tenantkit:epoch", fmt.Sprint(epoch[0], " ", ahead, " ", epoch[2]))
+	s.command(t, "MSET", "tenantkit:version", "2", "tenantkit:epoch", fmt.Sprint(epoch[0], " ", ahead, " ", epoch[2]))
 	expect(t, "N10 a replay of what has expired", replays.Claim(t.Context(), u), signing.ErrStale)
 	afterEpoch()
 	expect(t, "N10 signed when the clock is right again", replays.Claim(t.Context(), useNow("key", 2)), nil)
@@ -284,7 +284,7 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	over := sessionOf("over")
 	over.Expires = over.Created.Add(-time.Second)
 	expect(t, "over before it begins", stores.sessions.Create(ctx, over, 2), nil)
-	if n := len(s.keys(t)); n != 5*(2+1+2)+2 {
+	if n := len(s.keys(t)); n != 5*(2+1+2)+3 {
 		t.Errorf("%d keys: %s", n, s.keys(t))
 	}
 	// The time to live of an index is relative, and rounded up by one millisecond at most.
@@ -427,6 +427,8 @@ func TestRedisUserNeedsLittle(t *testing.T) {
 			t.Errorf("%s: %v", verb, err)
 		}
 	}
+	expect(t, "RevokeAccount", server.RevokeAccount(t.Context(), "acme", "ann"), nil)
+	expect(t, "DeleteOrg", server.DeleteOrg(t.Context(), "acme"), nil)
 	if _, err := stores.sessions.DeleteOrg(t.Context(), "acme"); err != nil {
 		t.Error(err)
 	}
@@ -462,7 +464,7 @@ func TestRedisVerbsOnAnotherVersion(t *testing.T) {
 	stores := storesAt(t, s.addr())
 	one := sessionOf("ann")
 	expect(t, "Create", stores.sessions.Create(t.Context(), one, 1), nil)
-	s.command(t, "SET", "tenantkit:version", "2")
+	s.command(t, "SET", "tenantkit:version", "3")
 	for verb, err := range stores.verbs(t.Context(), 1) {
 		expect(t, verb, err, auth.ErrUnavailable)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/internal/enginetest/suites"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -18,7 +19,9 @@ func TestRedisStores(t *testing.T) {
 	})
 	t.Run("Ledger", func(t *testing.T) {
 		t.Parallel()
-		storetest.Ledger(t, func(*testing.T) token.Ledger { return stores.ledger }, storetest.Features{})
+		ledger := func(*testing.T) token.Ledger { return stores.ledger }
+		storetest.Ledger(t, ledger, storetest.Features{})
+		suites.Ledger(t, ledger, suites.Features{})
 	})
 	t.Run("Sessions", func(t *testing.T) {
 		t.Parallel()

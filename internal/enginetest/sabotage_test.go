@@ -15,7 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/internal/enginetest/suites"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -130,7 +130,7 @@ type (
 	}
 	spoiledKeys struct {
 		*sabotage
-		of storetest.KeyStore
+		of suites.KeyStore
 	}
 	spoiledCredentials struct {
 		*sabotage

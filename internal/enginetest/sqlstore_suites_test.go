@@ -7,6 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/internal/enginetest/suites"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -31,7 +32,9 @@ func TestSQLReplays(t *testing.T) {
 func TestSQLLedger(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
-		storetest.Ledger(t, func(*testing.T) token.Ledger { return s.Ledger() }, storetest.Features{})
+		ledger := func(*testing.T) token.Ledger { return s.Ledger() }
+		storetest.Ledger(t, ledger, storetest.Features{})
+		suites.Ledger(t, ledger, suites.Features{})
 	})
 }
 
@@ -39,7 +42,7 @@ func TestSQLKeys(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		keys := must(s.Keys())(t)
-		storetest.Keys(t, func(*testing.T) storetest.KeyStore { return keys }, storetest.Features{})
+		suites.Keys(t, func(*testing.T) suites.KeyStore { return keys }, suites.Features{})
 	})
 }
 

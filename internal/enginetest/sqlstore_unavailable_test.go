@@ -31,7 +31,7 @@ func verbsOf(t *testing.T, s *sqlstore.Store) map[string]func(context.Context) e
 	last := func(_ any, err error) error { return err }
 	return map[string]func(context.Context) error{
 		"Claim": func(ctx context.Context) error { return s.Replays().Claim(ctx, aUse()) },
-		"Used":  func(ctx context.Context) error { return last(s.Replays().Used(ctx, "key", aUse().Nonce)) },
+		"Used":  func(ctx context.Context) error { return last(s.Replays().(signing.UsedNonces).Used(ctx, "key", aUse().Nonce)) },
 
 		"Issue":         func(ctx context.Context) error { return ledger.Issue(ctx, r, nil, 10) },
 		"Spend":         func(ctx context.Context) error { return spend(ctx, ledger, r) },

@@ -2,12 +2,14 @@ package enginetest
 
 import (
 	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"maps"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,6 +96,7 @@ var suitesOf = []struct {
 	{"sqlstore/keys.go", sqlSteps("TestSQLKeys|TestKeysThat", "TestK18|TestSecretsAre|TestT22|TestSealing|TestAltered|TestRowsThat|TestNamesThat")},
 	{"sqlstore/credentials.go", sqlSteps("TestSQLCredentials|TestCredentials|TestPut|TestK17", "TestSecretsAre|TestT22|TestSealing|TestAltered|TestReseal|TestRowsThat|TestSweep")},
 	{"sqlstore/org.go", sqlSteps("TestK23", "TestDeleteOrg|TestK29")},
+	{"sqlstore/account.go", sqlSteps("TestRevokeAccount", "TestSQLLedger")},
 	{"sqlstore/sessions.go", sqlSteps("TestSQLSessions", "TestSessionsEnd|TestSessionsThat|TestLimitWhile|TestDeadlock|TestVerbsAre|TestK31|TestSweep|TestInstances|TestRowsThat|TestNamesThat")},
 	{"sqlstore/factors.go", sqlSteps("TestSQLFactors", "TestSecretsAre|TestSealing|TestAltered|TestRowsThat")},
 	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf|TestWritesSweep")},
@@ -106,6 +109,10 @@ var suitesOf = []struct {
 	{"redisstore/lua/get.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/revoke.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/revokesubject.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/endsubject.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/revokeaccount.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/deleteapp.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/version.lua", redisSteps("Replays", epochTests)},
 	{"redisstore/lua/tokens.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/apptokens.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/place.lua", redisSteps("Ledger", recordTests)},
@@ -124,9 +131,27 @@ var suitesOf = []struct {
 	{"redisstore/lua/try.lua", redisSteps("Attempts", triesTests)},
 }
 
+// TestEachScriptIsSpoiled fails for a script that TestStatementsUnderSabotage leaves out.
+func TestEachScriptIsSpoiled(t *testing.T) {
+	scripts, err := filepath.Glob("../../auth/redisstore/lua/*.lua")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal(len(scripts), err)
+	}
+	for _, script := range scripts {
+		name := "redisstore/lua/" + filepath.Base(script)
+		spoiled := false
+		for _, suite := range suitesOf {
+			spoiled = spoiled || suite.file == name
+		}
+		if !spoiled {
+			t.Errorf("%s is not in suitesOf", name)
+		}
+	}
+}
+
 const (
-	epochTests   = "TestClaimsEnd|TestRedisReplays|TestRedisTheMillisecond|TestRedisKeepsASignature|TestRedisClockSteps|TestRedisEpoch|TestRefusedClaims|TestRacesLeave|TestRedisKeysOutlive|TestRedisForgets|TestOneWrongClock"
-	recordTests  = "TestTokensEnd|TestSpent|TestRedisKeepsWhat|TestRedisLedger|TestRedisForgetsDescendants|TestRedisForgetsWhat|TestRedisAnApp|TestRecordsOf|TestM07|TestM08|TestRedisRevocation|TestRedisIndexes|TestRedisKeysOutlive|TestRedisEndsMany"
+	epochTests   = "TestClaimsEnd|TestRedisReplays|TestRedisTheMillisecond|TestRedisKeepsASignature|TestRedisClockSteps|TestRedisEpoch|TestRefusedClaims|TestRacesLeave|TestRedisKeysOutlive|TestRedisForgets|TestOneWrongClock|TestRedisVerbs"
+	recordTests  = "TestTokensEnd|TestSpent|TestRedisKeepsWhat|TestRedisLedger|TestRedisForgetsDescendants|TestRedisForgetsWhat|TestRedisAnApp|TestRecordsOf|TestM07|TestM08|TestRedisRevocation|TestRedisIndexes|TestRedisKeysOutlive|TestRedisEndsMany|TestRevokeAccount"
 	sessionTests = "TestSessionsEnd|TestSessionsThat|TestRedisAnOrg|TestRedisForgetsWhat|TestRedisIndexes|TestRedisLogout|TestRedisKeysOutlive|TestRedisEndsMany"
 	triesTests   = "TestBudgetOfReturnedTries|TestRefusedTries|TestRedisForgetsWhat|TestRedisKeysOutlive"
 )
@@ -181,18 +206,18 @@ func (s step) passes(t *testing.T, tests, file string) bool {
 	return run.Run() == nil
 }
 
-var databases atomic.Int64
-
 // newDatabase creates a database, so that the tests need not start their own PostgreSQL, which
-// takes longer than most of them.
+// takes longer than most of them. The server may be another program's: see durablePostgres.
 func newDatabase(t *testing.T) (source string) {
 	t.Helper()
-	at := durablePostgres(t)
-	name := fmt.Sprint("spoiled", databases.Add(1))
-	if _, err := durable.server.db.Exec("CREATE DATABASE " + name); err != nil {
-		t.Error(err)
+	at, err := url.Parse(durablePostgres(t))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return strings.Replace(at, "/postgres?", "/"+name+"?", 1)
+	name := "spoiled" + strings.ToLower(rand.Text())
+	run(t, openDB(t, "pgx", at.String()), "CREATE DATABASE "+name)
+	at.Path = "/" + name
+	return at.String()
 }
 
 // vet fails unless each name of a step is the name of a test, and these tests pass without a

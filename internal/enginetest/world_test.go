@@ -22,7 +22,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
-	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/internal/enginetest/suites"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -34,7 +34,7 @@ type shared struct {
 	sessions session.Store
 	attempts session.Attempts
 	factors  session.Factors
-	keys     storetest.KeyStore
+	keys     suites.KeyStore
 
 	// credentials returns a store that has this credential.
 	credentials func(t *testing.T, org string, secret signing.Secret, c *signature.Credential) signature.Credentials

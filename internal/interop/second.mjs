@@ -242,7 +242,7 @@ async function captured(...args) {
     reply.setHeader('Content-Type', 'application/json').end('{"object":"result","data":true}');
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const flags = ['-signature', '2', '-url', `http://127.0.0.1:${server.address().port}/acme/v2`, '-key', app.id, '-secret', facts.client_secret, '-header-prefix', prefix];
+  const flags = ['--signature', '2', '--url', `http://127.0.0.1:${server.address().port}/acme/v2`, '--key', app.id, '--secret', facts.client_secret, '--header-prefix', prefix];
   try {
     await promisify(execFile)(client, [args[0], ...flags, ...args.slice(1)]);
   } finally {
@@ -272,7 +272,7 @@ const ours = {
     const sent = [
       ...await captured('get', '/c_messages?limit=3&paths[]=c_text'),
       ...await captured('get', '/a%2Fb'),
-      ...await captured('post', '-account', facts.account_id, '/c_messages?x=%2f', note),
+      ...await captured('post', '--account', facts.account_id, '/c_messages?x=%2f', note),
     ];
     assert.equal(sent.length, 3);
     for (const request of sent) {

@@ -25,6 +25,7 @@ type Declaration struct {
 	Object string // required: object name of the items
 
 	SharedByAllTenants bool // the struct has no tenant, and every tenant sees every row
+	IgnoreUnknown      bool // arguments of other names are the program's own, and not refused
 	Default, Max       int  // limits of a page, as in paging.Schema
 	Count              bool // callers may ask for the total, as in paging.Schema
 
@@ -54,13 +55,14 @@ type column struct {
 	index    []int  // of the field
 	document bool   // its value may have properties of its own
 	array    bool
+	omit     bool // NULL is left out
 }
 
 // New declares the list of a table by the tags of the struct T. The package comment says
 // what the tags mean. The error says what is wrong with them.
 func New[T any](d Declaration) (*List, error) {
 	l := &List{
-		schema: paging.Schema{Object: d.Object, RefuseUnknown: true, Default: d.Default, Max: d.Max, Count: d.Count},
+		schema: paging.Schema{Object: d.Object, RefuseUnknown: !d.IgnoreUnknown, Default: d.Default, Max: d.Max, Count: d.Count},
 		table: sqlpage.Table{
 			Name: d.Table, Object: d.Object, SharedByAllTenants: d.SharedByAllTenants, Properties: map[string]sqlpage.Column{},
 			Where: slices.Clone(d.Where),
@@ -147,7 +149,7 @@ func (l *List) fields(typ reflect.Type, within []int) error {
 
 func (l *List) field(f reflect.StructField, tag string, index []int) error {
 	p, c, tenant, tagErr := parseTag(f.Type, tag)
-	member, memberErr := memberOf(f)
+	member, omit, memberErr := memberOf(f)
 	p.Path = cmp.Or(member, c.Name)
 	array, document := c.Storage == sqlpage.Array, p.Type == paging.Any
 	if array {
@@ -181,7 +183,7 @@ func (l *List) field(f reflect.StructField, tag string, index []int) error {
 		l.schema.Properties = append(l.schema.Properties, p)
 	}
 	l.table.Select = append(l.table.Select, c.Name)
-	l.columns = append(l.columns, column{p.Path, memberText(member), index, document, array})
+	l.columns = append(l.columns, column{p.Path, memberText(member), index, document, array, omit})
 	return l.inDocument(f.Type, sqlpage.Column{Name: c.Name, Base: member}, member)
 }
 
@@ -215,22 +217,24 @@ func (l *List) inDocument(typ reflect.Type, c sqlpage.Column, path string) error
 	return nil
 }
 
-// memberOf returns the name of a field in the JSON, or "" if it is not there.
-func memberOf(f reflect.StructField) (string, error) {
+// memberOf returns the name of a field in the JSON, or "" if it is not there, and whether NULL is
+// left out.
+func memberOf(f reflect.StructField) (name string, omit bool, err error) {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	omit = options == "omitempty" && f.Type.Kind() == reflect.Pointer
 	switch {
 	case name == "-" || f.Name == "_":
-		return "", nil
+		return "", false, nil
 	case !f.IsExported():
-		return "", errors.New("it is not exported")
-	case options != "":
-		return "", fmt.Errorf("a list does not apply %q of its tag json", options)
+		return "", false, errors.New("it is not exported")
+	case options != "" && !omit:
+		return "", false, fmt.Errorf("a list does not apply %q of its tag json", options)
 	}
 	name = cmp.Or(name, f.Name)
 	if !names.Valid(name) {
-		return "", fmt.Errorf("%q is no name of a property", name)
+		return "", false, fmt.Errorf("%q is no name of a property", name)
 	}
-	return name, nil
+	return name, omit, nil
 }
 
 func memberText(name string) []byte { return append(appendText([]byte{','}, name), ':') }

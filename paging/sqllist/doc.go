@@ -39,8 +39,8 @@
 // name "-" is for the server alone. It is never read, callers cannot name it, and its path is
 // the name of its column.
 //
-// The Go type says the rest. A pointer is a column that may be NULL, which is null in JSON;
-// any other field is NOT NULL. These are the columns in PostgreSQL; package sqlpage says
+// The Go type says the rest. A pointer is a column that may be NULL, which is null in JSON, or
+// left out by omitempty; any other field is NOT NULL. These are the columns in PostgreSQL; package sqlpage says
 // which SQLite needs:
 //
 //   - string, also with a name of its own: text. An envelope.Enum has its values in documents

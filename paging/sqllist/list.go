@@ -35,6 +35,12 @@ func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 	return Part{list: l}.Get(ctx, pages, tenant, may, id, rawQuery)
 }
 
+// Read is Get with a query of Schema().ParseObject, for a program that reads the arguments before
+// it writes the object.
+func (l *List) Read(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id string, q paging.Query) (envelope.Verbatim, error) {
+	return Part{list: l}.read(ctx, pages, tenant, q, may.On(scope.Read, l.schema.Object), id)
+}
+
 // Where returns the rows whose property has the value, of a list with this property in its
 // Declaration.Where:
 //
@@ -81,11 +87,15 @@ func (p Part) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may 
 	if err != nil {
 		return nil, err
 	}
+	return p.read(ctx, pages, tenant, q, grant, id)
+}
+
+func (p Part) read(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Grant, id string) (envelope.Verbatim, error) {
 	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
 		return nil, ErrNotFound // no database has such a text
 	}
 	if q.Paths == nil {
-		for _, p := range l.schema.Properties {
+		for _, p := range p.list.schema.Properties {
 			if _, asked := q.Lists[p.Path]; p.List == nil || asked {
 				q.Paths = append(q.Paths, p.Path)
 			}
@@ -247,7 +257,11 @@ func (v *view) append(text []byte, s *scanner, root string) (_ []byte, err error
 	for _, c := range v.shown {
 		switch {
 		case c.always || !c.document && reads(c.path):
+			start := len(text)
 			text, err = s.write[c.at](append(text, c.member...))
+			if c.omit && string(text[start+len(c.member):]) == "null" {
+				text = text[:start]
+			}
 		case c.document:
 			text, err = v.appendDocument(text, c, s.write[c.at], reads)
 		}
@@ -261,8 +275,8 @@ func (v *view) append(text []byte, s *scanner, root string) (_ []byte, err error
 // appendDocument appends the part of a document that is asked for and may be read.
 func (v *view) appendDocument(text []byte, c shown, write writer, reads func(path string) bool) ([]byte, error) {
 	whole, err := write(append([]byte{'{'}, c.member[1:]...))
-	if err != nil {
-		return nil, err
+	if err != nil || c.omit && string(whole[len(c.member):]) == "null" {
+		return text, err
 	}
 	part, err := envelope.Select(envelope.Verbatim(append(whole, '}')), func(path string) bool {
 		return v.query.Wants(path) && reads(v.prefix+path)

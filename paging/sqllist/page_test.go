@@ -422,3 +422,37 @@ func (c *cursor) Next(values []driver.Value) error {
 	c.at++
 	return nil
 }
+
+// What is NULL is left out, unknown arguments are the program's own, and a query that was read
+// before shows the same as Get.
+func TestOmittedAndRead(t *testing.T) {
+	type part struct {
+		envelope.Item `page:"id"`
+		_             string  `page:"tenant,tenant"`
+		Text          *string `json:"text,omitempty" page:"text"`
+		Meta          *struct {
+			Code *string `json:"code"`
+		} `json:"meta,omitempty" page:"meta"`
+	}
+	parts := sqllist.Must[part](sqllist.Declaration{Table: "parts", Object: "part", IgnoreUnknown: true})
+	for want, row := range map[string][]driver.Value{
+		`{"_id":"a","object":"part"}`:                                        {"a", nil, nil},
+		`{"_id":"a","object":"part","text":"null","meta":{"code":null}}`:     {"a", "null", []byte(`{"code":null}`)},
+		`{"_id":"a","object":"part","text":"","meta":{"code":"\u003cnull"}}`: {"a", "", `{"code":"<null"}`},
+	} {
+		pages := pagesOf(fakeRows{columns: []string{"id", "text", "meta"}, rows: [][]driver.Value{row}})
+		q, err := parts.Schema().ParseObject("mine=1&paths[]=text&paths[]=meta.code", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		narrow, err := scope.Compile("test", "object.read.part.*.text", "object.read.part.*.meta.code")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, may := range []scope.Set{scope.Unscoped(), narrow} {
+			if got, err := parts.Read(t.Context(), pages, "acme", may, "a", q); err != nil || string(got) != want {
+				t.Errorf("%s, %v, want %s", got, err, want)
+			}
+		}
+	}
+}

@@ -1,14 +1,15 @@
--- KEYS: 1 record, 2 the subject's ids in the order of issue, 3 the index of the app. ARGV: 1 id, 2 subject, 3
--- key id, 4 maximum uses, 5 issued, 6 expires, in seconds or empty, 7 limit, 8 prefix
--- of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13 how
--- many more records of other keys than the limit there may be, 14 how many further keys verify, and then their key ids. Returns 0 added, 1 the id exists, 2 the
--- limit or that of other keys is reached, 3 the parent is not live or its key does not verify, 4 the
--- parent has four ancestors.
+-- KEYS: 1 record, 2 the subject's ids in the order of issue, 3 the index of the app, 4 the apps of
+-- the org. ARGV: 1 id, 2 subject, 3 key id, 4 maximum uses, 5 issued, 6 expires, in seconds or empty,
+-- 7 limit, 8 prefix of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13
+-- how many more records of other keys than the limit there may be, 14 the app, 15 prefix of the indexes
+-- of apps, and then the further keys that verify. Returns 0 added, 1 the id exists, 2 the limit or that
+-- of other keys is reached, 3 the parent is not live or its key does not verify, 4 the parent has the
+-- most ancestors.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 1
 end
 local verifies = {[ARGV[3]] = true}
-for i = 15, 14 + tonumber(ARGV[14]) do
+for i = 16, #ARGV do
   verifies[ARGV[i]] = true
 end
 if ARGV[11] ~= '' then
@@ -17,7 +18,7 @@ if ARGV[11] ~= '' then
   if not ancestors or not verifies[r[4]] then
     return 3
   end
-  if ancestors == 4 then
+  if ancestors == maxAncestors then
     return 4
   end
 end
@@ -59,19 +60,20 @@ if ttl and ttl <= 0 then
   return 0
 end
 local last = redis.call('ZREVRANGE', KEYS[2], 0, 0, 'WITHSCORES')
-local before = {redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3])}
+local before = {redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3]), redis.call('PTTL', KEYS[4])}
 -- This is the first write. A server without memory refuses here, before a record was
 -- deleted.
 redis.call('HSET', KEYS[1], 's', ARGV[2], 'k', ARGV[3], 'm', ARGV[4], 'n', '0', 'i', ARGV[5], 'e', ARGV[6],
   'a', ARGV[9], 'c', ARGV[10], 'p', ARGV[11], 'o', ARGV[12])
 redis.call('ZADD', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
 redis.call('ZADD', KEYS[3], 0, place(ARGV[5], ARGV[1]))
+redis.call('ZADD', KEYS[4], 0, ARGV[14])
 if ends then
   redis.call('PEXPIREAT', KEYS[1], ends) -- an absolute time: the clock may have advanced since now
 elseif ttl then
   redis.call('PEXPIRE', KEYS[1], ttl)
 end
-for i, key in ipairs({KEYS[2], KEYS[3]}) do
+for i, key in ipairs({KEYS[2], KEYS[3], KEYS[4]}) do
   if not ttl then
     redis.call('PERSIST', key)
   elseif before[i] ~= -1 then
@@ -92,5 +94,11 @@ for _, member in ipairs(redis.call('ZRANGE', KEYS[3], from, from + 7)) do
   if redis.call('EXISTS', ARGV[8] .. string.sub(member, 17)) == 0 then
     redis.call('ZREM', KEYS[3], member)
   end
+end
+-- An app whose records have expired leaves its name. Look at one.
+from = time[2] % redis.call('ZCARD', KEYS[4])
+local app = redis.call('ZRANGE', KEYS[4], from, from)[1]
+if redis.call('EXISTS', ARGV[15] .. app) == 0 then
+  redis.call('ZREM', KEYS[4], app)
 end
 return 0

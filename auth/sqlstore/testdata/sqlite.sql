@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_v6_ledger (
 CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_subject ON tenantkit_v6_ledger (client_key, subject, issued, id);
 CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_expires ON tenantkit_v6_ledger (expires) WHERE expires IS NOT NULL;
 CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_parent ON tenantkit_v6_ledger (client_key, parent) WHERE parent <> '';
-CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_org ON tenantkit_v6_ledger (org);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_org ON tenantkit_v6_ledger (org, subject);
 CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_issued ON tenantkit_v6_ledger (client_key, issued, id);
 
 -- Key pairs, one for each app.

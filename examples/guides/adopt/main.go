@@ -73,13 +73,7 @@ func run(listen, base, database, networks string, demo bool) error {
 	if err := s.addIssuers(ctx); err != nil {
 		return err
 	}
-	go func() {
-		for range time.Tick(time.Minute) {
-			if err := s.store.Sweep(ctx); err != nil {
-				log.Print(err)
-			}
-		}
-	}()
+	go s.store.Run(ctx, func(err error) { log.Print(err) })
 	server := &http.Server{Addr: listen, Handler: s.routes(guard), ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
 	return server.ListenAndServe()
 }

@@ -3,7 +3,6 @@ package sqltenants
 import (
 	"context"
 	"database/sql"
-	"log"
 	"net/http"
 	"time"
 
@@ -23,12 +22,8 @@ func OpenStore(ctx context.Context, db *sql.DB, key []byte) (*sqlstore.Store, er
 	if err != nil {
 		return nil, err
 	}
-	store, err := sqlstore.Open(ctx, db, sqlstore.SQLite, sqlstore.Options{Sealer: sealer})
-	if err != nil {
-		return nil, err // says which setting of the engine to change, and how
-	}
-	log.Print(store.Guarantee())
-	return store, nil
+	// The error says which setting of the engine to change, and how.
+	return sqlstore.Open(ctx, db, sqlstore.SQLite, sqlstore.Options{Sealer: sealer})
 }
 
 // NewHandler serves the users of every company. Any number of instances may run

@@ -240,7 +240,7 @@ export const checks = {
       await site.scope(grants, grants[0]).catch(() => {});
     }, chains);
     const args = await bash(`client() { printf '%s\\0' "$@"; }\n${await shown(page, 'client')}`);
-    assert.deepEqual(args.split('\0'), ['scope', 'explain', ...chains.flatMap((chain) => ['-grant', chain]), '--', nasty, '']);
+    assert.deepEqual(args.split('\0'), ['scope', 'explain', ...chains.flatMap((chain) => ['--grant', chain]), '--', nasty, '']);
     assert.deepEqual(problems, []);
     await close();
   },

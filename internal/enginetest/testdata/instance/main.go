@@ -66,7 +66,7 @@ func open(ctx context.Context, engine, at string) (token.Ledger, error) {
 		if err != nil {
 			return nil, err
 		}
-		return store.Ledger()
+		return store.Ledger(), nil
 	}
 	driver, dialect := "pgx", sqlstore.PostgreSQL
 	if engine == "SQLite" {

@@ -1,8 +1,7 @@
-package storetest_test
+package enginetest
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"regexp"
 	"testing"
@@ -33,14 +32,6 @@ func TestOwnIDs(t *testing.T) {
 		store := ledgerOfUUIDs{new(token.MemoryLedger)}
 		storetest.Ledger(t, func(*testing.T) token.Ledger { return store }, ids)
 	})
-}
-
-// uuid returns a random one (RFC 9562, version 4).
-func uuid() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 var form = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)

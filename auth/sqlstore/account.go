@@ -1,0 +1,93 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// RevokeAccount ends everything by which an account of an org is let in: its sessions, incomplete
+// logins and mailed tickets; its tokens in all apps of the org, and with them their descendants; the
+// credentials that act as the account, with their former secrets. A credential of another account
+// that may also act as this one stays without it. The second factor stays: it lets nobody in.
+//
+// RevokeAccount is one transaction. After an error it has changed nothing, or the outcome is unknown
+// (auth.ErrUnavailable): call it again. Disable or delete the account in the Directory first:
+// RevokeAccount does not stop concurrent logins and makers. What another store keeps, such as that of
+// package redisstore, has its own RevokeAccount. An empty org or account is an error.
+func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account string) error {
+	if org == "" || account == "" {
+		return errors.New("sqlstore: revoke an account: no org or no account is named")
+	}
+	if !storable(string(org), account) {
+		return nil
+	}
+	// With the lock, a login does not begin and end during this call and survive it.
+	return failed("revoke an account", s.transact(ctx, accountLock(org, account), func(q conn) error {
+		_, err := q.exec(ctx, `DELETE FROM {sessions} WHERE `+ofAccountText+` AND replaced = 0`, org, account)
+		if err == nil {
+			_, err = revokeSubject(ctx, q, token.Holder{Org: org, ClientKey: token.AnyApp, Subject: account})
+		}
+		if err == nil {
+			err = revokeCredentials(ctx, q, org, account)
+		}
+		return err
+	}))
+}
+
+// actingAs is a credential that may act as an account.
+type actingAs struct {
+	clientKey string
+	rules     rules
+}
+
+// revokeCredentials deletes the credentials of an account, and takes the account from the others. The
+// text of the restrictions has the account as JSON, so the statement selects few rows too many. It
+// locks them: a concurrent rotation is complete before, or it finds nothing to rotate.
+func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account string) error {
+	quoted, err := json.Marshal(account)
+	if err != nil {
+		return err
+	}
+	var found []actingAs
+	err = q.each(ctx, `SELECT client_key, restrictions FROM {credentials}
+		WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key {lock}`, []any{org, string(quoted)},
+		func(rows *sql.Rows) error {
+			var c actingAs
+			var text string
+			err := rows.Scan(&c.clientKey, &text)
+			if err == nil {
+				c.rules, err = readRules(text)
+			}
+			found = append(found, c)
+			return err
+		})
+	for _, c := range found {
+		if err == nil {
+			err = c.revoke(ctx, q, account)
+		}
+	}
+	return err
+}
+
+func (c actingAs) revoke(ctx context.Context, q conn, account string) error {
+	if c.rules.Account == account {
+		_, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1`, c.clientKey)
+		if err == nil {
+			_, err = q.exec(ctx, `DELETE FROM {formers} WHERE client_key = $1`, c.clientKey)
+		}
+		return err
+	}
+	c.rules.Accounts = slices.DeleteFunc(c.rules.Accounts, func(other string) bool { return other == account })
+	text, err := json.Marshal(c.rules)
+	if err == nil {
+		_, err = q.exec(ctx, `UPDATE {credentials} SET version = $2, restrictions = $3 WHERE client_key = $1`, c.clientKey, rand.Text(), string(text))
+	}
+	return err
+}

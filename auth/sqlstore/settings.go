@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SettingError reports a setting of the engine that breaks a promise of the stores. It has
+// the fields of redisstore.SettingError.
+type SettingError struct {
+	Setting string // "synchronous_commit"
+	Value   string // the engine's value
+	Remedy  string // what to set, and the option that accepts the present value
+}
+
+func (e *SettingError) Error() string {
+	return fmt.Sprintf("%s is %s: %s", e.Setting, e.Value, e.Remedy)
+}
+
+// settings are the engine's settings, by name.
+type settings struct {
+	dialect Dialect
+	values  map[string]string
+}
+
+func (s *Store) probe(ctx context.Context) (settings, error) {
+	if s.dialect == PostgreSQL {
+		return s.probePostgres(ctx)
+	}
+	return s.probeSQLite(ctx)
+}
+
+func (s *Store) probePostgres(ctx context.Context) (settings, error) {
+	found := settings{PostgreSQL, map[string]string{}}
+	err := conn{s, s.single}.each(ctx, `
+		SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'fsync', 'full_page_writes',
+			'synchronous_commit', 'data_sync_retry', 'zero_damaged_pages', 'default_transaction_isolation', 'default_transaction_read_only')
+		UNION ALL SELECT 'recovery', pg_is_in_recovery()::text`, nil, func(rows *sql.Rows) error {
+		var name, setting string
+		err := rows.Scan(&name, &setting)
+		found.values[name] = setting
+		return err
+	})
+	return found, err
+}
+
+func (s *Store) probeSQLite(ctx context.Context) (settings, error) {
+	found := settings{SQLite, map[string]string{}}
+	for name, query := range map[string]string{
+		"version":      "SELECT sqlite_version()",
+		"synchronous":  "PRAGMA synchronous",
+		"journal_mode": "PRAGMA journal_mode",
+		"file":         "SELECT coalesce(max(file), '') FROM pragma_database_list WHERE name = 'main'",
+	} {
+		var setting string
+		if err := s.find(ctx, query, nil, &setting); err != nil {
+			return found, err
+		}
+		found.values[name] = strings.ToLower(setting)
+	}
+	return found, nil
+}
+
+// rule is a setting and the values that break a promise.
+type rule struct {
+	setting string
+	wrong   []string
+	remedy  string
+}
+
+// The first rules hold always. UnsafeDurability lifts the lossy ones.
+var (
+	postgresRules = []rule{
+		{"recovery", []string{"true"}, "the server is a standby, which lags behind and cannot write: connect to the primary, as with target_session_attrs=read-write"},
+		{"default_transaction_read_only", []string{"on"}, "set it to off for this role or connection"},
+		{"default_transaction_isolation", []string{"serializable", "repeatable read", "read uncommitted"},
+			"claims at once fail: set it to 'read committed' for this role or connection"},
+	}
+	postgresLossy = []rule{
+		{"fsync", []string{"off"}, "set it to on in postgresql.conf"},
+		{"full_page_writes", []string{"off"}, "set it to on in postgresql.conf"},
+		{"synchronous_commit", []string{"off"}, "set it to on in postgresql.conf, for this role or for this connection"},
+		// With these, what the disk has failed to keep is taken for written, or for empty.
+		{"data_sync_retry", []string{"on"}, "set it to off in postgresql.conf"},
+		{"zero_damaged_pages", []string{"on"}, "set it to off in postgresql.conf"},
+	}
+	sqliteLossy = []rule{
+		{"file", []string{""}, "the database is in memory: open a file"},
+		{"synchronous", []string{"0"}, "run PRAGMA synchronous = FULL on each connection, best by the data source name"},
+		{"journal_mode", []string{"off", "memory"}, "run PRAGMA journal_mode = WAL"},
+	}
+)
+
+// refusal joins an error for each setting that breaks a rule.
+func (f settings) refusal(undurable bool) error {
+	rules, lossy, errs := postgresRules, postgresLossy, []error{f.tooOld()}
+	if f.dialect == SQLite {
+		rules, lossy = nil, sqliteLossy
+	}
+	for _, r := range rules {
+		errs = append(errs, f.check(r, ""))
+	}
+	for _, r := range lossy {
+		if !undurable {
+			errs = append(errs, f.check(r, ", or set UnsafeDurability"))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (f settings) check(r rule, or string) error {
+	if value, known := f.values[r.setting]; known && slices.Contains(r.wrong, value) {
+		return &SettingError{r.setting, cmp.Or(value, "empty"), r.remedy + or}
+	}
+	return nil
+}
+
+func (f settings) tooOld() error {
+	if f.dialect == SQLite {
+		if version := f.values["version"]; olderThan(version, 3, 42) {
+			return &SettingError{"version", version, "SQLite is older than 3.42"}
+		}
+		return nil
+	}
+	if version, _ := strconv.Atoi(f.values["server_version_num"]); version < 12_00_00 {
+		return &SettingError{"server_version_num", f.values["server_version_num"], "PostgreSQL is older than 12"}
+	}
+	return nil
+}
+
+// checkLogged refuses tables that PostgreSQL empties after a crash. For {marks} that is
+// what begins an epoch, so it must be one of them.
+func (s *Store) checkLogged(ctx context.Context, undurable bool) error {
+	if s.dialect != PostgreSQL {
+		return nil
+	}
+	for _, table := range tables {
+		name, unlogged := tableName(s.prefix, table), false
+		err := s.find(ctx, "SELECT relpersistence <> 'p' FROM pg_class WHERE oid = $1::text::regclass", []any{name}, &unlogged)
+		switch {
+		case err != nil:
+			return err
+		case table == "marks" && !unlogged:
+			return &SettingError{"table " + name, "logged", "a recovery would not begin an epoch: ALTER TABLE " + name + " SET UNLOGGED"}
+		case table != "marks" && unlogged && !undurable:
+			return &SettingError{"table " + name, "UNLOGGED", "a crash empties it: ALTER TABLE " + name + " SET LOGGED, or set UnsafeDurability"}
+		}
+	}
+	return nil
+}
+
+func olderThan(version string, major, minor int) bool {
+	first, rest, _ := strings.Cut(version, ".")
+	second, _, _ := strings.Cut(rest, ".")
+	a, _ := strconv.Atoi(first)
+	b, _ := strconv.Atoi(second)
+	return a < major || a == major && b < minor
+}

@@ -1,0 +1,30 @@
+package enginetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/internal/enginetest/suites"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// TestMemoryLedger and TestMemoryKeys run the suites of this module over the stores in memory, which
+// read a clock that no suite waits for. Package storetest tests the contracts itself.
+func TestMemoryLedger(t *testing.T) {
+	t.Parallel()
+	clock := authtest.NewClock(time.Now())
+	ledger := &token.MemoryLedger{Now: clock.Now}
+	suites.Ledger(t, func(*testing.T) token.Ledger { return ledger }, featuresOf(clock))
+}
+
+func TestMemoryKeys(t *testing.T) {
+	t.Parallel()
+	clock := authtest.NewClock(time.Now())
+	keys := &token.MemoryKeys{Now: clock.Now}
+	suites.Keys(t, func(*testing.T) suites.KeyStore { return keys }, featuresOf(clock))
+}
+
+func featuresOf(clock *authtest.Clock) suites.Features {
+	return suites.Features{Now: clock.Now, Pass: func(d time.Duration) { clock.Advance(d) }}
+}
