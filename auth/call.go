@@ -224,18 +224,33 @@ func (c *call) challenge(h http.Header, e *Error) {
 	c.mu.Lock()
 	asked := c.mechanism
 	c.mu.Unlock()
-	for i, m := range c.tenant.guard.Mechanisms {
-		var cause error
-		if int32(i) == asked {
-			cause = e
-		}
-		if !unauthorized && cause == nil {
+	mechanisms := c.tenant.guard.Mechanisms
+	var ran string
+	if asked != none {
+		ran = mechanisms[asked].Challenge(&c.tenant, e)
+	}
+	for i, m := range mechanisms {
+		challenge := ran
+		switch {
+		case int32(i) == asked:
+		case !unauthorized:
 			continue
+		default:
+			if challenge = m.Challenge(&c.tenant, nil); scheme(challenge) == scheme(ran) {
+				continue
+			}
 		}
-		if challenge := m.Challenge(&c.tenant, cause); challenge != "" {
+		sameScheme := func(other string) bool { return scheme(other) == scheme(challenge) }
+		if challenge != "" && !slices.ContainsFunc(h["Www-Authenticate"], sameScheme) {
 			h.Add("WWW-Authenticate", challenge)
 		}
 	}
+}
+
+// scheme returns the scheme of a challenge.
+func scheme(challenge string) string {
+	name, _, _ := strings.Cut(challenge, " ")
+	return name
 }
 
 func (c *call) observe(r *http.Request, e *Error, d decision) {

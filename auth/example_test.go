@@ -279,7 +279,7 @@ func ExampleAllow() {
 // A route that only the principals of one mechanism may call.
 func ExampleNeed_By() {
 	guard := exampleGuard()
-	guard.Mechanisms = append(guard.Mechanisms, &bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}})
+	guard.Mechanisms = append(guard.Mechanisms, &bearer.Mechanism{Keys: new(token.MemoryKeys)})
 	mux := guard.Mux()
 	mux.HandleFunc("GET /export", auth.Authenticated.By(bearer.Name), func(http.ResponseWriter, *http.Request) {})
 	w := httptest.NewRecorder()

@@ -32,7 +32,8 @@ type Mechanism interface {
 
 	// Challenge returns the WWW-Authenticate value of a refusal. err is the refusal if this
 	// mechanism ran, and nil otherwise. The Guard calls Challenge for each 401. For a missing
-	// scope it calls only the mechanism that authenticated the request. "" adds no header.
+	// scope it calls only the mechanism that authenticated the request. "" adds no header. Of
+	// several challenges with one scheme, the first one is sent, or that of the mechanism that ran.
 	Challenge(t *Tenant, err error) string
 
 	// Bind gets what the Guard says for all its mechanisms, the value that Tenant.Settings
@@ -48,6 +49,8 @@ type Settings struct {
 	Roles   Roles
 	Ceiling bool
 	Now     func() time.Time // nil: time.Now
+
+	Mechanisms []Mechanism // all of the Guard
 }
 
 // Same reports whether a mechanism that is bound to s can also serve a Guard with the settings

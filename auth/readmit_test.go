@@ -75,7 +75,7 @@ func newStreaming(t *testing.T) *streaming {
 	s.guard = &auth.Guard{BaseURL: "https://api.example.test", Directory: s.directory, Roles: auth.RolesLimit, Now: s.clock.Now,
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: s.credentials, Replays: &s.replays},
-			&bearer.Mechanism{Verifier: &token.Verifier{Keys: streamedKeys(), Ledger: s.ledger, Cache: &token.Cache{}}},
+			&bearer.Mechanism{Keys: streamedKeys(), Ledger: s.ledger, Cache: &token.Cache{}},
 			s.manager,
 		}}
 	mux := s.guard.Mux()

@@ -71,7 +71,7 @@ func namesOf(m Mechanism, s *Settings) []string {
 func (g *Guard) setNames() {
 	g.recorded.init()
 	g.Brand = g.Brand.withDefaults()
-	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now}
+	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now, g.Mechanisms}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
 	g.names.versions = g.Versions
 	if g.Versions == nil {

@@ -674,7 +674,7 @@ func TestRefusalsCostNoUse(t *testing.T) {
 	})
 	t.Run("T11 account disabled", func(t *testing.T) {
 		disabled := errors.New("account is disabled")
-		w.verifier.Admit = func(_ context.Context, got *token.Verified) error {
+		w.admit = func(_ context.Context, got *token.Verified) error {
 			if got.Subject() == account {
 				return disabled
 			}
@@ -683,7 +683,7 @@ func TestRefusalsCostNoUse(t *testing.T) {
 		if _, err := w.verify(t, with()); err != disabled {
 			t.Errorf("error %v, want Admit's", err)
 		}
-		w.verifier.Admit = nil
+		w.admit = nil
 	})
 	t.Run("T24 one jti in two signed tokens", func(t *testing.T) {
 		refused(t, w, with("sub", "another"), token.ErrRevoked)
@@ -697,7 +697,7 @@ func TestRefusalsCostNoUse(t *testing.T) {
 		if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {
 			t.Fatal(err)
 		}
-		w.verifier.Admit = func(context.Context, *token.Verified) error { return nil }
+		w.admit = func(context.Context, *token.Verified) error { return nil }
 		raw := w.token(t, limited...)
 		accepted(t, w, raw)
 		if _, err := w.verify(t, raw); !errors.Is(err, token.ErrExhausted) {

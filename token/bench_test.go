@@ -21,10 +21,10 @@ func TestHitsAllocateNothing(t *testing.T) {
 	w := newWorld(t)
 	raw := w.token(t, "service/rls", []string{"editor"})
 	admitted := func(context.Context, *token.Verified) error { return nil }
-	ctx, want := t.Context(), token.Expect{Org: "acme", Audience: audience, ClientKey: appA}
+	ctx, want := t.Context(), token.Expect{Org: "acme", Audience: audience, ClientKey: appA, Admit: admitted}
 	for name, v := range map[string]*token.Verifier{
 		"keys in memory": {Keys: &w.keys, Cache: &token.Cache{}, Now: w.now},
-		"keys cached":    {Keys: token.Cached(&w.keys, time.Hour), Cache: &token.Cache{}, Now: w.now, Admit: admitted},
+		"keys cached":    {Keys: token.Cached(&w.keys, time.Hour), Cache: &token.Cache{}, Now: w.now},
 		"keys anew":      {Keys: afresh{&w.keys}, Cache: &token.Cache{}, Now: w.now},
 	} {
 		t.Run(name, func(t *testing.T) {

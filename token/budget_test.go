@@ -42,7 +42,7 @@ func TestBudgetOfRefusedTokens(t *testing.T) {
 	ledger := &spending{Ledger: &w.ledger}
 	w.verifier.Ledger = ledger
 	refusal := errors.New("the account is gone")
-	w.verifier.Admit = func(_ context.Context, v *token.Verified) error {
+	w.admit = func(_ context.Context, v *token.Verified) error {
 		if v.Subject() == account {
 			return nil
 		}

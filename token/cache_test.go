@@ -42,7 +42,7 @@ func TestHitsAreChecked(t *testing.T) {
 		"audience":       {func(*world) { want.Audience += "/" }, token.ErrInvalid},
 		"T12 client key": {func(*world) { want.ClientKey = appB }, token.ErrKeyMismatch},
 		"Admit": {func(w *world) {
-			w.verifier.Admit = func(context.Context, *token.Verified) error { return errBroken }
+			want.Admit = func(context.Context, *token.Verified) error { return errBroken }
 		}, errBroken},
 		"T22 the app is deleted":   {func(w *world) { w.keys.Delete(t.Context(), "acme", appA) }, token.ErrInvalid},
 		"T22 the pair is replaced": {func(w *world) { w.keys.Put(t.Context(), pairOf(t, 2, appA)) }, token.ErrInvalid},
@@ -112,7 +112,7 @@ func TestOnlySuccessIsRemembered(t *testing.T) {
 			t.Fatal("accepted")
 		}
 	}
-	w.verifier.Admit = func(context.Context, *token.Verified) error { return errBroken }
+	w.admit = func(context.Context, *token.Verified) error { return errBroken }
 	if _, err := w.verify(t, w.token(t)); err != errBroken {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -60,7 +61,6 @@ var (
 	errText    = errors.New("claim is empty, longer than 512 bytes or has control characters")
 	errCount   = errors.New("claim cnt is not positive, or without jti")
 	errGrant   = errors.New("claim gnt is not an access level")
-	errRange   = errors.New("number out of range")
 	errLong    = errors.New("array with too many elements")
 )
 
@@ -168,24 +168,8 @@ func readTexts(r *strictjson.Reader, most int) []string {
 	return texts
 }
 
-// readInteger reads a number of digits only. Many JSON readers do not read 1.0 and
-// 1e3 as integers.
-func readInteger(r *strictjson.Reader, most int64) (n int64) {
-	for _, c := range []byte(r.Number()) {
-		if c < '0' || '9' < c {
-			r.Fail(strictjson.ErrType)
-			return 0
-		}
-		if n = n*10 + int64(c-'0'); n > most {
-			r.Fail(errRange)
-			return 0
-		}
-	}
-	return n
-}
-
 func readTime(r *strictjson.Reader) time.Time {
-	return time.Unix(readInteger(r, maxTime), 0).UTC()
+	return time.Unix(compact.Seconds(r), 0).UTC()
 }
 
 func readRoles(r *strictjson.Reader) []string {
@@ -208,7 +192,7 @@ func readLevel(r *strictjson.Reader) (level scope.Level) {
 }
 
 func readCount(r *strictjson.Reader) int64 {
-	n := readInteger(r, maxCount)
+	n := compact.Integer(r, maxCount)
 	if n == 0 {
 		r.Fail(errCount)
 	}
@@ -269,14 +253,6 @@ func isReserved(name, namespace string) bool {
 	}
 	return false
 }
-
-const (
-	// leeway is how far iat and nbf may be ahead of the local clock, in seconds. exp
-	// has no leeway.
-	leeway = 60
-
-	maxTime = 253402300799 // the last second of the year 9999
-)
 
 // wholeSeconds cuts t to whole seconds, as in a claim. The zero time stays zero.
 func wholeSeconds(t time.Time) time.Time { return time.Unix(t.Unix(), 0).UTC() }

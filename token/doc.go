@@ -48,7 +48,7 @@
 // # What is not checked
 //
 // The Verifier does not check that org, app and account exist and are enabled: that is
-// for Verifier.Admit. It does not apply the scope: each route asks Verified.Scope. The
+// for Expect.Admit. It does not apply the scope: each route asks Verified.Scope. The
 // Minter does not check who may mint what: its caller decides that before.
 //
 // # Compatibility

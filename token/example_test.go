@@ -113,14 +113,16 @@ func ExampleVerifier_Verify() {
 	verifier := token.Verifier{
 		Keys:  token.Cached(&keys, 2*time.Second),
 		Cache: &token.Cache{Bytes: 256 << 20},
+	}
+	_, err := verifier.Verify(ctx, "not.a.token", token.Expect{
+		Org: "acme", Audience: environment,
 		Admit: func(_ context.Context, t *token.Verified) error {
 			if t.Subject() == "account-2" {
 				return disabled
 			}
 			return nil
 		},
-	}
-	_, err := verifier.Verify(ctx, "not.a.token", token.Expect{Org: "acme", Audience: environment})
+	})
 	switch {
 	case err == nil:
 		fmt.Println("200")

@@ -41,21 +41,17 @@ func (c *CachedKeys) Len() int { kept, _ := c.found.Len(); return kept }
 func (m *MemoryLedger) Len() (records, subjects int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.records), len(m.subjects)
-}
-
-// Children returns how many records are stored as children of a record.
-func (m *MemoryLedger) Children(r Record) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.records[recordKey{r.ClientKey, r.ID}].children)
+	for _, a := range m.apps {
+		subjects += len(a.bySubject)
+	}
+	return m.records, subjects
 }
 
 // SetParent gives a record a parent that Issue would not accept.
 func (m *MemoryLedger) SetParent(r Record, parent string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records[recordKey{r.ClientKey, r.ID}].parent = m.records[recordKey{r.ClientKey, parent}]
+	m.apps[r.ClientKey].byID[r.ID].Parent = parent
 }
 
 const MaxKeys = maxKeys
@@ -69,7 +65,7 @@ var (
 // The reasons to refuse JSON that strictjson accepts.
 var (
 	ErrLong      = errLong
-	ErrRange     = errRange
+	ErrRange     = compact.ErrRange
 	ErrAlgorithm = errAlgorithm
 	ErrTyp       = errTyp
 	ErrKeyID     = errKeyID
@@ -79,6 +75,3 @@ var (
 	ErrCount     = errCount
 	ErrGrant     = errGrant
 )
-
-// Slots returns how many slots the list of an app's records takes.
-func (m *MemoryLedger) Slots(clientKey string) int { return len(m.apps[clientKey].sorted) }

@@ -16,17 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/internal/weakkey"
 )
 
-// Lengths of a modulus in bits. An attacker could factor a shorter one, and could keep
-// verifiers busy with a longer one.
-const (
-	minBits = 2048
-	maxBits = 4096
-
-	minExponent = 3
-	maxExponent = 1<<31 - 1
-
-	maxClientKey = 128
-)
+const maxClientKey = 128
 
 // Limits of a rotation. A former key is dangerous for as long as it verifies. Each one
 // also adds to what a look-up reads.
@@ -63,7 +53,7 @@ type PublicKey struct {
 // Validate returns an error matching ErrBadKey if the key must not be used. The
 // reasons are
 //
-//   - a modulus outside 2048 to 4096 bits;
+//   - a modulus outside 2048 to 4096 bits, or one that can be factored (CVE-2017-15361);
 //   - an exponent that is even, less than 3 or larger than 31 bits;
 //   - a KeyID other than the thumbprint;
 //   - a ClientKey of another shape.
@@ -81,8 +71,8 @@ func (k *PublicKey) Validate() error {
 
 // check is Validate without the hashing.
 func (k *PublicKey) check() error {
-	if err := checkRSA(k.Key); err != nil {
-		return err
+	if err := weakkey.CheckRSA(k.Key); err != nil {
+		return badKey(err.Error())
 	}
 	if !isKeyID(k.KeyID) {
 		return badKey("key id is not a SHA-256 thumbprint")
@@ -107,19 +97,6 @@ func (k *PublicKey) same(l *PublicKey) bool {
 }
 
 func badKey(reason string) error { return fmt.Errorf("%w: %s", ErrBadKey, reason) }
-
-func checkRSA(k *rsa.PublicKey) error {
-	if k == nil || k.N == nil {
-		return badKey("not an RSA key")
-	}
-	if bits := k.N.BitLen(); bits < minBits || bits > maxBits {
-		return fmt.Errorf("%w: modulus of %d bits, not %d to %d", ErrBadKey, bits, minBits, maxBits)
-	}
-	if k.E < minExponent || k.E > maxExponent || k.E%2 == 0 {
-		return badKey("public exponent is even, less than 3 or larger than 31 bits")
-	}
-	return nil
-}
 
 // isClientKey reports whether s is 1 to 128 visible ASCII characters. So a client key
 // is one word on one line wherever it is printed.
@@ -166,15 +143,12 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 	if !ok {
 		return nil, badKey("not an RSA key")
 	}
-	if err := checkRSA(key); err != nil {
-		return nil, err
+	if err := weakkey.CheckRSA(key); err != nil {
+		return nil, badKey(err.Error())
 	}
 	kid, err := Thumbprint(key)
 	if err != nil {
 		return nil, err
-	}
-	if weakkey.HasROCA(key.N) {
-		return nil, errROCA
 	}
 	if err := trySigner(signer, key); err != nil {
 		return nil, err
@@ -183,8 +157,6 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 }
 
 type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
-
-var errROCA = badKey("modulus can be factored (ROCA, CVE-2017-15361)")
 
 // trySigner asks for a signature and verifies it. The form of a private key does not
 // show whether it works.
@@ -218,8 +190,7 @@ func GeneratePair(bits int) (*KeyPair, error) {
 	return NewPair(key)
 }
 
-// Validate checks what PublicKey.Validate checks. It also checks that the modulus
-// does not have the weakness of CVE-2017-15361, and that the signer belongs to the
+// Validate checks what PublicKey.Validate checks, and that the signer belongs to the
 // public key.
 func (p *KeyPair) Validate() error {
 	if p.Signer == nil {
@@ -230,9 +201,6 @@ func (p *KeyPair) Validate() error {
 	}
 	if !p.Key.Equal(p.Signer.Public()) {
 		return badKey("signer of another public key")
-	}
-	if weakkey.HasROCA(p.Key.N) {
-		return errROCA
 	}
 	return nil
 }

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"github.com/tenantkit/tenantkit/internal/orgkey"
 	"iter"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/orgkey"
 )
 
 // MaxAncestors is how many ancestors a record may have: its parent, the parent of its
@@ -140,6 +141,9 @@ type Spender interface {
 // gone. Otherwise the descendants of the earlier record would be live again. The
 // Minter's ids are 128 random bits.
 //
+// Each verb names the app, by whose ClientKey records can be spread over several stores: an
+// app's records, and only they, are compared with each other.
+//
 // Implementations are safe for concurrent use, in this process and in others that
 // share the store. They return when ctx ends.
 type Ledger interface {
@@ -174,6 +178,10 @@ type Ledger interface {
 	// no live record of this id, and ErrEphemeral if the id is empty. An empty Subject has
 	// no record.
 	Revoke(ctx context.Context, of Holder, id string) error
+
+	// Get returns a live record of the holder, with its Lineage. It spends no use. It is for
+	// telling others about a token, never for admitting one. The errors are those of Revoke.
+	Get(ctx context.Context, of Holder, id string) (Record, error)
 
 	// RevokeSubject removes all records of the holder, and returns how many of them were
 	// live. With the ClientKey AnyApp they are those of all apps of the org; a ledger that

@@ -14,9 +14,7 @@ import (
 
 // madeBy returns a minter whose tokens descend from a token.
 func (w *world) madeBy(parent string) *token.Minter {
-	m := w.minter()
-	m.Lineage = token.Lineage{Maker: "ann", MakerApp: appB, Parent: parent}
-	return m
+	return w.minter().MadeBy(token.Lineage{Maker: "ann", MakerApp: appB, Parent: parent}, "")
 }
 
 func TestMintedLineage(t *testing.T) {
@@ -81,7 +79,7 @@ func TestSpentHasTheLastWord(t *testing.T) {
 
 	var asked []string
 	var answer error
-	w.verifier.Spent = func(_ context.Context, v *token.Verified, l token.Lineage) error {
+	w.spent = func(_ context.Context, v *token.Verified, l token.Lineage) error {
 		asked = append(asked, fmt.Sprintf("%d %s %v", v.MaxUses(), v.Subject(), l))
 		return answer
 	}
@@ -224,27 +222,5 @@ func TestMemoryLedgerPrunesDescendants(t *testing.T) {
 	}
 	if n, _ := ledger.Len(); n != 1 {
 		t.Errorf("%d records, want the one that is live", n)
-	}
-}
-
-// TestMemoryLedgerForgetsChildren has a maker that outlives all its children.
-func TestMemoryLedgerForgetsChildren(t *testing.T) {
-	ledger := &token.MemoryLedger{}
-	maker := aRecord("maker")
-	if err := ledger.Issue(t.Context(), maker, nil, 10); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 100 {
-		child := aRecord(fmt.Sprint("child-", i))
-		child.Parent = maker.ID
-		if err := ledger.Issue(t.Context(), child, nil, 10); err != nil {
-			t.Fatal(err)
-		}
-		if err := ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), child.ID); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := ledger.Children(maker); n != 0 {
-		t.Errorf("%d children kept, all of them dead", n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/clock"
+	"github.com/tenantkit/tenantkit/internal/weakkey"
 )
 
 // MemoryKeys keeps key pairs in this process. It is for tests, for one server without
@@ -41,11 +42,10 @@ var (
 // old one was. Generate returns the new public key. The error matches ErrBadKey for a
 // client key of another shape, or of another org.
 func (m *MemoryKeys) Generate(ctx context.Context, org OrgKey, clientKey string) (*PublicKey, error) {
-	pair, err := GeneratePair(minBits)
+	pair, err := pairFor(org, clientKey)
 	if err != nil {
 		return nil, err
 	}
-	pair.ClientKey, pair.Org = clientKey, org
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if old := m.apps[clientKey]; old != nil {
@@ -68,11 +68,10 @@ func (m *MemoryKeys) Ensure(ctx context.Context, org OrgKey, clientKey string) (
 	if public != nil || err != nil {
 		return public, err
 	}
-	pair, err := GeneratePair(minBits)
+	pair, err := pairFor(org, clientKey)
 	if err != nil {
 		return nil, err
 	}
-	pair.ClientKey, pair.Org = clientKey, org
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if public, err := m.present(org, clientKey); public != nil || err != nil {
@@ -82,6 +81,15 @@ func (m *MemoryKeys) Ensure(ctx context.Context, org OrgKey, clientKey string) (
 		return nil, err
 	}
 	return &pair.PublicKey, nil
+}
+
+func pairFor(org OrgKey, clientKey string) (*KeyPair, error) {
+	pair, err := GeneratePair(weakkey.MinBits)
+	if err != nil {
+		return nil, err
+	}
+	pair.ClientKey, pair.Org = clientKey, org
+	return pair, nil
 }
 
 // present returns the present key of an app, or nil if it has none.
@@ -138,11 +146,10 @@ func (m *MemoryKeys) Rotate(ctx context.Context, org OrgKey, clientKey string, o
 	if err := CheckOverlap(overlap); err != nil {
 		return nil, err
 	}
-	pair, err := GeneratePair(minBits)
+	pair, err := pairFor(org, clientKey)
 	if err != nil {
 		return nil, err
 	}
-	pair.ClientKey, pair.Org = clientKey, org
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old := m.of(org, clientKey)

@@ -1,11 +1,10 @@
 package token
 
 import (
-	"container/heap"
-	"container/list"
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,280 +12,192 @@ import (
 	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
-// MemoryLedger is a Ledger in this process. When the process ends, all permanent and
-// limited-use tokens become invalid. The zero MemoryLedger is empty and ready. It
-// must not be copied.
+// MemoryLedger is a Ledger for tests and for one process. When the process ends, all
+// permanent and limited-use tokens become invalid. The zero MemoryLedger is empty and
+// ready. It must not be copied.
 //
-// Issue takes as long for a subject with many records as for one with few, unless some
-// of them are of keys that it does not name.
+// Issue and the verbs about a subject look at all records of the subject, and List of
+// any subject at all records of the app. Of dead records, each Issue drops those of its
+// subject. All others are dropped once the ledger has doubled since that happened last.
 type MemoryLedger struct {
 	Now func() time.Time // nil: time.Now
 
-	mu       sync.Mutex
-	records  map[recordKey]*storedRecord
-	subjects map[subjectKey]*subjectRecords
-	apps     map[string]*appRecords // by client key
-	expiries expiries
-	spent    []*storedRecord // since the last Issue
+	mu      sync.Mutex
+	apps    map[string]*appRecords // by client key
+	records int                    // of all apps
+	swept   int                    // records after the latest sweep
 }
 
-type recordKey struct{ clientKey, id string }
-
-type subjectKey struct{ clientKey, subject string }
-
-// storedRecord is a record with the links that change when it is removed.
-type storedRecord struct {
-	Record
-	parent   *storedRecord              // nil if it has none; a record is removed with its parent
-	children map[*storedRecord]struct{} // the records whose parent it is
-	element  *list.Element              // its element in subjectRecords
-	expiry   int                        // its index in expiries
-	removed  bool                       // but still in appRecords
-}
-
-// subjectRecords are the records of one subject of an app.
-type subjectRecords struct {
-	records list.List      // of *storedRecord, in the order of issue
-	ofKey   map[string]int // the number of records by KeyID
-}
-
-// all returns the records in the order of issue. The loop must not remove records.
-func (h *subjectRecords) all() iter.Seq[*storedRecord] {
-	return func(yield func(*storedRecord) bool) {
-		if h == nil {
-			return
-		}
-		for e := h.records.Front(); e != nil; e = e.Next() {
-			if !yield(e.Value.(*storedRecord)) {
-				return
-			}
-		}
-	}
-}
-
-// count returns the number of records of these keys. Each key is named once.
-func (h *subjectRecords) count(kids []string) (n int) {
-	if h == nil {
-		return 0
-	}
-	for _, kid := range kids {
-		n += h.ofKey[kid]
-	}
-	return n
-}
-
-// appRecords are the records of an app in the order of List. Removed ones stay until they
-// are more than half of them, so that one removal costs little however many there are.
+// appRecords are the records of an app.
 type appRecords struct {
-	sorted  []*storedRecord
-	removed int
+	byID      map[string]*Record
+	bySubject map[string][]*Record
 }
 
-// add takes the slot of a removed record beside the new one, if there is one. Otherwise an app
-// whose latest tokens are issued and revoked in turn would collect removed records there.
-func (a *appRecords) add(r *storedRecord) {
-	i := indexAfter(a.sorted, r.Position()) // mostly the end
-	switch {
-	case i > 0 && a.sorted[i-1].removed:
-		a.sorted[i-1] = r
-	case i < len(a.sorted) && a.sorted[i].removed:
-		a.sorted[i] = r
-	default:
-		a.sorted = slices.Insert(a.sorted, i, r)
-		return
-	}
-	a.removed--
-}
-
-func (a *appRecords) remove(r *storedRecord) {
-	r.removed = true
-	if a.removed++; a.removed > len(a.sorted)/2 {
-		a.sorted = slices.Clip(slices.DeleteFunc(a.sorted, func(r *storedRecord) bool { return r.removed }))
-		a.removed = 0
-	}
-}
-
-// indexAfter returns the index of the first record after a position. No two records have the same.
-func indexAfter(sorted []*storedRecord, p Position) int {
-	i, found := slices.BinarySearchFunc(sorted, p, func(r *storedRecord, p Position) int { return r.Position().Compare(p) })
-	if found {
-		i++
-	}
-	return i
-}
+// sweepFrom is the number of records from which on the dead ones are looked for.
+const sweepFrom = 64
 
 var _ Ledger = (*MemoryLedger)(nil)
 
 // isUsable reports whether a record is live, without looking at its ancestors. A
 // stored record was not revoked.
-func (r *storedRecord) isUsable(now time.Time) bool {
+func (r *Record) isUsable(now time.Time) bool {
 	return (r.Expires.IsZero() || now.Before(r.Expires)) && (r.MaxUses == 0 || r.Uses < r.MaxUses)
 }
 
 // ancestors returns how many ancestors a live record has, and whether it is live. A
 // nil record is not live. The loop ends after MaxAncestors, also if the records form
 // a circle.
-func (r *storedRecord) ancestors(now time.Time) (n int, live bool) {
+func (a *appRecords) ancestors(r *Record, now time.Time) (n int, live bool) {
 	for n := range MaxAncestors + 1 {
 		if r == nil || !r.isUsable(now) {
 			return 0, false
 		}
-		if r.parent == nil {
+		if r.Parent == "" {
 			return n, true
 		}
-		r = r.parent
+		r = a.byID[r.Parent]
 	}
 	return 0, false
 }
 
-func (r *storedRecord) isLive(now time.Time) bool {
-	_, live := r.ancestors(now)
+func (a *appRecords) isLive(r *Record, now time.Time) bool {
+	_, live := a.ancestors(r, now)
 	return live
+}
+
+// of returns the records of a holder, in no order. The loop must not remove records.
+func (a *appRecords) of(h Holder) iter.Seq[*Record] {
+	all := slices.Values(a.bySubject[h.Subject])
+	if h.Subject == AnySubject {
+		all = maps.Values(a.byID)
+	}
+	return func(yield func(*Record) bool) {
+		for r := range all {
+			if r.Org == h.Org && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// live returns a live record of a holder. An error says that there is none.
+func (a *appRecords) live(of Holder, id string, now time.Time) (*Record, error) {
+	if id == "" {
+		return nil, ErrEphemeral
+	}
+	r := a.byID[id]
+	if !a.isLive(r, now) || r.Org != of.Org || of.Subject != AnySubject && r.Subject != of.Subject {
+		return nil, ErrNotFound
+	}
+	return r, nil
+}
+
+// app returns the records of an app. Those of an unknown one are empty and not kept.
+func (m *MemoryLedger) app(clientKey string) *appRecords {
+	if a := m.apps[clientKey]; a != nil {
+		return a
+	}
+	return &appRecords{map[string]*Record{}, map[string][]*Record{}}
 }
 
 // Issue implements Ledger.
 func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, limit int) error {
-	kids := slices.Compact(slices.Sorted(slices.Values(append([]string{r.KeyID}, verifying...))))
+	kids := append([]string{r.KeyID}, verifying...)
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.dropDead(now)
-	if r.MaxUses < 0 {
+	m.sweep(now)
+	a := m.app(r.ClientKey)
+	switch {
+	case r.MaxUses < 0:
 		return errors.New("token: a record with a negative use count")
-	}
-	if m.records[recordKey{r.ClientKey, r.ID}] != nil {
+	case a.byID[r.ID] != nil:
 		return errors.New("token: id was issued before")
 	}
-	parent, err := m.parentOf(&r, kids, now)
-	if err != nil {
+	if err := a.vetParent(r.Parent, kids, now); err != nil {
 		return err
 	}
-	// All remaining records are live, so the stored count is exact.
-	h := m.subjects[subjectKey{r.ClientKey, r.Subject}]
-	young, old := h.others(r.Issued, kids)
-	if h.count(kids) >= limit || young-limit >= MaxReplaced {
-		return ErrTooMany
-	}
-	r.Uses = 0
-	m.add(&storedRecord{Record: r, parent: parent})
-	for _, r := range old {
-		m.remove(r)
-	}
-	return nil
-}
-
-// parentOf returns the parent of a record, or nil if it has none. It returns an error
-// if the record may not descend from the parent.
-func (m *MemoryLedger) parentOf(r *Record, kids []string, now time.Time) (*storedRecord, error) {
-	if r.Parent == "" {
-		return nil, nil
-	}
-	parent := m.records[recordKey{r.ClientKey, r.Parent}]
-	ancestors, live := parent.ancestors(now)
-	switch {
-	case !live, !slices.Contains(kids, parent.KeyID):
-		return nil, ErrRevoked
-	case ancestors >= MaxAncestors:
-		return nil, ErrTooDeep
-	}
-	return parent, nil
-}
-
-// dropDead removes each record that has expired or was exhausted since the last
-// Issue, and all its descendants. Revoked records are already removed. Each record is
-// removed once, so no Issue looks at live records.
-func (m *MemoryLedger) dropDead(now time.Time) {
-	for len(m.expiries) > 0 && !m.expiries[0].isUsable(now) {
-		m.remove(m.expiries[0])
-	}
-	for _, r := range m.spent {
-		m.remove(r)
-	}
-	m.spent = nil
-}
-
-// others returns the records of a subject that have other keys: the number of the young ones, and
-// those to drop. If a key was replaced, its records are dead, but only Keys knows that.
-func (h *subjectRecords) others(issued time.Time, kids []string) (young int, old []*storedRecord) {
-	if h == nil {
-		return 0, nil
-	}
-	others := h.records.Len() - h.count(kids)
-	// Chosen before any is removed, because one may be the parent of another.
-	for r := range h.all() {
-		if others == young+len(old) {
-			break
-		}
+	live, young := 0, 0
+	var gone []*Record
+	for _, known := range a.bySubject[r.Subject] {
 		switch {
-		case slices.Contains(kids, r.KeyID):
-		case issued.Sub(r.Issued) > keepFor:
-			old = append(old, r)
+		case !a.isLive(known, now):
+			gone = append(gone, known)
+		case slices.Contains(kids, known.KeyID):
+			live++
+		case r.Issued.Sub(known.Issued) > keepFor: // if its key was replaced, it is dead, but only Keys knows that
+			gone = append(gone, known)
 		default:
 			young++
 		}
 	}
-	return young, old
+	if live >= limit || young-limit >= MaxReplaced {
+		return ErrTooMany
+	}
+	r.Uses = 0
+	m.add(a, &r)
+	m.remove(a, gone...)
+	return nil
 }
 
-func (m *MemoryLedger) add(r *storedRecord) {
-	if m.records == nil {
-		m.records, m.subjects, m.apps = map[recordKey]*storedRecord{}, map[subjectKey]*subjectRecords{}, map[string]*appRecords{}
+// vetParent returns an error if no record may descend from the parent.
+func (a *appRecords) vetParent(id string, kids []string, now time.Time) error {
+	if id == "" {
+		return nil
 	}
-	m.records[recordKey{r.ClientKey, r.ID}] = r
-	subject := subjectKey{r.ClientKey, r.Subject}
-	h := m.subjects[subject]
-	if h == nil {
-		h = &subjectRecords{ofKey: map[string]int{}}
-		m.subjects[subject] = h
+	parent := a.byID[id]
+	switch ancestors, live := a.ancestors(parent, now); {
+	case !live, !slices.Contains(kids, parent.KeyID):
+		return ErrRevoked
+	case ancestors >= MaxAncestors:
+		return ErrTooDeep
 	}
-	r.element = h.records.PushBack(r)
-	h.ofKey[r.KeyID]++
-	app := m.apps[r.ClientKey]
-	if app == nil {
-		app = new(appRecords)
-		m.apps[r.ClientKey] = app
-	}
-	app.add(r)
-	if !r.Expires.IsZero() {
-		heap.Push(&m.expiries, r)
-	}
-	if r.parent == nil {
-		return
-	}
-	if r.parent.children == nil {
-		r.parent.children = map[*storedRecord]struct{}{}
-	}
-	r.parent.children[r] = struct{}{}
+	return nil
 }
 
-// remove removes a record and all its descendants. It does nothing if the record was
-// removed before.
-func (m *MemoryLedger) remove(r *storedRecord) {
-	key, subject := recordKey{r.ClientKey, r.ID}, subjectKey{r.ClientKey, r.Subject}
-	if m.records[key] != r {
+// sweep drops all dead records if there are twice as many records as after the latest
+// sweep. So it costs each Issue little on average.
+func (m *MemoryLedger) sweep(now time.Time) {
+	if m.records < 2*m.swept+sweepFrom {
 		return
 	}
-	delete(m.records, key)
-	h := m.subjects[subject]
-	h.records.Remove(r.element)
-	if h.ofKey[r.KeyID]--; h.ofKey[r.KeyID] == 0 {
-		delete(h.ofKey, r.KeyID)
+	for _, a := range m.apps {
+		var dead []*Record
+		for _, r := range a.byID {
+			if !a.isLive(r, now) {
+				dead = append(dead, r)
+			}
+		}
+		m.remove(a, dead...)
 	}
-	if h.records.Len() == 0 {
-		delete(m.subjects, subject)
+	m.swept = m.records
+}
+
+func (m *MemoryLedger) add(a *appRecords, r *Record) {
+	if m.apps == nil {
+		m.apps = map[string]*appRecords{}
 	}
-	app := m.apps[r.ClientKey]
-	if app.remove(r); len(app.sorted) == 0 {
-		delete(m.apps, r.ClientKey)
-	}
-	if !r.Expires.IsZero() {
-		heap.Remove(&m.expiries, r.expiry)
-	}
-	if r.parent != nil {
-		delete(r.parent.children, r)
-	}
-	for child := range r.children {
-		m.remove(child)
+	m.apps[r.ClientKey] = a
+	a.byID[r.ID] = r
+	a.bySubject[r.Subject] = append(a.bySubject[r.Subject], r)
+	m.records++
+}
+
+func (m *MemoryLedger) remove(a *appRecords, all ...*Record) {
+	for _, r := range all {
+		delete(a.byID, r.ID)
+		m.records--
+		rest := a.bySubject[r.Subject]
+		i := slices.Index(rest, r)
+		rest[i] = rest[len(rest)-1]
+		rest[len(rest)-1] = nil
+		if a.bySubject[r.Subject] = rest[:len(rest)-1]; len(rest) == 1 {
+			delete(a.bySubject, r.Subject)
+		}
+		if len(a.byID) == 0 {
+			delete(m.apps, r.ClientKey)
+		}
 	}
 }
 
@@ -295,14 +206,16 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	issued := m.records[recordKey{r.ClientKey, r.ID}]
+	a := m.apps[r.ClientKey]
+	if a == nil {
+		return Lineage{}, ErrRevoked
+	}
+	issued := a.byID[r.ID]
 	switch {
 	case issued == nil, issued.Subject != r.Subject, issued.KeyID != r.KeyID, issued.MaxUses != r.MaxUses:
 		return Lineage{}, ErrRevoked
-	case issued.isLive(now):
-		if issued.Uses++; issued.Uses == issued.MaxUses {
-			m.spent = append(m.spent, issued)
-		}
+	case a.isLive(issued, now):
+		issued.Uses++
 		return issued.Lineage, nil
 	case issued.MaxUses > 0 && issued.Uses >= issued.MaxUses:
 		return Lineage{}, ErrExhausted
@@ -310,65 +223,59 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 	return Lineage{}, ErrRevoked
 }
 
-// Revoke implements Ledger.
-func (m *MemoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
-	if id == "" {
-		return ErrEphemeral
-	}
+// Get implements Ledger.
+func (m *MemoryLedger) Get(ctx context.Context, of Holder, id string) (Record, error) {
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.records[recordKey{of.ClientKey, id}]
-	if !r.isLive(now) || r.Org != of.Org || of.Subject != AnySubject && r.Subject != of.Subject {
-		return ErrNotFound
+	r, err := m.app(of.ClientKey).live(of, id, now)
+	if err != nil {
+		return Record{}, err
 	}
-	m.remove(r)
-	return nil
+	return *r, nil
+}
+
+// Revoke implements Ledger.
+func (m *MemoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
+	now := clock.Now(m.Now)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.app(of.ClientKey)
+	r, err := a.live(of, id, now)
+	if err == nil {
+		m.remove(a, r)
+	}
+	return err
 }
 
 // RevokeSubject implements Ledger.
 func (m *MemoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error) {
-	if of.Subject == "" {
+	if of.Subject == "" || of.Subject == AnySubject {
 		return 0, errNoSubject
 	}
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// Collected before any is removed, because one may be the parent of another.
-	var all []*storedRecord
-	live := 0
-	for r := range m.of(of) {
-		if r.isLive(now) {
-			live++
-		}
-		all = append(all, r)
+	if of.ClientKey != AnyApp {
+		return m.removeAll(m.app(of.ClientKey), of, now), nil
 	}
-	for _, r := range all {
-		m.remove(r)
+	live := 0
+	for _, a := range m.apps {
+		live += m.removeAll(a, of, now)
 	}
 	return live, nil
 }
 
-// of returns the records of a holder in the order of issue. The loop must not remove
-// records. For AnyApp it looks at all subjects, one app after the other.
-func (m *MemoryLedger) of(h Holder) iter.Seq[*storedRecord] {
-	return func(yield func(*storedRecord) bool) {
-		if h.ClientKey == AnyApp {
-			for of := range m.subjects {
-				for r := range m.subjects[of].all() {
-					if of.subject == h.Subject && r.Org == h.Org && !yield(r) {
-						return
-					}
-				}
-			}
-			return
-		}
-		for r := range m.subjects[subjectKey{h.ClientKey, h.Subject}].all() {
-			if r.Org == h.Org && !yield(r) {
-				return
-			}
+// removeAll returns how many of the holder's records were live.
+func (m *MemoryLedger) removeAll(a *appRecords, of Holder, now time.Time) (live int) {
+	all := slices.Collect(a.of(of))
+	for _, r := range all { // before any is removed, because one may be the parent of another
+		if a.isLive(r, now) {
+			live++
 		}
 	}
+	m.remove(a, all...)
+	return live
 }
 
 // List implements Ledger.
@@ -376,57 +283,32 @@ func (m *MemoryLedger) List(ctx context.Context, of Holder, after Position, limi
 	if limit < 1 || limit > MaxPage {
 		return nil, Position{}, errLimit
 	}
+	page = []Record{}
+	if of.Subject == "" {
+		return page, next, nil
+	}
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sorted := m.sorted(of)
-	sorted = sorted[indexAfter(sorted, after):]
-	if len(sorted) > limit {
-		sorted = sorted[:limit]
-		next = sorted[limit-1].Position()
-	}
-	page = []Record{}
-	for _, r := range sorted {
-		if r.Org == of.Org && !r.removed && r.isLive(now) {
-			page = append(page, r.Record)
+	a := m.app(of.ClientKey)
+	for r := range a.of(of) {
+		if r.Position().Compare(after) <= 0 || !a.isLive(r, now) {
+			continue
 		}
+		// An app may have many records: only those of this page, and one more, are kept.
+		if page = append(page, *r); len(page) > 2*MaxPage {
+			page = firstOf(page, limit+1)
+		}
+	}
+	if page = firstOf(page, limit+1); len(page) > limit {
+		page = page[:limit]
+		next = page[limit-1].Position()
 	}
 	return page, next, nil
 }
 
-// sorted returns the records of a holder in the order of List, and perhaps those of other
-// orgs and removed ones.
-func (m *MemoryLedger) sorted(of Holder) []*storedRecord {
-	switch app := m.apps[of.ClientKey]; {
-	case of.Subject == "", app == nil:
-		return nil
-	case of.Subject == AnySubject:
-		return app.sorted
-	}
-	return slices.SortedStableFunc(m.of(of), func(a, b *storedRecord) int { return a.Position().Compare(b.Position()) })
-}
-
-// expiries is a heap of the records that expire, for container/heap. The first one
-// expires first.
-type expiries []*storedRecord
-
-func (e expiries) Len() int           { return len(e) }
-func (e expiries) Less(i, j int) bool { return e[i].Expires.Before(e[j].Expires) }
-
-func (e expiries) Swap(i, j int) {
-	e[i], e[j] = e[j], e[i]
-	e[i].expiry, e[j].expiry = i, j
-}
-
-func (e *expiries) Push(r any) {
-	r.(*storedRecord).expiry = len(*e)
-	*e = append(*e, r.(*storedRecord))
-}
-
-func (e *expiries) Pop() any {
-	last := len(*e) - 1
-	r := (*e)[last]
-	(*e)[last] = nil
-	*e = (*e)[:last]
-	return r
+// firstOf returns the first n records in the order of List.
+func firstOf(all []Record, n int) []Record {
+	slices.SortFunc(all, func(a, b Record) int { return a.Position().Compare(b.Position()) })
+	return all[:min(n, len(all))]
 }

@@ -33,9 +33,18 @@ type Minter struct {
 	Scopes     *scope.Grammar   // nil: the standard grammar
 	Namespace  string           // of the claims; "": service/
 	PerSubject int              // permanent and limited-use tokens of one app and subject; 0: 10
-	Lineage    Lineage          // recorded with permanent and limited-use tokens
-	MakerKey   string           // KeyID of the token that makes others of its app; "": none does
 	Now        func() time.Time // nil: time.Now
+
+	lineage  Lineage
+	makerKey string
+}
+
+// MadeBy returns a copy that mints for one maker. The Lineage is recorded with permanent and
+// limited-use tokens. kid is the KeyID of the token that makes others of its app, or "" if
+// none does.
+func (m Minter) MadeBy(by Lineage, kid string) *Minter {
+	m.lineage, m.makerKey = by, kid
+	return &m
 }
 
 // Ephemeral mints a token without a jti. It needs no ledger and cannot be revoked
@@ -52,7 +61,7 @@ type Minter struct {
 //   - ErrScope, with a *scope.SyntaxError, for chains that do not parse or can match
 //     nothing;
 //   - ErrNoKeyPair if the app has no pair;
-//   - ErrRevoked if MakerKey does not verify any more. Otherwise who holds a leaked pair
+//   - ErrRevoked if the key of MadeBy does not verify any more. Otherwise who holds a leaked pair
 //     could turn its tokens into tokens of the new one, while processes still remember it.
 //
 // Any other error comes from a store.
@@ -138,7 +147,7 @@ func (m *Minter) issueOnce(ctx context.Context, c Claims) (t Token, signed Claim
 	// Signed first: a token that is in no ledger is never accepted, but a record
 	// without a token would count against PerSubject.
 	r := c.record(&pair.PublicKey)
-	r.Lineage = m.Lineage
+	r.Lineage = m.lineage
 	err = m.Ledger.Issue(ctx, r, pair.Former, cmp.Or(max(m.PerSubject, 0), defaultPerSubject))
 	if err != nil {
 		return "", Claims{}, false, fmt.Errorf("token: issue: %w", err)
@@ -191,7 +200,7 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 	if c.ID != "" {
 		return "", nil, unmintable(errors.New("jti is the Minter's to set"))
 	}
-	if c.IssuedAt.Sub(now) > leeway*time.Second {
+	if c.IssuedAt.Sub(now) > compact.Leeway*time.Second {
 		return "", nil, unmintable(errors.New("iat is more than a minute ahead"))
 	}
 	c.IssuedAt, c.ID = issuedAt(c.IssuedAt, now), id
@@ -203,7 +212,7 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 	if err != nil {
 		return "", nil, err
 	}
-	if m.MakerKey != "" && m.MakerKey != pair.KeyID && !slices.Contains(pair.Former, m.MakerKey) {
+	if m.makerKey != "" && m.makerKey != pair.KeyID && !slices.Contains(pair.Former, m.makerKey) {
 		return "", nil, fmt.Errorf("%w: its key does not verify any more", ErrRevoked)
 	}
 	payload, err := m.payload(c)

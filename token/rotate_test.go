@@ -287,8 +287,7 @@ func only(now bool, w *world, do func(*world) error) error {
 // TestMakerKey mints for a token whose key is present, former, or does not verify any more.
 func TestMakerKey(t *testing.T) {
 	w := newWorld(t)
-	minter := w.minter()
-	minter.MakerKey = kid(t, 0)
+	minter := w.minter().MadeBy(token.Lineage{}, kid(t, 0))
 	mint := func(what string, want error) {
 		t.Helper()
 		_, _, ephemeral := minter.Ephemeral(t.Context(), wanted(), 0)
@@ -309,7 +308,7 @@ func TestMakerKey(t *testing.T) {
 		{"M20 former", func() { w.rotate(t, time.Hour) }, nil},
 		{"M20 ended", func() { w.advance(time.Hour) }, token.ErrRevoked},
 		{"M20 replaced while minting", func() {
-			minter.MakerKey = w.rotate(t, time.Hour).KeyID
+			minter = minter.MadeBy(token.Lineage{}, w.rotate(t, time.Hour).KeyID)
 			minter.Signers = &changing{Signers: &w.keys, change: func(look int) error {
 				if look != 3 {
 					return nil

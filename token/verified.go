@@ -2,10 +2,10 @@ package token
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -17,15 +17,15 @@ type Verified struct {
 	scope  scope.Set
 	key    *PublicKey
 
-	begins, ends int64 // Unix seconds: accepted from begins on, and before ends
+	valid compact.Window
 }
 
 // verified makes the Verified of claims that were signed with key.
 func verified(c Claims, extras []extra, set scope.Set, key *PublicKey) *Verified {
-	t := &Verified{claims: c, extras: extras, scope: set, key: key, ends: math.MaxInt64}
-	t.begins = max(c.IssuedAt.Unix(), c.NotBefore.Unix()) - leeway // a missing nbf is long ago
+	t := &Verified{claims: c, extras: extras, scope: set, key: key, valid: compact.Always()}
+	t.valid.From(max(c.IssuedAt.Unix(), c.NotBefore.Unix())) // a missing nbf is long ago
 	if !c.Expires.IsZero() {
-		t.ends = c.Expires.Unix()
+		t.valid.Until(c.Expires.Unix())
 	}
 	return t
 }
@@ -57,7 +57,7 @@ func (t *Verified) Expires() time.Time {
 	return exp
 }
 
-// KeyID is the KeyID of the key that has signed it, for Minter.MakerKey.
+// KeyID is the KeyID of the key that has signed it, for Minter.MadeBy.
 func (t *Verified) KeyID() string { return t.key.KeyID }
 
 // Scope returns the compiled scp, with the source "token", and whether the token has

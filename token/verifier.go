@@ -23,16 +23,6 @@ type Verifier struct {
 	Namespace string           // of the claims; "": service/
 	Cache     *Cache           // nil: every token is verified each time
 	Now       func() time.Time // nil: time.Now
-
-	// Admit is the last check before a use is spent. It checks that the org, the
-	// app and the account exist and are enabled. Verify returns its error. If nil,
-	// every account that the app names is admitted.
-	Admit func(context.Context, *Verified) error
-
-	// Spent is the last check of all, after a use of a token with a jti was spent.
-	// It checks whether the maker of the token may still have made it. Verify
-	// returns its error, and the use stays spent. If nil, nothing is checked.
-	Spent func(context.Context, *Verified, Lineage) error
 }
 
 // Expect is what a token must agree with for one request.
@@ -48,9 +38,14 @@ type Expect struct {
 	// whole text with values from configuration.
 	Takes func(audience string) bool
 
-	// Admit and Spent are called before those of the Verifier, for this request
-	// only. If nil, nothing is checked.
+	// Admit is the last check before a use is spent. It checks that the org, the
+	// app and the account exist and are enabled. Verify returns its error. If nil,
+	// every account that the app names is admitted.
 	Admit func(context.Context, *Verified) error
+
+	// Spent is the last check of all, after a use of a token with a jti was spent.
+	// It checks whether the maker of the token may still have made it. Verify
+	// returns its error, and the use stays spent. If nil, nothing is checked.
 	Spent func(context.Context, *Verified, Lineage) error
 }
 
@@ -233,32 +228,23 @@ func (v *Verifier) check(ctx context.Context, t *Verified, want Expect) error {
 	if err := t.concerns(&want); err != nil {
 		return err
 	}
-	now := clock.Now(v.Now).Unix()
-	switch {
-	case now >= t.ends:
+	switch at := t.valid.Compare(clock.Now(v.Now)); {
+	case at > 0:
 		return errExpired
-	case now < t.begins:
+	case at < 0:
 		return errNotYet
 	case want.ClientKey != "" && want.ClientKey != t.claims.Issuer:
 		return errMismatch
 	}
-	if err := admit(ctx, t, want.Admit); err != nil {
-		return err
-	}
-	if err := admit(ctx, t, v.Admit); err != nil {
-		return err
+	if want.Admit != nil {
+		if err := want.Admit(ctx, t); err != nil {
+			return err
+		}
 	}
 	if t.claims.ID == "" {
 		return nil
 	}
 	return v.spend(ctx, t, want)
-}
-
-func admit(ctx context.Context, t *Verified, ask func(context.Context, *Verified) error) error {
-	if ask == nil {
-		return nil
-	}
-	return ask(ctx, t)
 }
 
 func (v *Verifier) spend(ctx context.Context, t *Verified, want Expect) error {
@@ -272,17 +258,10 @@ func (v *Verifier) spend(ctx context.Context, t *Verified, want Expect) error {
 	case err != nil:
 		return fmt.Errorf("token: spend a use: %w", err)
 	}
-	if err := spent(ctx, t, lineage, want.Spent); err != nil {
-		return err
-	}
-	return spent(ctx, t, lineage, v.Spent)
-}
-
-func spent(ctx context.Context, t *Verified, by Lineage, ask func(context.Context, *Verified, Lineage) error) error {
-	if ask == nil {
+	if want.Spent == nil {
 		return nil
 	}
-	return ask(ctx, t, by)
+	return want.Spent(ctx, t, lineage)
 }
 
 func namespaceOr(namespace string) string { return cmp.Or(namespace, defaultNamespace) }

@@ -1,6 +1,7 @@
 package token_test
 
 import (
+	"context"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -54,6 +55,8 @@ type world struct {
 	ledger   token.MemoryLedger
 	verifier token.Verifier
 	clock    atomic.Int64 // Unix nanoseconds
+	admit    func(context.Context, *token.Verified) error
+	spent    func(context.Context, *token.Verified, token.Lineage) error
 }
 
 func newWorld(t testing.TB) *world {
@@ -75,7 +78,7 @@ func (w *world) advance(d time.Duration) { w.clock.Add(int64(d)) }
 
 func (w *world) verify(t testing.TB, raw string) (*token.Verified, error) {
 	t.Helper()
-	return w.verifier.Verify(t.Context(), raw, token.Expect{Org: "acme", Audience: audience})
+	return w.verifier.Verify(t.Context(), raw, token.Expect{Org: "acme", Audience: audience, Admit: w.admit, Spent: w.spent})
 }
 
 // claims are those of an honest token. The pairs that follow replace claims; nil

@@ -68,7 +68,7 @@ func newService(t *testing.T) *service {
 		},
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: signature.Memory{clientKey: {Key: key, Account: "ann"}}, Replays: signing.NewMemory(0)},
-			&bearer.Mechanism{Verifier: &token.Verifier{Keys: s.keys, Ledger: new(token.MemoryLedger)}},
+			&bearer.Mechanism{Keys: s.keys, Ledger: new(token.MemoryLedger)},
 			manager,
 		},
 	}

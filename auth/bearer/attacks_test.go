@@ -358,7 +358,7 @@ func TestAStoreThatFailsIsUnavailable(t *testing.T) {
 		}
 	})
 	t.Run("the ledger, and the handler is not called", func(t *testing.T) {
-		w := newWorld(t, func(w *world) { w.mechanism.Verifier.Ledger = failing{} })
+		w := newWorld(t, func(w *world) { w.mechanism.Ledger = failing{} })
 		want(t, w.me(t, w.limited(t, "l", 3)), 503, "error.storeUnavailable")
 		if w.handled.Load() != 0 {
 			t.Error("handled")

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/bearer"
 )
 
 // discard is a ResponseWriter whose header is reused.
@@ -57,45 +56,6 @@ func TestAllocations(t *testing.T) {
 				t.Errorf("%s with roles %v: %.0f allocations, want %.0f", name, c.roles, got, c.most)
 			}
 		}
-	}
-}
-
-// A token of another issuer that was seen before takes no more than one of our own, and an issuer
-// beside them takes nothing from our own.
-func TestAllocationsWithIssuers(t *testing.T) {
-	mux, requests := besideIssuers(t)
-	for name, r := range requests {
-		if got := testing.AllocsPerRun(1000, serve(t, mux, r)); got > 1 {
-			t.Errorf("%s: %.0f allocations, want 1", name, got)
-		}
-	}
-}
-
-// besideIssuers returns a server with an issuer, and requests with a token of either kind.
-func besideIssuers(t testing.TB) (http.Handler, map[string]*http.Request) {
-	w, _, _ := newOther(t, func(w *world, i *bearer.Issuer) {
-		w.guard.Now = nil
-		w.directory.PutAccount(auth.Account{Org: "acme", ID: "ann"})
-	})
-	w.mux.Handle("GET /nothing", auth.Allow("object.read.c_note"), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	requests := map[string]*http.Request{}
-	for name, raw := range map[string]string{"own": honest(t), "foreign": by(keys[3](), header("RS256", "rsa"), foreign())} {
-		requests[name] = httptest.NewRequest("GET", "/acme/v2/nothing", nil)
-		requests[name].Header.Set("Authorization", "Bearer "+raw)
-	}
-	return w.mux, requests
-}
-
-func BenchmarkIssuers(b *testing.B) {
-	mux, requests := besideIssuers(b)
-	for name, r := range requests {
-		b.Run(name, func(b *testing.B) {
-			once := serve(b, mux, r)
-			b.ReportAllocs()
-			for b.Loop() {
-				once()
-			}
-		})
 	}
 }
 

@@ -131,14 +131,13 @@ func newLab(t testing.TB, seed uint64, newLedger func(testing.TB, *authtest.Cloc
 	l.minting = newMinting(t, func(w *world) {
 		w.directory.PutApp(auth.App{ClientKey: appC, Org: "acme"})
 		w.putPair(t, 3, appC, "acme")
-		w.mechanism.Verifier.Ledger, w.guard.Now = l.ledger, clock.Now
+		w.mechanism.Ledger, w.mechanism.PerSubject, w.guard.Now = l.ledger, 1000, clock.Now
 		w.guard.Mechanisms = append(w.guard.Mechanisms, loggedIn{}, &signature.Mechanism{
 			Credentials: credentials, Replays: accepting{},
 		})
 		w.guard.Proxies = auth.Proxies{Header: "Test-Address", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}}
 	})
 	l.clock = clock
-	l.minter = &token.Minter{Signers: &l.keys, Ledger: l.ledger, PerSubject: 1000}
 	for _, id := range []string{"ada", "bob", "cat"} {
 		l.restore(id)
 	}
@@ -237,7 +236,7 @@ func (l *lab) routes() *auth.Mux {
 	mux.HandleFunc("POST /tokens", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
 		var err error
 		l.by = auth.From(r.Context())
-		l.raw, l.claims, err = bearer.Mint(r.Context(), l.by, l.by.HasRole("administrator"), auth.TenantFrom(r.Context()), l.minter, l.wish)
+		l.raw, l.claims, err = l.mechanism.Mint(r.Context(), l.by.AsAdministrator(l.by.HasRole("administrator")), auth.TenantFrom(r.Context()), l.wish)
 		if err != nil {
 			auth.Fail(w, r, err)
 		}

@@ -1,11 +1,9 @@
 // Package bearer lets a Guard authenticate bearer tokens (section 5.4 of the interface). It adds
 // orgs, accounts and roles to package token.
 //
-//   - Mechanism authenticates requests.
-//   - Issuer is another issuer whose tokens it also accepts, such as an identity provider.
+//   - Mechanism authenticates requests. Its Mint decides whether a caller may mint a token, and
+//     signs it. Its errors are ready for auth.Fail.
 //   - Certs serves the public keys of an org's apps, for others that verify tokens.
-//   - Mint decides whether a caller may mint a token, and signs it. Its errors are ready for
-//     auth.Fail. Within only decides.
 //   - Makers checks that the issuers of a token in a ledger still exist.
 //
 // The application chooses where the keys are stored, and the ledger of tokens that have an id.

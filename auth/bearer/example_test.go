@@ -2,7 +2,6 @@ package bearer_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -16,22 +15,22 @@ import (
 )
 
 // A job mints for accounts outside of requests.
-func ExampleMinter() {
+func ExampleMechanism_Minter() {
 	ctx := context.Background()
 	directory, keys := new(auth.Memory), new(token.MemoryKeys)
+	tokens := &bearer.Mechanism{Keys: keys, Signers: keys}
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Brand:      auth.Brand{Claims: "acme/"},
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}},
+		Mechanisms: []auth.Mechanism{tokens},
 	}
 	if _, err := keys.Generate(ctx, "acme", "nightlyJob000000000001"); err != nil {
 		fmt.Println(err)
 		return
 	}
-	minter := bearer.Minter(guard, keys, nil)
-	_, claims, err := minter.Ephemeral(ctx, token.Claims{
+	_, claims, err := tokens.Minter(guard).Ephemeral(ctx, token.Claims{
 		Issuer: "nightlyJob000000000001", Subject: "ann", Audience: "https://api.example.com/acme/v2", Scope: []string{"object.read"},
 	}, 5*time.Minute)
 	if err != nil {
@@ -59,7 +58,7 @@ func Example() {
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys, Cache: &token.Cache{}}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: &keys, Cache: &token.Cache{}}},
 	}
 	mux := guard.Mux()
 	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {})
@@ -85,29 +84,8 @@ func Example() {
 	// POST 403 "Bearer error=\"insufficient_scope\", scope=\"object.create.c_note\""
 }
 
-// Within compares a requested token with what the account has, before it is minted.
-func ExampleWithin() {
-	directory := new(auth.Memory)
-	directory.PutOrg(auth.Org{Code: "acme"})
-	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
-	guard := &auth.Guard{
-		Roles:      auth.RolesLimit,
-		BaseURL:    "https://api.example.com",
-		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
-	}
-	mux := guard.Mux()
-	mux.HandleFunc("POST /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		by := auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()} // auth.From, behind a need
-		ask := bearer.Wish{Claims: token.Claims{Subject: "ann", Grant: 4, SkipACL: true}}
-		fmt.Println(bearer.Within(r.Context(), by, by.HasRole("administrator"), auth.TenantFrom(r.Context()), ask))
-	})
-	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/acme/v2/tokens", nil))
-	// Output: auth: it would exceed its maker: skipAcl, grant
-}
-
 // A route that mints: one call decides and signs.
-func ExampleMint() {
+func ExampleMechanism_Mint() {
 	const app = "acmeKey000000000000001"
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
@@ -117,18 +95,18 @@ func ExampleMint() {
 	if _, err := keys.Generate(context.Background(), "acme", app); err != nil {
 		log.Fatal(err)
 	}
+	tokens := &bearer.Mechanism{Keys: &keys, Signers: &keys, Ledger: new(token.MemoryLedger)}
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys}}},
+		Mechanisms: []auth.Mechanism{tokens},
 	}
-	minter := &token.Minter{Signers: &keys, Ledger: new(token.MemoryLedger)}
 	mux := guard.Mux()
 	mux.HandleFunc("POST /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		by := auth.Principal{Org: "acme", App: app, Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()} // auth.From, behind a need
 		wish := bearer.Wish{Claims: token.Claims{Subject: "ann", Scope: []string{"object.read.c_note"}}}
-		signed, claims, err := bearer.Mint(r.Context(), by, by.HasRole("administrator"), auth.TenantFrom(r.Context()), minter, wish)
+		signed, claims, err := tokens.Mint(r.Context(), by.AsAdministrator(by.HasRole("administrator")), auth.TenantFrom(r.Context()), wish)
 		if err != nil {
 			auth.Fail(w, r, err)
 			return
@@ -148,7 +126,7 @@ func ExampleCerts() {
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: &keys}},
 	}
 	mux := guard.Mux()
 	jwk, pem := bearer.Certs(&keys)
@@ -159,63 +137,4 @@ func ExampleCerts() {
 	mux.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/auth/certs/jwk", nil))
 	fmt.Println(w.Body)
 	// Output: {"object":"list","data":[],"hasMore":false,"keys":[]}
-}
-
-// Show what a token could do, before it is minted.
-func ExampleEffective() {
-	directory := new(auth.Memory)
-	directory.PutOrg(auth.Org{Code: "acme"})
-	directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"editor"}})
-	directory.PutRole("acme", auth.Role{Name: "editor", Scope: []string{"object.update.c_note"}})
-	guard := &auth.Guard{
-		Roles:      auth.RolesLimit,
-		BaseURL:    "https://api.example.com",
-		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
-	}
-	mux := guard.Mux()
-	mux.HandleFunc("GET /preview", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		set, err := bearer.Effective(r.Context(), auth.TenantFrom(r.Context()),
-			token.Claims{Subject: "ann", Scope: []string{"object.read.c_note"}})
-		if err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		for chain, source := range set.Chains() {
-			fmt.Println(chain, "by the", source)
-		}
-	})
-	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/acme/v2/preview", nil))
-	// Output:
-	// object.read.c_note by the token
-	// object.update.c_note by the role editor
-}
-
-// A list of tokens omits those whose maker is gone, because they are refused.
-func ExampleMakers() {
-	directory := new(auth.Memory)
-	directory.PutOrg(auth.Org{Code: "acme"})
-	directory.PutAccount(auth.Account{ID: "ada", Org: "acme"})
-	directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Disabled: true})
-	guard := &auth.Guard{
-		Roles:      auth.RolesLimit,
-		BaseURL:    "https://api.example.com",
-		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
-	}
-	mux := guard.Mux()
-	mux.HandleFunc("GET /tokens", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		makers := bearer.Makers{Tenant: auth.TenantFrom(r.Context())}
-		for _, record := range []token.Record{ // from token.Records
-			{ID: "first", Subject: "ann", Lineage: token.Lineage{Maker: "ada"}},
-			{ID: "second", Subject: "ann", Lineage: token.Lineage{Maker: "bob"}},
-		} {
-			err := makers.Made(r.Context(), record)
-			fmt.Println(record.ID, err == nil, errors.Is(err, auth.ErrNotFound))
-		}
-	})
-	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/acme/v2/tokens", nil))
-	// Output:
-	// first true false
-	// second false true
 }

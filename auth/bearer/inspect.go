@@ -2,9 +2,11 @@ package bearer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -17,27 +19,21 @@ type Inspected struct {
 
 // Inspect decides about a token as Authenticate does, and spends no use of it. It is for
 // telling others about a token (RFC 7662), never for admitting a request: a limited-use token
-// would have no limit. It finds the record of a token with a jti in the ledger. Without a ledger
-// such a token is refused.
+// would have no limit. It finds the record of a token with a jti in the Ledger.
 //
 // Inspect refuses the tokens of other issuers. The errors are those of Authenticate.
-func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant, ledger token.Ledger) (Inspected, error) {
+func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant) (Inspected, error) {
 	b, err := m.boundTo(t.Settings())
 	if err != nil {
 		return Inspected{}, err
 	}
-	a := attempt{tenant: t}
-	v := b.verifier
-	v.Cache, v.Ledger = nil, nil // the cache remembers only what its own Verifier has accepted
-	if ledger != nil {
-		v.Ledger = unspent{ledger, t.Org.Key()}
+	a := attempt{tenant: t, also: m.Admit}
+	if admission.IsOwned(t.Settings(), t.Org.Key(), raw) {
+		return Inspected{}, admission.Fault(fmt.Errorf("%w: another issuer has this iss", admission.ErrRefused))
 	}
-	verified, err := v.Verify(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key(), Admit: a.admit, Spent: a.checkMakers})
-	if err == nil && b.issuers.has(t.Org.Key(), verified.Issuer()) {
-		err = fmt.Errorf("%w: another issuer has this iss", errRefused)
-	}
+	verified, err := m.unspending(b, t).verifier.Verify(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key(), Admit: a.admit, Spent: a.checkMakers})
 	if err != nil {
-		return Inspected{}, fault(err)
+		return Inspected{}, admission.Fault(err)
 	}
 	return Inspected{verified, a.scope}, nil
 }
@@ -51,9 +47,19 @@ func (m *Mechanism) Record(ctx context.Context, raw string, t *auth.Tenant) (tok
 	}
 	r, err := b.verifier.Record(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key()})
 	if err != nil {
-		return token.Record{}, fault(err)
+		return token.Record{}, admission.Fault(err)
 	}
 	return r, nil
+}
+
+// unspending returns a copy of b that spends no use.
+func (m *Mechanism) unspending(b *bound, t *auth.Tenant) *bound {
+	again := *b
+	again.verifier.Cache = nil // it remembers only what its own Verifier has accepted
+	if m.Ledger != nil {
+		again.verifier.Ledger = unspent{m.Ledger, t.Org.Key()}
+	}
+	return &again
 }
 
 // unspent is a Spender that only looks whether a record is live.
@@ -63,13 +69,9 @@ type unspent struct {
 }
 
 func (u unspent) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
-	for record, err := range token.Records(ctx, u.ledger, token.Holder{Org: u.org, ClientKey: r.ClientKey, Subject: r.Subject}) {
-		if err != nil {
-			return token.Lineage{}, err
-		}
-		if record.ID == r.ID && record.KeyID == r.KeyID && record.MaxUses == r.MaxUses {
-			return record.Lineage, nil
-		}
+	record, err := u.ledger.Get(ctx, token.Holder{Org: u.org, ClientKey: r.ClientKey, Subject: r.Subject}, r.ID)
+	if errors.Is(err, token.ErrNotFound) || err == nil && (record.KeyID != r.KeyID || record.MaxUses != r.MaxUses) {
+		return token.Lineage{}, token.ErrRevoked
 	}
-	return token.Lineage{}, token.ErrRevoked
+	return record.Lineage, err
 }

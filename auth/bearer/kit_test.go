@@ -74,7 +74,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 		w.directory.PutApp(app)
 		w.putPair(t, i, app.ClientKey, string(app.Org))
 	}
-	w.mechanism = &bearer.Mechanism{Verifier: &token.Verifier{Keys: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}}}
+	w.mechanism = &bearer.Mechanism{Keys: &w.keys, Signers: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}}
 	w.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test",
@@ -249,7 +249,7 @@ func collect(events *[]auth.Event) func(context.Context, auth.Event) {
 }
 
 // failing is a ledger that does not answer.
-type failing struct{}
+type failing struct{ token.Ledger }
 
 func (failing) Spend(context.Context, token.Record) (token.Lineage, error) {
 	return token.Lineage{}, http.ErrServerClosed

@@ -66,7 +66,7 @@ func TestALateTokenIsJudgedByThePresentTime(t *testing.T) {
 					directory.PutApp(auth.App{ClientKey: appA, Org: "acme"})
 					directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 					s := &server{keys: &slowKeys{Keys: &memory}}
-					m := &bearer.Mechanism{Verifier: &token.Verifier{Keys: s.keys, Cache: &token.Cache{}}}
+					m := &bearer.Mechanism{Keys: s.keys, Cache: &token.Cache{}}
 					s.guard = &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{m}}
 					raw := honest(t)
 					ask := func() (err error) {

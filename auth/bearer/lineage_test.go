@@ -1,7 +1,6 @@
 package bearer_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -36,7 +35,6 @@ func TestMintRecordsWhoMadeIt(t *testing.T) {
 	} {
 		for name, kind := range map[string]func(*bearer.Wish){"permanent": permanent, "limited-use": uses(3)} {
 			t.Run(c.name+", "+name, func(t *testing.T) {
-				m.minter.Lineage = token.Lineage{Maker: "somebody", MakerApp: appG, Parent: "nothing"} // Mint replaces it
 				_, claims, err := m.try(t, c.by, changed(c.wish, kind))
 				if err != nil {
 					t.Fatal(err)
@@ -50,9 +48,6 @@ func TestMintRecordsWhoMadeIt(t *testing.T) {
 				}
 			})
 		}
-	}
-	if diff := cmp.Diff(token.Lineage{Maker: "somebody", MakerApp: appG, Parent: "nothing"}, m.minter.Lineage); diff != "" {
-		t.Errorf("the Minter was altered: %s", diff)
 	}
 }
 
@@ -149,54 +144,6 @@ func TestAMakerThatCannotBeLookedUpIsUnavailable(t *testing.T) {
 			m.guard.Directory = m.directory
 			want(t, m.me(t, raw), 200, "")
 		})
-	}
-}
-
-// The application's Spent runs after the mechanism's own, with the lineage, for tokens that have
-// one.
-func TestTheEmbeddersSpent(t *testing.T) {
-	var asked []token.Lineage
-	var org string
-	var refusal error
-	m := newMinting(t, func(w *world) {
-		w.mechanism.Verifier.Spent = func(ctx context.Context, v *token.Verified, by token.Lineage) error {
-			asked, org = append(asked, by), auth.TenantFrom(ctx).Org.Code
-			return refusal
-		}
-	})
-	raw := m.mint(t, signed("root", appB), wish("ann", uses(100)))
-	ephemeral := m.mint(t, signed("root", appB), wish("ann"))
-	lineage := token.Lineage{Maker: "root", MakerApp: appB}
-	for _, c := range []struct {
-		name   string
-		raw    string
-		err    error
-		alter  func()
-		status int
-		fault  string
-		asked  []token.Lineage
-	}{
-		{"it passes", raw, nil, func() {}, 200, "", []token.Lineage{lineage}},
-		{"it refuses", raw, &auth.Error{Detail: auth.DetailThrottled}, func() {}, 429, "throttled.unspecified", []token.Lineage{lineage}},
-		{"its store is down", raw, errors.New("down"), func() {}, 503, "error.storeUnavailable", []token.Lineage{lineage}},
-		{"its store says that there is nothing", raw, auth.ErrNotFound, func() {}, 503, "error.storeUnavailable", []token.Lineage{lineage}},
-		{"a token without a record", ephemeral, errors.New("down"), func() {}, 200, "", nil},
-		{"M04 the mechanism refuses already", raw, nil, func() { m.directory.DeleteApp(appB) }, 401, invalid, nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			asked, org, refusal = nil, "", c.err
-			c.alter()
-			want(t, m.me(t, c.raw), c.status, c.fault)
-			if diff := cmp.Diff(c.asked, asked); diff != "" {
-				t.Errorf("asked (-want +got):\n%s", diff)
-			}
-			if len(asked) > 0 && org != "acme" {
-				t.Errorf("asked in org %q", org)
-			}
-		})
-	}
-	if n := m.uses(t, "ann"); n != 5 {
-		t.Errorf("%d uses were spent, want one for each request that came to Spent or to the mechanism's own", n)
 	}
 }
 
@@ -353,7 +300,7 @@ func TestM08AccountsThatMintForEachOther(t *testing.T) {
 // TestTokensWithoutMakerOfAnOrgWithAnID has an org whose code is not the key of what is stored.
 func TestTokensWithoutMakerOfAnOrgWithAnID(t *testing.T) {
 	m := newMinting(t)
-	m.minter.PerSubject = 1
+	m.mechanism.PerSubject = 1
 	m.mint(t, session("root"), wish("ann", permanent))
 	m.directory.PutAccount(auth.Account{ID: "root", Org: "acme", Disabled: true})
 	m.tenant.Org = &auth.Org{ID: "acme", Code: "renamed"}

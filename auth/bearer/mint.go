@@ -11,65 +11,64 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Mint decides by Within whether a principal may mint a token, and signs it. A route that mints
-// needs only this call. Mint reads the Guard's clock once, for the decision and the signature.
-// It returns the claims as they were signed. A Minter whose namespace or grammar is not the
-// Guard's is an error: its tokens would be refused, or mean something else.
+// Mint decides whether a principal may mint a token, and signs it. The application says by
+// auth.Principal.AsAdministrator whether the principal is an administrator. A route that mints needs only this call. Mint reads the Guard's
+// clock once, for the decision and the signature. It returns the claims as they were signed.
 //
 // The token omits the roles that its subject has anyway. Its record in the ledger names its
 // maker: the account, the client key of a signature, the token.
 //
-// The errors are those of Within and the following. All are ready for auth.Fail. Any other error
-// wraps auth.ErrUnavailable.
+// The errors are the following. All are ready for auth.Fail. Any other error wraps
+// auth.ErrUnavailable.
 //
-//   - auth.DetailOption: the claims cannot be signed.
-//   - auth.DetailInvalidScope, auth.DetailNoKeyPair, auth.DetailTooManyTokens.
+//   - An *auth.BeyondError that names what is beyond the principal: see auth.Principal.MayMake.
+//     With the option lineage, the token would be the sixth maker in a row, or have two makers.
+//   - auth.DetailNotFound with the Path sub or roles, for an unknown subject or role.
+//   - auth.DetailOption: the claims contradict each other, or cannot be signed.
+//   - auth.DetailInvalidScope, auth.DetailUnknownApp, auth.DetailNoKeyPair, auth.DetailTooManyTokens.
 //   - auth.DetailInvalidToken: the maker's token was revoked meanwhile, or its key was replaced.
-//   - An *auth.BeyondError with the option lineage: it would be the sixth maker in a row.
-func Mint(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, m *token.Minter, w Wish) (token.Token, token.Claims, error) {
+func (m *Mechanism) Mint(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish) (token.Token, token.Claims, error) {
 	now := t.Now()
-	minter, err := minterOf(m, t.Settings())
+	minter, err := m.minter(t.Settings())
 	if err != nil {
 		return "", token.Claims{}, err
 	}
-	claims, err := decide(ctx, by, admin, t, w, now)
+	claims, err := decide(ctx, by, t, w, now)
 	if err != nil {
 		return "", token.Claims{}, err
 	}
 	minter.Now = func() time.Time { return now }
-	minter.Lineage, minter.MakerKey = lineage(by, claims.Subject), by.TokenKey
+	minter = minter.MadeBy(lineage(by, claims.Subject), by.TokenKey)
 	w.Claims = claims
-	signed, claims, err := w.sign(ctx, &minter, now)
+	signed, claims, err := w.sign(ctx, minter, now)
 	if errors.Is(err, token.ErrTooMany) {
 		// The ledger counts the tokens that it believes live. It does not ask the directory.
 		var dropped bool
 		if dropped, err = dropWithoutMaker(ctx, t, m.Ledger, w.Claims); dropped {
-			signed, claims, err = w.sign(ctx, &minter, now)
+			signed, claims, err = w.sign(ctx, minter, now)
 		}
 	}
 	return signed, claims, mintFault(err)
 }
 
 // Minter returns a Minter with the namespace, the grammar and the clock of a Guard, for tokens
-// that are minted outside of requests. ledger may be nil for ephemeral tokens. Minter panics if
-// the Guard is not valid.
-func Minter(g *auth.Guard, signers token.Signers, ledger token.Ledger) *token.Minter {
-	s := g.Settings()
-	return &token.Minter{Signers: signers, Ledger: ledger, Scopes: s.Scopes, Namespace: s.Brand.Claims, Now: s.Now}
+// that are minted outside of requests. It panics if the Guard is not valid, or has other
+// mechanisms.
+func (m *Mechanism) Minter(g *auth.Guard) *token.Minter {
+	minter, err := m.minter(g.Settings())
+	if err != nil {
+		panic(err)
+	}
+	return minter
 }
 
-// minterOf returns a copy of a Minter with the Guard's settings, or an error if they contradict
-// its own.
-func minterOf(m *token.Minter, s *auth.Settings) (token.Minter, error) {
-	minter := *m
-	switch {
-	case m.Namespace != "" && m.Namespace != s.Brand.Claims:
-		return minter, errors.New("bearer: Minter.Namespace is not that of the Guard's Brand")
-	case m.Scopes != nil && m.Scopes != s.Scopes:
-		return minter, errors.New("bearer: Minter.Scopes is not the Guard's grammar")
+func (m *Mechanism) minter(s *auth.Settings) (*token.Minter, error) {
+	if _, err := m.boundTo(s); err != nil {
+		return nil, err
 	}
-	minter.Namespace, minter.Scopes = s.Brand.Claims, s.Scopes
-	return minter, nil
+	return &token.Minter{
+		Signers: m.Signers, Ledger: m.Ledger, PerSubject: m.PerSubject, Scopes: s.Scopes, Namespace: s.Brand.Claims, Now: s.Now,
+	}, nil
 }
 
 // dropWithoutMaker revokes those tokens of a subject that are dead by the directory: see

@@ -240,14 +240,14 @@ func TestMintRefusals(t *testing.T) {
 		}, 404, auth.DetailUnknownApp, "", ""},
 		{"a subject that is disabled", root, wish("off", permanent), nothing, 404, auth.DetailNotFound, "", "sub"},
 		{"a role that is unknown", root, wish("ann", permanent, roles("emperor")), nothing, 404, auth.DetailNotFound, "", "roles"},
-		{"an app without a key pair", root, wish("ann", permanent), func(m *minting) { m.minter.Signers = keyless{token.ErrNoKeyPair} }, 404, auth.DetailNoKeyPair, "", ""},
+		{"an app without a key pair", root, wish("ann", permanent), func(m *minting) { m.mechanism.Signers = keyless{token.ErrNoKeyPair} }, 404, auth.DetailNoKeyPair, "", ""},
 		{"a store of key pairs that fails, with an error that reads like no key pair", root, wish("ann"), func(m *minting) {
-			m.minter.Signers = keyless{errors.Join(auth.ErrUnavailable, token.ErrNoKeyPair)}
+			m.mechanism.Signers = keyless{errors.Join(auth.ErrUnavailable, token.ErrNoKeyPair)}
 		}, 503, auth.DetailUnavailable, "", ""},
-		{"a store of key pairs that does not answer", root, wish("ann"), func(m *minting) { m.minter.Signers = downed{} }, 503, auth.DetailUnavailable, "", ""},
-		{"a ledger that does not answer", root, wish("ann", permanent), func(m *minting) { m.minter.Ledger = downed{} }, 503, auth.DetailUnavailable, "", ""},
-		{"a limited-use token, likewise", root, wish("ann", uses(1)), func(m *minting) { m.minter.Ledger = downed{} }, 503, auth.DetailUnavailable, "", ""},
-		{"no ledger at all", root, wish("ann", permanent), func(m *minting) { m.minter.Ledger = nil }, 503, auth.DetailUnavailable, "", ""},
+		{"a store of key pairs that does not answer", root, wish("ann"), func(m *minting) { m.mechanism.Signers = downed{} }, 503, auth.DetailUnavailable, "", ""},
+		{"a ledger that does not answer", root, wish("ann", permanent), func(m *minting) { m.mechanism.Ledger = downed{} }, 503, auth.DetailUnavailable, "", ""},
+		{"a limited-use token, likewise", root, wish("ann", uses(1)), func(m *minting) { m.mechanism.Ledger = downed{} }, 503, auth.DetailUnavailable, "", ""},
+		{"no ledger at all", root, wish("ann", permanent), func(m *minting) { m.mechanism.Ledger = nil }, 503, auth.DetailUnavailable, "", ""},
 		{"a directory that does not answer for the app", root, wish("ann", permanent), func(m *minting) { m.guard.Directory = without{m.directory, appA} }, 503, auth.DetailUnavailable, "", ""},
 		{"a directory that does not answer for the subject", root, wish("ann", permanent), func(m *minting) { m.guard.Directory = without{m.directory, "ann"} }, 503, auth.DetailUnavailable, "", ""},
 		{"a directory that does not answer for the maker", root, wish("ann", permanent), func(m *minting) { m.guard.Directory = without{m.directory, "root"} }, 503, auth.DetailUnavailable, "", ""},
@@ -261,7 +261,7 @@ func TestMintRefusals(t *testing.T) {
 			m := newMinting(t)
 			c.alter(m)
 			asked := 0
-			m.minter.Signers = countingSigners{m.minter.Signers, &asked}
+			m.mechanism.Signers = countingSigners{m.mechanism.Signers, &asked}
 			signed, claims, err := m.try(t, c.by, c.wish)
 			if asked > 1 {
 				t.Errorf("asked for %d signatures", asked)
@@ -318,7 +318,7 @@ func (c countingSigners) Signer(ctx context.Context, clientKey string) (*token.K
 // One token too many is signed only once, before the ledger is asked.
 func TestBudgetOfTooManyTokens(t *testing.T) {
 	m, asked := newMinting(t), 0
-	m.minter.Signers, m.minter.PerSubject = countingSigners{m.minter.Signers, &asked}, 1
+	m.mechanism.Signers, m.mechanism.PerSubject = countingSigners{m.mechanism.Signers, &asked}, 1
 	m.mint(t, session("ann"), wish("ann", permanent))
 	asked = 0
 	_, _, err := m.try(t, session("ann"), wish("ann", permanent))
@@ -333,7 +333,7 @@ func TestBudgetOfTooManyTokens(t *testing.T) {
 // A refused wish costs no signature: Mint asks neither the keys nor the ledger.
 func TestBudgetOfRefusedDelegations(t *testing.T) {
 	m := newMinting(t)
-	m.minter.Signers, m.minter.Ledger = downed{}, downed{}
+	m.mechanism.Signers, m.mechanism.Ledger = downed{}, downed{}
 	for name, w := range map[string]bearer.Wish{
 		"ephemeral": wish("root"), "permanent": wish("root", permanent), "of one use": wish("root", uses(1)),
 	} {
@@ -349,7 +349,7 @@ func TestBudgetOfRefusedDelegations(t *testing.T) {
 
 func TestMintTooMany(t *testing.T) {
 	m := newMinting(t)
-	m.minter.PerSubject = 2
+	m.mechanism.PerSubject = 2
 	for _, w := range []bearer.Wish{wish("ann", permanent), wish("ann", uses(1))} {
 		m.mint(t, session("ann"), w)
 	}

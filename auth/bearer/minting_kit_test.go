@@ -17,11 +17,10 @@ import (
 // noon is the initial time of a minting's clock.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// minting is a world with a Minter, and a clock that stands still until it is moved.
+// minting is a world with a clock that stands still until it is moved.
 type minting struct {
 	*world
 	clock  *authtest.Clock
-	minter *token.Minter
 	tenant *auth.Tenant
 	now    func() time.Time // of the Guard
 }
@@ -33,7 +32,7 @@ func newMinting(t testing.TB, alter ...func(*world)) *minting {
 	m.world = newWorld(t, append([]func(*world){func(w *world) {
 		w.ledger.Now, w.keys.Now, w.guard.Now = clock.Now, clock.Now, func() time.Time { return m.now() }
 	}}, alter...)...)
-	m.minter, m.tenant = &token.Minter{Signers: &m.keys, Ledger: &m.ledger}, m.world.tenant(t)
+	m.tenant = m.world.tenant(t)
 	return m
 }
 
@@ -78,7 +77,7 @@ func of(app string) func(*bearer.Wish) { return func(w *bearer.Wish) { w.Issuer 
 func (m *minting) try(t testing.TB, by auth.Principal, w bearer.Wish) (string, token.Claims, error) {
 	t.Helper()
 	admin := strings.Contains("root ada bob", by.Account)
-	signed, claims, err := bearer.Mint(t.Context(), by, admin, m.tenant, m.minter, w)
+	signed, claims, err := m.mechanism.Mint(t.Context(), by.AsAdministrator(admin), m.tenant, w)
 	return string(signed), claims, err
 }
 

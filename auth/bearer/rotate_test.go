@@ -117,7 +117,7 @@ func TestM20ReplacedWhileMinting(t *testing.T) {
 // that the new pair signs.
 func TestM20AForgedTokenOutlivesNoNewKey(t *testing.T) {
 	m := newMinting(t, func(w *world) { // a process that does not know yet of the new pair
-		w.mechanism.Verifier.Keys = token.Cached(&w.keys, time.Hour)
+		w.mechanism.Keys = token.Cached(&w.keys, time.Hour)
 	})
 	raw := honest(t, "exp", nil, "iat", noon.Unix(), "sub", "root", "service/scp", []string{""})
 	want(t, m.me(t, raw), 200, "")

@@ -4,13 +4,8 @@ import "github.com/tenantkit/tenantkit/auth"
 
 // Scheme implements auth.Describer.
 func (m *Mechanism) Scheme(s *auth.Settings) auth.Scheme {
-	var also []string
-	if len(m.Issuers) > 0 {
-		also = []string{NameIssuer}
-	}
 	return auth.Scheme{
 		Mechanism:     Name,
-		Also:          also,
 		Authorization: "bearer",
 		Format:        "JWT",
 		Description: "A token with scope chains in its claim `" + s.Brand.Claims + "scp`. The chains are checked by the server " +

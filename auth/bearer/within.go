@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
@@ -34,22 +35,14 @@ func (w *Wish) ephemeral() bool { return !w.Permanent && w.MaxUses == 0 }
 // limited to networks.
 const brief = 15 * time.Minute
 
-// Effective returns what a token with these claims may do in the tenant's org. That is the union
+// effective returns what a token with these claims may do in the tenant's org. That is the union
 // of the chains of the claim, of the subject's roles, and of the roles that the token adds. With
 // auth.Guard.Ceiling it is only the chains of the claim, unless the claim is nil.
 //
-// The error wraps auth.ErrNotFound for an unknown subject or added role. It joins a
-// *scope.SyntaxError for each chain that does not parse. Any other error is one of the directory.
-func Effective(ctx context.Context, t *auth.Tenant, c token.Claims) (scope.Set, error) {
-	account, err := t.Account(ctx, c.Subject)
-	if err != nil {
-		return scope.Set{}, err
-	}
-	return effective(ctx, t, account, c)
-}
-
+// The error wraps auth.ErrNotFound for an unknown added role. It joins a *scope.SyntaxError for
+// each chain that does not parse. Any other error is one of the directory.
 func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c token.Claims) (scope.Set, error) {
-	roles, err := mergeRoles(ctx, t, subject.Roles, c.Roles)
+	roles, err := admission.MergeRoles(ctx, t, subject.Roles, c.Roles)
 	if err != nil {
 		return scope.Set{}, err
 	}
@@ -57,12 +50,11 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 	if err != nil {
 		return scope.Set{}, err
 	}
-	return withRoles(ctx, t, claim, c.Scope != nil, roles)
+	return admission.WithRoles(ctx, t, claim, c.Scope != nil, roles)
 }
 
-// Within decides whether a principal may mint a token. It applies the rule of
-// auth.Principal.MayMake to what the token may do by Effective. The application says whether the
-// minter is an administrator. Mint decides in the same way, and signs.
+// decide decides whether a principal may mint a token, and returns the claims that may be minted. A
+// Minter sets the rest. It applies the rule of auth.Principal.MayMake to the effective scope.
 //
 //   - A token mints only for its own app. A token of another issuer has the app of its Grant, and
 //     mints nothing without one. It mints only ephemeral tokens of at most 15 minutes, because
@@ -73,30 +65,19 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 //     because a token cannot be limited to a network.
 //   - A permanent or limited-use token also ends with its makers. These are the account that made
 //     it for another account, and the app whose signature made it. What it makes also ends with
-//     its makers. So a token that one account made for another mints such tokens only for these
-//     two.
+//     its makers. So a token that A made for B may mint such tokens for A and B only.
 //   - The subject may keep its own roles. Only what their chains permit is checked.
-//
-// The error is an *auth.BeyondError that names the excess, an *auth.Error about wrong claims, or
-// an error of Effective. An unknown subject or role is an *auth.Error with the Path sub or roles,
-// and wraps auth.ErrNotFound.
-func Within(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish) error {
-	_, err := decide(ctx, by, admin, t, w, t.Now())
-	return err
-}
-
-// decide returns the claims that may be minted. A Minter sets the rest.
-func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, w Wish, now time.Time) (token.Claims, error) {
+func decide(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish, now time.Time) (token.Claims, error) {
 	if by.Account == "" || by.Org != t.Org.Key() {
 		return token.Claims{}, beyond("sub")
 	}
-	if by.Mechanism == NameIssuer && by.App == "" {
+	if by.Mechanism == admission.Issuer && by.App == "" {
 		return token.Claims{}, beyond("app") // as a token it mints for its own app only, and has none
 	}
 	if err := w.complete(by, t, now); err != nil {
 		return token.Claims{}, err
 	}
-	if by.Mechanism == NameIssuer && !w.isBrief(now) {
+	if by.Mechanism == admission.Issuer && !w.isBrief(now) {
 		return token.Claims{}, beyond("expires") // it would outlive the issuer's key
 	}
 	own, err := t.Account(ctx, by.Account) // disabled since: nothing more is minted
@@ -106,11 +87,12 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 	// Refuse whoever may not mint this before any further look-up. They must not learn which
 	// accounts exist, or which chains a role has.
 	m := w.making(by, now)
-	if w.Subject == by.Account || !admin {
+	if w.Subject == by.Account {
 		m.Roles = lacking(own, w.Roles)
 	}
-	if err := by.AsAdministrator(admin).MayMake(m); err != nil {
-		return token.Claims{}, err
+	if by.MayMake(m) != nil {
+		m.Roles = lacking(own, w.Roles) // whose excess is named, too
+		return token.Claims{}, by.MayMake(m)
 	}
 	if !w.ephemeral() && hasTwoMakers(by, w.Subject) {
 		return token.Claims{}, beyond("lineage")
@@ -129,7 +111,7 @@ func decide(ctx context.Context, by auth.Principal, admin bool, t *auth.Tenant, 
 		return token.Claims{}, unknown("roles", err) // everything else is known by now
 	}
 	m.Roles = lacking(subject, w.Roles)
-	if err := by.AsAdministrator(admin).MayMake(m); err != nil {
+	if err := by.MayMake(m); err != nil {
 		return token.Claims{}, err
 	}
 	// Omit the subject's own roles, so that the token does not keep a role that the subject

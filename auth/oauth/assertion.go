@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -23,10 +22,8 @@ const (
 	assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" // RFC 7523, section 2.2
 
 	maxLife   = 5 * time.Minute // of an assertion
-	leeway    = time.Minute     // for iat and nbf, as with tokens
 	maxHeader = 1 << 10         // bytes
 	maxText   = 512             // bytes of a claim
-	maxSecond = 1<<53 - 1       // the largest integer that every JSON reader reads exactly
 )
 
 // algorithms are the names of Ed25519. RFC 9864 adds the second.
@@ -36,11 +33,12 @@ var algorithms = []string{"EdDSA", "Ed25519"}
 type assertion struct {
 	compact.Parts
 	issuer, subject, audience, id string
-	expires, issued, notBefore    int64 // Unix seconds; 0: none
+	expires, issued               int64 // Unix seconds; 0: none
+	valid                         compact.Window
 }
 
 // byAssertion authenticates by private_key_jwt (OpenID Connect Core, section 9).
-func (s *Server) byAssertion(ctx context.Context, r *http.Request, t *auth.Tenant, f form) (auth.Principal, error) {
+func (m mechanisms) byAssertion(ctx context.Context, r *http.Request, t *auth.Tenant, f form) (auth.Principal, error) {
 	a, err := readAssertion(f["client_assertion"])
 	now := t.Now()
 	if err == nil {
@@ -53,12 +51,12 @@ func (s *Server) byAssertion(ctx context.Context, r *http.Request, t *auth.Tenan
 		t.Claim(auth.Claimed{Mechanism: signature.Name, App: a.issuer})
 		return auth.Principal{}, invalidClient(err)
 	}
-	client, _, err := s.Signature.Client(ctx, r, t, a.issuer, a.signer)
+	client, _, err := m.signature.Client(ctx, r, t, a.issuer, a.signer)
 	if err != nil {
 		return auth.Principal{}, err
 	}
 	// Claimed last, so that a forged or refused assertion costs no storage.
-	if err = s.Signature.Claim(ctx, a.use(now)); err != nil {
+	if err = m.signature.Claim(ctx, a.use(now)); err != nil {
 		t.Claim(auth.Claimed{Mechanism: signature.Name, App: a.issuer})
 	}
 	return client, err
@@ -102,7 +100,15 @@ func readAssertion(raw string) (a assertion, err error) {
 	if err := checkHeader(a.Header); err != nil {
 		return a, err
 	}
+	a.valid = compact.Always()
 	r := strictjson.New(a.Payload, strictjson.Limits{Depth: 16, Members: 64})
+	seconds := func() int64 {
+		n := compact.Seconds(&r)
+		if n == 0 {
+			r.Fail(errTimes)
+		}
+		return n
+	}
 	for name := range r.Object {
 		switch name {
 		case "iss":
@@ -114,11 +120,13 @@ func readAssertion(raw string) (a assertion, err error) {
 		case "jti":
 			a.id = r.Text()
 		case "exp":
-			a.expires = readSeconds(&r)
+			a.expires = seconds()
+			a.valid.Until(a.expires)
 		case "iat":
-			a.issued = readSeconds(&r)
+			a.issued = seconds()
+			a.valid.From(a.issued)
 		case "nbf":
-			a.notBefore = readSeconds(&r)
+			a.valid.From(seconds())
 		default:
 			r.Skip()
 		}
@@ -146,24 +154,13 @@ func checkHeader(text string) error {
 	return nil
 }
 
-func readSeconds(r *strictjson.Reader) int64 {
-	n, err := strconv.ParseInt(r.Number(), 10, 64)
-	if err != nil || n < 1 || n > maxSecond {
-		r.Fail(errTimes)
-	}
-	return n
-}
-
 func (a *assertion) check(issuer string, now time.Time) error {
-	longest := int64(maxLife / time.Second)
-	ahead := now.Add(leeway).Unix()
-	switch {
+	switch longest := int64(maxLife / time.Second); {
 	case a.issuer == "" || a.issuer != a.subject || a.id == "" || len(a.id) > maxText || a.expires == 0:
 		return errClaims
 	case a.audience != issuer:
 		return errAudience
-	case now.Unix() >= a.expires, a.expires > now.Add(maxLife).Unix(), a.issued > ahead, a.notBefore > ahead,
-		a.issued != 0 && a.expires-a.issued > longest:
+	case a.valid.Compare(now) != 0, a.expires-now.Unix() > longest, a.issued != 0 && a.expires-a.issued > longest:
 		return errTimes
 	}
 	return nil
@@ -183,6 +180,6 @@ func (a *assertion) use(now time.Time) signing.Use {
 		Signature: sha256.Sum256(a.Signature),
 		Signed:    signed,
 		Seen:      now,
-		Keep:      time.Unix(a.expires, 0).Add(leeway), // the clocks of several servers differ
+		Keep:      time.Unix(a.expires, 0).Add(compact.Leeway * time.Second), // the clocks of several servers differ
 	}
 }

@@ -38,16 +38,23 @@ func (c *countedLedger) Revoke(ctx context.Context, of token.Holder, id string) 
 	return c.Ledger.Revoke(ctx, of, id)
 }
 
-func (c *countedLedger) List(ctx context.Context, of token.Holder, after token.Position, limit int) ([]token.Record, token.Position, error) {
+func (c *countedLedger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
 	c.calls++
-	return c.Ledger.List(ctx, of, after, limit)
+	return c.Ledger.Get(ctx, of, id)
+}
+
+func (c *countedLedger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
+	c.calls++
+	return c.Ledger.Spend(ctx, r)
 }
 
 func TestBudgetOfRefusedClients(t *testing.T) {
-	w := newWorld(t)
+	signers, ledger := new(countedSigners), new(countedLedger)
+	w := newWorld(t, func(w *world) {
+		signers.Signers, ledger.Ledger = &w.keys, &w.ledger
+		w.bearer.Signers, w.bearer.Ledger = signers, ledger
+	})
 	permanent := w.record(t, otherKey, "acme", "ann", 0)
-	signers, ledger := &countedSigners{Signers: &w.keys}, &countedLedger{Ledger: &w.ledger}
-	w.server.Minter = &token.Minter{Signers: signers, Ledger: ledger}
 	claims := &counted{Replays: w.signature.Replays}
 	w.signature.Replays = claims
 	w.change(acmeKey, func(c *signature.Credential) { c.Scope = []string{"object.read.c_note"} })

@@ -14,13 +14,13 @@ import (
 
 // authenticate finds out which client asks. There is one error for all that can be wrong with its
 // credential.
-func (s *Server) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, f form) (auth.Principal, error) {
+func (m mechanisms) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, f form) (auth.Principal, error) {
 	ways := 0
 	for _, tried := range []bool{
 		len(r.Header["Authorization"]) > 0,
 		f.has("client_secret"),
 		f.has("client_assertion", "client_assertion_type"),
-		s.Signature.Presented(r) != auth.Absent,
+		m.signature.Presented(r) != auth.Absent,
 	} {
 		if tried {
 			ways++
@@ -30,7 +30,7 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request, t *auth.Tena
 		return auth.Principal{}, refuse(auth.DetailAmbiguous, codeRequest, "more than one credential", nil)
 	}
 	if f.has("client_assertion", "client_assertion_type") {
-		return s.byAssertion(ctx, r, t, f)
+		return m.byAssertion(ctx, r, t, f)
 	}
 	clientKey, secret, ok := basic(r)
 	if f.has("client_secret") {
@@ -43,17 +43,17 @@ func (s *Server) authenticate(ctx context.Context, r *http.Request, t *auth.Tena
 		t.Claim(auth.Claimed{Mechanism: signature.Name, App: clientKey})
 		return auth.Principal{}, invalidClient(errOtherID)
 	}
-	return s.bySecret(ctx, r, t, clientKey, secret)
+	return m.bySecret(ctx, r, t, clientKey, secret)
 }
 
 // takesSecrets reports whether clients may send their secret, as far as the server decides it. A
 // secret that is sent protects even less than a signature of version 1.
-func (s *Server) takesSecrets() bool { return s.Signature.Policy.Version <= 1 }
+func (m mechanisms) takesSecrets() bool { return m.signature.Policy.Version <= 1 }
 
 // bySecret authenticates by client_secret_basic or client_secret_post (RFC 6749, section 2.3.1).
-func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, secret signing.Secret) (auth.Principal, error) {
+func (m mechanisms) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, secret signing.Secret) (auth.Principal, error) {
 	now, signs := t.Now(), false
-	client, credential, err := s.Signature.Client(ctx, r, t, clientKey, func(k *signing.Key) *signing.Key {
+	client, credential, err := m.signature.Client(ctx, r, t, clientKey, func(k *signing.Key) *signing.Key {
 		by := k.Holds(secret, now)
 		if signs = k != nil && k.PublicKeys() != nil; signs {
 			return k // proves nothing: refused below, after the checks of the credential
@@ -65,7 +65,7 @@ func (s *Server) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, 
 		return auth.Principal{}, err
 	case signs:
 		err = unauthorized("the client has a public key and must sign an assertion")
-	case credential.MinVersion > 1 || !s.takesSecrets():
+	case credential.MinVersion > 1 || !m.takesSecrets():
 		err = unauthorized("the client may not send its secret")
 	}
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 )
 
 // Describe returns what a Document says of the routes of Register. Copy it into Document.Routes. It
-// panics if a required field is missing.
-func (s *Server) Describe() map[string]openapi.Route {
-	s.mustBeValid()
+// panics if the Guard lacks one of the two mechanisms.
+func (s *Server) Describe(g *auth.Guard) map[string]openapi.Route {
+	found := mustFind(g)
 	const signs = "The client authenticates by `private_key_jwt`, with `client_assertion`"
 	route := func(summary string, open, signed, reply any) openapi.Route {
 		r := openapi.Route{
@@ -19,7 +19,7 @@ func (s *Server) Describe() map[string]openapi.Route {
 			Reply:       reply,
 			Refusal:     refusalBody{},
 		}
-		if s.takesSecrets() {
+		if found.takesSecrets() {
 			r.Request = open
 			r.Description = signs + ", by `client_secret_basic`, with client key and client secret, each encoded like a parameter of a form, " +
 				"or by `client_secret_post`, with `client_id` and `client_secret`."

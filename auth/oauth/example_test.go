@@ -38,7 +38,7 @@ func ExampleServer() {
 		Credentials: signature.Memory{clientKey: {Key: key, Account: "partner", Scope: []string{"object.read.c_note"}}},
 		Replays:     signing.NewMemory(0),
 	}
-	tokens := &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys, Ledger: ledger}}
+	tokens := &bearer.Mechanism{Keys: keys, Signers: keys, Ledger: ledger}
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
 		Ceiling:    true, // a token has no more than its own scope
@@ -46,9 +46,8 @@ func ExampleServer() {
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{signatures, tokens},
 	}
-	server := &oauth.Server{Signature: signatures, Bearer: tokens, Minter: bearer.Minter(guard, keys, ledger)}
 	mux := guard.Mux()
-	server.Register(mux)
+	new(oauth.Server).Register(mux)
 
 	r := httptest.NewRequest("POST", "/acme/v2/oauth/token", strings.NewReader("grant_type=client_credentials"))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -72,16 +71,15 @@ func ExampleServer_Metadata() {
 	directory.PutOrg(auth.Org{Code: "acme"})
 	keys := new(token.MemoryKeys)
 	signatures := &signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(1000)}
-	tokens := &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}
+	tokens := &bearer.Mechanism{Keys: keys, Signers: keys}
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
 		Mechanisms: []auth.Mechanism{signatures, tokens},
 	}
-	server := &oauth.Server{Signature: signatures, Bearer: tokens, Minter: bearer.Minter(guard, keys, nil)}
 	site := http.NewServeMux()
-	site.Handle("/.well-known/", server.Metadata(guard))
+	site.Handle("/.well-known/", new(oauth.Server).Metadata(guard))
 	site.Handle("/", guard.Mux())
 
 	reply := httptest.NewRecorder()
@@ -92,9 +90,18 @@ func ExampleServer_Metadata() {
 
 // What a document says of the three routes.
 func ExampleServer_Describe() {
-	server := &oauth.Server{Signature: new(signature.Mechanism), Bearer: new(bearer.Mechanism), Minter: new(token.Minter)}
+	keys := new(token.MemoryKeys)
+	guard := &auth.Guard{
+		Roles:     auth.RolesLimit,
+		BaseURL:   "https://api.example.com",
+		Directory: new(auth.Memory),
+		Mechanisms: []auth.Mechanism{
+			&signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(1000)},
+			&bearer.Mechanism{Keys: keys, Signers: keys},
+		},
+	}
 	routes := map[string]openapi.Route{} // of the server's own routes
-	maps.Copy(routes, server.Describe())
+	maps.Copy(routes, new(oauth.Server).Describe(guard))
 	fmt.Println(routes["POST /oauth/token"].Summary)
 	// Output: Get a token by client credentials
 }

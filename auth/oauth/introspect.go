@@ -26,11 +26,11 @@ type introspection struct {
 
 // introspect says whether the Guard would accept a token now. It spends no use. Whatever is wrong
 // with the token, the reply is the same.
-func (s *Server) introspect(ctx context.Context, a asked) (any, error) {
+func introspect(ctx context.Context, a asked) (any, error) {
 	if !a.form.has("token") {
 		return nil, invalidRequest("token is missing")
 	}
-	t, err := s.Bearer.Inspect(ctx, a.form["token"], a.tenant, s.Minter.Ledger)
+	t, err := a.bearer.Inspect(ctx, a.form["token"], a.tenant)
 	if refused(err) {
 		return introspection{}, nil
 	}
@@ -69,21 +69,21 @@ func seconds(t time.Time) int64 {
 
 // revoke ends a token of the asking client (RFC 7009). For the tokens of others and for what is no
 // token, the reply is the same as for a token that it ended.
-func (s *Server) revoke(ctx context.Context, a asked) (any, error) {
+func revoke(ctx context.Context, a asked) (any, error) {
 	done := struct{}{}
 	if !a.form.has("token") {
 		return nil, invalidRequest("token is missing")
 	}
-	record, err := s.Bearer.Record(ctx, a.form["token"], a.tenant)
+	record, err := a.bearer.Record(ctx, a.form["token"], a.tenant)
 	switch {
 	case err != nil && !refused(err):
 		return nil, err
 	case err != nil, record.ClientKey != a.client.App:
 		return done, nil
-	case record.ID == "", s.Minter.Ledger == nil:
+	case record.ID == "", a.bearer.Ledger == nil:
 		return nil, refuse(auth.DetailOption, codeTokenType, "the token cannot be revoked", nil)
 	}
-	err = s.Minter.Ledger.Revoke(ctx, record.Holder(), record.ID)
+	err = a.bearer.Ledger.Revoke(ctx, record.Holder(), record.ID)
 	if err != nil && !errors.Is(err, token.ErrNotFound) {
 		return nil, auth.Unavailable(err)
 	}

@@ -77,10 +77,9 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	w.putApp(t, 2, globexKey, "globex", "gus", globexSecret)
 	w.signature = &signature.Mechanism{Credentials: w.credentials, Replays: signing.NewMemory(1000)}
 	w.bearer = &bearer.Mechanism{
-		Verifier:         &token.Verifier{Keys: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}},
-		ResourceMetadata: true,
+		Keys: &w.keys, Signers: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}, ResourceMetadata: true,
 	}
-	w.server = &oauth.Server{Signature: w.signature, Bearer: w.bearer, Minter: &token.Minter{Signers: &w.keys, Ledger: &w.ledger}}
+	w.server = new(oauth.Server)
 	w.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test/base",
@@ -229,7 +228,7 @@ func (w *world) record(t testing.TB, app, org, account string, uses int64, alter
 	for _, f := range alter {
 		f(&c)
 	}
-	m := bearer.Minter(w.guard, &w.keys, &w.ledger)
+	m := &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: w.guard.Now}
 	mint := m.Permanent
 	if uses > 0 {
 		mint = func(ctx context.Context, c token.Claims) (token.Token, token.Claims, error) {

@@ -17,23 +17,23 @@ const (
 )
 
 // serverMetadata returns the document of RFC 8414, section 2.
-func (s *Server) serverMetadata(issuer string) any {
+func (m mechanisms) serverMetadata(issuer string) any {
 	methods := []string{"private_key_jwt"}
-	if s.takesSecrets() {
+	if m.takesSecrets() {
 		methods = []string{"client_secret_basic", "client_secret_post", "private_key_jwt"}
 	}
-	m := map[string]any{
+	all := map[string]any{
 		"issuer":                   issuer,
 		"jwks_uri":                 issuer + "/auth/certs/jwk",
 		"grant_types_supported":    []string{"client_credentials"},
 		"response_types_supported": []string{}, // required, and there are none
 	}
 	for name, path := range map[string]string{"token": tokenPath, "introspection": introspectPath, "revocation": revokePath} {
-		m[name+"_endpoint"] = issuer + path
-		m[name+"_endpoint_auth_methods_supported"] = methods
-		m[name+"_endpoint_auth_signing_alg_values_supported"] = algorithms
+		all[name+"_endpoint"] = issuer + path
+		all[name+"_endpoint_auth_methods_supported"] = methods
+		all[name+"_endpoint_auth_signing_alg_values_supported"] = algorithms
 	}
-	return m
+	return all
 }
 
 // resourceMetadata returns the document of RFC 9728, section 2.
@@ -49,13 +49,12 @@ func resourceMetadata(issuer string) any {
 // /.well-known/oauth-authorization-server/ and /.well-known/oauth-protected-resource/ of the host:
 // these paths are outside of the mount. auth.Tenant.WellKnown has the URLs. The documents have an
 // ETag and may be cached for 5 minutes. A Guard with a Resolve of its own has them only if that
-// finds tenants by /{org}/{version}, too. Metadata panics if the Guard is not valid, or if a
-// required field is missing.
+// finds tenants by /{org}/{version}, too. Metadata panics if the Guard is not valid, or if it lacks
+// one of the two mechanisms.
 //
 // The jwks_uri is where section 4 of the interface has the keys: see bearer.Certs.
 func (s *Server) Metadata(g *auth.Guard) http.Handler {
-	s.mustBeValid()
-	server := document{g, serverDocument, s.serverMetadata}.handler()
+	server := document{g, serverDocument, mustFind(g).serverMetadata}.handler()
 	resource := document{g, resourceDocument, resourceMetadata}.handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/.well-known/"+serverDocument+"/") {

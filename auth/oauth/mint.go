@@ -40,7 +40,7 @@ func (s *Server) mint(ctx context.Context, a asked) (any, error) {
 		return nil, err
 	}
 	wish := bearer.Wish{Claims: token.Claims{Subject: a.client.Account, Scope: wanted}}
-	signed, claims, err := bearer.Mint(ctx, a.client, false, a.tenant, s.Minter, wish)
+	signed, claims, err := a.bearer.Mint(ctx, a.client, a.tenant, wish)
 	if err != nil {
 		return nil, unminted(err)
 	}

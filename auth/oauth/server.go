@@ -8,21 +8,13 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/token"
 )
 
-// Server serves the OAuth endpoints of all tenants of a Guard. Its fields must not be changed once
-// it is in use. Its methods are safe for concurrent use.
+// Server serves the OAuth endpoints of all tenants of a Guard. Credentials of the Guard's
+// signature.Mechanism authenticate clients. Its bearer.Mechanism decides which tokens are active,
+// and mints. The fields must not be changed once the Server is in use. Its methods are safe for
+// concurrent use.
 type Server struct {
-	// Signature and Bearer are required: mechanisms of the Guard. Credentials of Signature
-	// authenticate clients. Bearer decides which tokens are active.
-	Signature *signature.Mechanism
-	Bearer    *bearer.Mechanism
-
-	// Minter is required. It signs the tokens. Introspection and revocation use its Ledger; nil:
-	// no token with a jti is active, and none can be revoked.
-	Minter *token.Minter
-
 	// Admit runs before a token is minted for a client, whose principal it gets. It is for quotas.
 	// It refuses with an *auth.Error: one with auth.DetailThrottled is answered with 429, and any
 	// other with unauthorized_client. nil: no quota.
@@ -38,22 +30,43 @@ const (
 
 // Register adds the three endpoints to a Mux. Their routes are Public for the Guard, because they
 // authenticate clients themselves: Authorization: Basic is no credential of a mechanism there. It
-// panics if a required field is missing.
+// panics if the Guard lacks one of the two mechanisms.
 func (s *Server) Register(m *auth.Mux) {
-	s.mustBeValid()
+	mustFind(m.Guard())
 	m.HandleFunc("POST "+tokenPath, auth.Public, s.serve(s.mint))
-	m.HandleFunc("POST "+introspectPath, auth.Public, s.serve(s.introspect))
-	m.HandleFunc("POST "+revokePath, auth.Public, s.serve(s.revoke))
+	m.HandleFunc("POST "+introspectPath, auth.Public, s.serve(introspect))
+	m.HandleFunc("POST "+revokePath, auth.Public, s.serve(revoke))
 }
 
-func (s *Server) mustBeValid() {
-	if s.Signature == nil || s.Bearer == nil || s.Minter == nil {
-		panic("oauth: Server needs Signature, Bearer and Minter")
+// mechanisms are those of a Guard that the endpoints use.
+type mechanisms struct {
+	signature *signature.Mechanism
+	bearer    *bearer.Mechanism
+}
+
+func find(s *auth.Settings) (found mechanisms) {
+	for _, m := range s.Mechanisms {
+		switch m := m.(type) {
+		case *signature.Mechanism:
+			found.signature = m
+		case *bearer.Mechanism:
+			found.bearer = m
+		}
 	}
+	return found
+}
+
+func mustFind(g *auth.Guard) mechanisms {
+	found := find(g.Settings())
+	if found.signature == nil || found.bearer == nil || found.bearer.Signers == nil {
+		panic("oauth: the Guard needs a signature.Mechanism, and a bearer.Mechanism with Signers")
+	}
+	return found
 }
 
 // asked is a request of a client that has authenticated.
 type asked struct {
+	mechanisms
 	tenant *auth.Tenant
 	client auth.Principal
 	form   form
@@ -84,7 +97,8 @@ func (s *Server) answer(r *http.Request, endpoint func(context.Context, asked) (
 	}
 	ctx, cancel := t.Bound(r.Context()) // after the body, which arrives as slowly as the client likes
 	defer cancel()
-	client, err := s.authenticate(ctx, r, t, f)
+	by := find(t.Settings())
+	client, err := by.authenticate(ctx, r, t, f)
 	if err != nil {
 		return nil, err
 	}
@@ -93,5 +107,5 @@ func (s *Server) answer(r *http.Request, endpoint func(context.Context, asked) (
 		// Such a credential can act as nobody, so MayMake cannot bound who makes one.
 		return nil, unauthorized("the client has no account of its own")
 	}
-	return endpoint(ctx, asked{t, client, f})
+	return endpoint(ctx, asked{by, t, client, f})
 }

@@ -44,14 +44,13 @@ type newInvoice struct {
 
 var invoices = sqllist.Must[invoice](sqllist.Declaration{Table: "invoices", Object: "invoice", Count: true})
 
-func endpoints(versions signing.Policy) *oauth.Server {
-	return &oauth.Server{Signature: &signature.Mechanism{Policy: versions}, Bearer: new(bearer.Mechanism), Minter: new(token.Minter)}
-}
-
-func adopted(t *testing.T, scopes *scope.Grammar, endpoints *oauth.Server) (*openapi.Document, error) {
+func adopted(t *testing.T, scopes *scope.Grammar, versions signing.Policy) (*openapi.Document, error) {
 	t.Helper()
-	mux := newMux()
-	mux.Guard().Scopes = scopes
+	mux := newMux(func(g *auth.Guard) {
+		g.Mechanisms[0].(*signature.Mechanism).Policy = versions
+		g.Mechanisms[1].(*bearer.Mechanism).Signers = new(token.MemoryKeys)
+		g.Scopes = scopes
+	})
 	for _, route := range []struct {
 		pattern string
 		need    auth.Need
@@ -69,7 +68,7 @@ func adopted(t *testing.T, scopes *scope.Grammar, endpoints *oauth.Server) (*ope
 		"DELETE /invoices/{id}": {Status: 204},
 		"GET /login":            {Status: 302},
 	}
-	maps.Copy(routes, endpoints.Describe())
+	maps.Copy(routes, new(oauth.Server).Describe(mux.Guard()))
 	d := &openapi.Document{Mux: mux, Title: "Invoices", Version: "1.0.0", Description: "Invoices.", Contact: "https://example.com", Routes: routes}
 	return d, d.Validate()
 }
@@ -77,7 +76,7 @@ func adopted(t *testing.T, scopes *scope.Grammar, endpoints *oauth.Server) (*ope
 // TestWhatAdoptersDescribe has money, an enum, other statuses than 200 and the endpoints of OAuth.
 // With OPENAPI set it writes the document there, for a generator.
 func TestWhatAdoptersDescribe(t *testing.T) {
-	document, err := adopted(t, &scope.Grammar{Identifier: sqlpage.Digits}, endpoints(signing.Policy{}))
+	document, err := adopted(t, &scope.Grammar{Identifier: sqlpage.Digits}, signing.Policy{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +134,7 @@ func TestWhatAdoptersDescribe(t *testing.T) {
 		t.Error("a 201 is a 200, too")
 	}
 	t.Run("P34", func(t *testing.T) {
-		if _, err := adopted(t, nil, endpoints(signing.Policy{})); err == nil || !strings.Contains(err.Error(), "Guard.Scopes refuses an _id such as 42") {
+		if _, err := adopted(t, nil, signing.Policy{}); err == nil || !strings.Contains(err.Error(), "Guard.Scopes refuses an _id such as 42") {
 			t.Error(err)
 		}
 	})
@@ -143,7 +142,7 @@ func TestWhatAdoptersDescribe(t *testing.T) {
 
 // TestWhatAServerForVersion2Describes has no client that sends its secret.
 func TestWhatAServerForVersion2Describes(t *testing.T) {
-	document, err := adopted(t, &scope.Grammar{Identifier: sqlpage.Digits}, endpoints(signing.Policy{Version: 2}))
+	document, err := adopted(t, &scope.Grammar{Identifier: sqlpage.Digits}, signing.Policy{Version: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func Example() {
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.net",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: &token.MemoryKeys{}}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: &token.MemoryKeys{}}},
 	}
 	mux := guard.Mux()
 	handler := func(w http.ResponseWriter, r *http.Request) {}

@@ -24,6 +24,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/issuer"
 	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
@@ -49,7 +50,7 @@ func newMux(change ...func(*auth.Guard)) *auth.Mux {
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(10)},
-			&bearer.Mechanism{Verifier: &token.Verifier{Keys: &token.MemoryKeys{}}},
+			&bearer.Mechanism{Keys: &token.MemoryKeys{}},
 			&session.Manager{Store: &session.Memory{}},
 		},
 	}
@@ -164,7 +165,7 @@ func TestGoldenDocument(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	const signed = `{"signature_Client_Key":[],"signature_Client_Nonce":[],"signature_Client_Signature":[],"signature_Client_Timestamp":[]},` +
 		`{"signature_Signature":[],"signature_Signature_Input":[]}`
-	all := signed + `,{"bearer":[]},{"session":[]}`
+	all := signed + `,{"bearer":[]},{"session":[]},{"issuer":[]}`
 	for name, test := range map[string]struct {
 		need            auth.Need
 		security, xNeed string
@@ -175,16 +176,16 @@ func TestNeeds(t *testing.T) {
 		"a scope chain":                       {auth.Allow("admin.read"), `[` + all + `]`, `{"scope":"admin.read"}`},
 		"a part of a scope chain":             {auth.Some("object.read.c_note"), `[` + all + `]`, `{"scope":"object.read.c_note","part":true}`},
 		"certain mechanisms":                  {auth.Authenticated.By(session.Name), `[{"session":[]}]`, `null`},
-		"the tokens of another issuer":        {auth.Authenticated.By(bearer.NameIssuer), `[{"bearer":[]}]`, `null`},
+		"the tokens of another issuer":        {auth.Authenticated.By(issuer.Name), `[{"issuer":[]}]`, `null`},
 		"a fresh credential":                  {auth.Authenticated.Fresh(time.Minute), `[` + all + `]`, `{"fresh":60}`},
 		"a fresh credential of one mechanism": {auth.Authenticated.Fresh(time.Minute, session.Name), `[` + all + `]`, `{"fresh":60,"freshFor":["session"]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mux := newMux(func(g *auth.Guard) {
-				g.Mechanisms[1].(*bearer.Mechanism).Issuers = []*bearer.Issuer{{
+				g.Mechanisms = append(g.Mechanisms, &issuer.Mechanism{Issuers: []*issuer.Issuer{{
 					Org: "acme", URL: "https://id.example.net", Audience: "notes", Discover: true,
-					Map: func(context.Context, *auth.Tenant, *bearer.Foreign) (g bearer.Grant, err error) { return },
-				}}
+					Map: func(context.Context, *auth.Tenant, *issuer.Foreign) (g issuer.Grant, err error) { return },
+				}}})
 			})
 			handle(mux, "GET /notes", test.need)
 			get := at(t, described(t, mux, nil), "paths", "/notes", "get").(value)

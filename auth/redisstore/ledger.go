@@ -30,6 +30,9 @@ var issueText string
 //go:embed lua/spend.lua
 var spendText string
 
+//go:embed lua/get.lua
+var getText string
+
 //go:embed lua/revoke.lua
 var revokeText string
 
@@ -51,6 +54,7 @@ var (
 
 	issueScript         = newScript(lineageText, liveText, placeText, issueText)
 	spendScript         = newScript(lineageText, liveText, spendText)
+	getScript           = newScript(lineageText, liveText, rowText, getText)
 	revokeScript        = newScript(lineageText, liveText, placeText, endSubjectText, revokeText)
 	revokeSubjectScript = newScript(lineageText, liveText, placeText, endSubjectText, revokeSubjectText)
 	tokensScript        = newScript(lineageText, liveText, rowText, tokensText)
@@ -100,20 +104,53 @@ func lineageOf(reply any) (token.Lineage, error) {
 	return token.Lineage{Maker: f[0], MakerApp: f[1], Parent: f[2]}, nil
 }
 
+// subjectOf returns the subject as the scripts have it. An error says that there is no such record.
+func subjectOf(of token.Holder, id string) (subject string, err error) {
+	switch {
+	case id == "":
+		return "", token.ErrEphemeral
+	case of.Subject == "":
+		return "", token.ErrNotFound
+	case of.Subject == token.AnySubject:
+		return "", nil
+	}
+	return of.Subject, nil
+}
+
+// Get implements token.Ledger.
+func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
+	subject, err := subjectOf(of, id)
+	if err != nil {
+		return token.Record{}, err
+	}
+	reply, err := l.store.run(ctx, getScript,
+		[]string{recordKey(of.ClientKey, id)}, l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, id)
+	if err != nil {
+		return token.Record{}, err
+	}
+	rows, ok := reply.([]any)
+	if !ok || len(rows) > 1 {
+		return token.Record{}, errReply
+	}
+	records, err := recordsOf(rows, of)
+	if err != nil {
+		return token.Record{}, err
+	}
+	if len(records) == 0 {
+		return token.Record{}, token.ErrNotFound
+	}
+	return records[0], nil
+}
+
 // Revoke implements token.Ledger.
 func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
-	if id == "" {
-		return token.ErrEphemeral
-	}
-	if of.Subject == "" {
-		return token.ErrNotFound
-	}
-	if of.Subject == token.AnySubject {
-		of.Subject = "" // as the script has it
+	subject, err := subjectOf(of, id)
+	if err != nil {
+		return err
 	}
 	code, err := l.store.code(ctx, revokeScript,
 		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey), appsKey(of.Org)}, id, l.store.prefix+subjectKey(of.ClientKey, ""),
-		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), of.Subject, of.ClientKey)
+		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, of.ClientKey)
 	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
 }
 

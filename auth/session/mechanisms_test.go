@@ -58,7 +58,7 @@ func allThree(c *credentials) func(*world) {
 		w.guard.Mechanisms = append(w.guard.Mechanisms,
 			&signature.Mechanism{Replays: &c.claims, Credentials: signature.Memory{
 				c.clientKey: {Key: must(signing.NewKey(c.clientKey, c.secret)), Account: "bob"}}},
-			&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys, Ledger: &c.ledger}})
+			&bearer.Mechanism{Keys: &keys, Ledger: &c.ledger})
 		minter := &token.Minter{Signers: &keys, Ledger: &c.ledger}
 		minted, _, err := minter.Limited(w.t.Context(), token.Claims{Issuer: c.clientKey, Subject: "bob",
 			Audience: "https://api.example.test/acme/v2", Scope: []string{""}}, 10)

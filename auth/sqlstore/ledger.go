@@ -52,6 +52,8 @@ func ancestorsLive(row string, ancestors int) string {
 		isLive(parent, ancestors-1) + `))`
 }
 
+const ledgerColumns = `id, org, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent, `
+
 const sameText = `client_key = $1 AND id = $2 AND subject = $3 AND key_id = $4 AND max_uses = $5`
 
 // Long statements are built once. They name the row by the table, because RETURNING in
@@ -75,9 +77,9 @@ var (
 	checkText = `SELECT maker, maker_app, parent FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
 	debitText = `UPDATE {ledger} SET uses = uses + 1 WHERE ` + sameText + ` AND ` + liveText + ` RETURNING maker, maker_app, parent`
 
-	revokeText = `
-		DELETE FROM {ledger} WHERE client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')
-		RETURNING ` + liveText
+	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')`
+	getText         = `SELECT ` + ledgerColumns + liveText + ` FROM {ledger} WHERE ` + oneText
+	revokeText      = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING ` + liveText
 	listSubjectText = listText(` AND subject = $5`)
 	listAppText     = listText(``)
 )
@@ -87,7 +89,7 @@ var (
 // and those of other orgs.
 func listText(condition string) string {
 	return `
-		SELECT id, org, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent, ` + liveText + ` FROM {ledger}
+		SELECT ` + ledgerColumns + liveText + ` FROM {ledger}
 		WHERE client_key = $1 AND (issued, id) > ($2, $3)` + condition + ` ORDER BY issued, id LIMIT $4`
 }
 
@@ -200,24 +202,47 @@ func (l *ledger) refusal(ctx context.Context, r token.Record) error {
 	return token.ErrRevoked
 }
 
-// Revoke implements token.Ledger.
-func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
-	if id == "" {
-		return token.ErrEphemeral
-	}
-	if of.Subject == "" {
-		return token.ErrNotFound
-	}
-	if of.Subject == token.AnySubject {
-		of.Subject = "" // as the statement has it
+// oneArgs returns the arguments of oneText. An error says that there is no such record.
+func oneArgs(of token.Holder, id string) ([]any, error) {
+	switch {
+	case id == "":
+		return nil, token.ErrEphemeral
+	case of.Subject == "":
+		return nil, token.ErrNotFound
+	case of.Subject == token.AnySubject:
+		of.Subject = "" // as the statements have it
 	}
 	if !storable(string(of.Org), of.ClientKey, of.Subject, id) {
-		return token.ErrNotFound
+		return nil, token.ErrNotFound
+	}
+	return []any{of.ClientKey, id, of.Org, of.Subject}, nil
+}
+
+// Get implements token.Ledger.
+func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
+	args, err := oneArgs(of, id)
+	if err != nil {
+		return token.Record{}, err
+	}
+	rows, err := list(ctx, l.store, getText, args, ledgerRowOf)
+	if err == nil && (len(rows) == 0 || !rows[0].live) {
+		err = token.ErrNotFound
+	}
+	if err != nil {
+		return token.Record{}, failed("get a token", err)
+	}
+	rows[0].ClientKey = of.ClientKey
+	return rows[0].Record, nil
+}
+
+// Revoke implements token.Ledger.
+func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
+	args, err := oneArgs(of, id)
+	if err != nil {
+		return err
 	}
 	var live bool
-	err := l.store.write(ctx, func(q conn) error {
-		return q.one(ctx, revokeText, []any{of.ClientKey, id, of.Org, of.Subject}, &live)
-	})
+	err = l.store.write(ctx, func(q conn) error { return q.one(ctx, revokeText, args, &live) })
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !live {
 		err = token.ErrNotFound
 	}

@@ -20,6 +20,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 	}{
 		{"what is issued is listed, the oldest first", testList},
 		{"a record begins without uses", testNoUses},
+		{"a live record is found by its id, and keeps its uses", testGet},
 		{"pages of any limit have each record once, also within one second", testPages},
 		{"a page has 1 to MaxPage records", testPageLimits},
 		{"T35 any subject is that of one app and org", testAnySubject},

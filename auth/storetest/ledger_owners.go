@@ -26,6 +26,7 @@ func testOtherHolders(t *testing.T, l *ledger) {
 	for _, of := range others {
 		what := fmt.Sprintf("%q", of)
 		expect(t, what+": Revoke", l.Revoke(t.Context(), of, r.ID), token.ErrNotFound)
+		l.get(t, what, of, r.ID, token.ErrNotFound)
 		if list, _, err := l.List(t.Context(), of, token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
 			t.Errorf("%s: List = %+v, %v", what, list, err)
 		}
@@ -36,9 +37,11 @@ func testOtherHolders(t *testing.T, l *ledger) {
 	rival := mine
 	rival.Org, rival.Subject = l.f.org(), token.AnySubject
 	expect(t, "another org, any subject", l.Revoke(t.Context(), rival, r.ID), token.ErrNotFound)
+	l.get(t, "another org, any subject", rival, r.ID, token.ErrNotFound)
 	nobody := mine
 	nobody.Subject = ""
 	expect(t, "the zero principal", l.Revoke(t.Context(), nobody, r.ID), token.ErrNotFound)
+	l.get(t, "the zero principal", nobody, r.ID, token.ErrNotFound)
 	if n, err := l.RevokeSubject(t.Context(), l.of(token.AnySubject)); n != 0 {
 		t.Errorf("RevokeSubject of any subject = %d, %v", n, err)
 	}

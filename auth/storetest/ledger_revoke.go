@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -69,7 +70,9 @@ func testRevokeOther(t *testing.T, l *ledger) {
 		"one that is spent":      {l.app, spent.ID, token.ErrNotFound},
 		"an id with a zero byte": {l.app, r.ID + "\x00", token.ErrNotFound},
 	} {
-		expect(t, what, l.Revoke(t.Context(), token.Holder{Org: l.org, ClientKey: c.app, Subject: token.AnySubject}, c.id), c.want)
+		of := token.Holder{Org: l.org, ClientKey: c.app, Subject: token.AnySubject}
+		expect(t, what, l.Revoke(t.Context(), of, c.id), c.want)
+		l.get(t, what, of, c.id, c.want)
 	}
 	l.spend(t, "afterwards", r, nil)
 }
@@ -105,6 +108,38 @@ func testRevokeSubject(t *testing.T, l *ledger) {
 	for _, r := range others {
 		l.spend(t, "another's", r, nil)
 	}
+}
+
+// get expects the record that List has, or an error and the zero Record.
+func (l *ledger) get(t *testing.T, what string, of token.Holder, id string, want error) {
+	t.Helper()
+	got, err := l.Get(t.Context(), of, id)
+	expect(t, what+": Get", err, want)
+	if want != nil && got != (token.Record{}) {
+		t.Errorf("%s: Get = %+v beside an error", what, got)
+	}
+	if want != nil {
+		return
+	}
+	listed := l.list(t, of.ClientKey, got.Subject)
+	if got.ID != id || !slices.Contains(listed, got) {
+		t.Errorf("%s: Get = %+v, but List has %+v", what, got, listed)
+	}
+}
+
+func testGet(t *testing.T, l *ledger) {
+	permanent, counted := l.issue(t, nil), l.issue(t, limited(2))
+	child := l.make(t, counted, nil)
+	l.spend(t, "one of two uses", counted, nil)
+	for _, r := range []token.Record{permanent, counted, child, counted} {
+		l.get(t, "of its subject", r.Holder(), r.ID, nil)
+		l.get(t, "of any subject", l.of(token.AnySubject), r.ID, nil)
+	}
+	l.spend(t, "the use that Get has left", counted, nil)
+	l.get(t, "its uses are spent", counted.Holder(), counted.ID, token.ErrNotFound)
+	l.get(t, "its ancestor's uses are spent", child.Holder(), child.ID, token.ErrNotFound)
+	expect(t, "Revoke", l.Revoke(t.Context(), permanent.Holder(), permanent.ID), nil)
+	l.get(t, "revoked", permanent.Holder(), permanent.ID, token.ErrNotFound)
 }
 
 func testRevokeAccount(t *testing.T, l *ledger) {

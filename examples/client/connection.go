@@ -201,11 +201,6 @@ func (to *connection) client() *http.Client {
 	return &http.Client{Timeout: patience, Transport: transport}
 }
 
-// unsigned returns an http.Client for public routes.
-func (to *connection) unsigned() *http.Client {
-	return &http.Client{Timeout: patience, Transport: &to.trace}
-}
-
 func (to *connection) transport() *signing.Transport {
 	return &signing.Transport{
 		BaseURL:   to.url,

@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,7 +29,7 @@ func (c cli) verify() *cobra.Command {
 			return err
 		}
 		v := token.Verifier{
-			Keys:      &anyAppOfTheOrg{to: &to, issuer: issuerOf(raw)},
+			Keys:      &token.PublishedKeys{URL: to.at("/auth/certs/pem"), Base: &to.trace, UnsafePlaintext: true},
 			Ledger:    neverRevoked{},
 			Namespace: *namespace,
 		}
@@ -69,61 +66,6 @@ func payloadOf(raw string) []byte {
 		return nil
 	}
 	return payload
-}
-
-// issuerOf returns the iss of a token that is not verified yet.
-func issuerOf(raw string) string {
-	var claims struct {
-		Issuer string `json:"iss"`
-	}
-	if json.Unmarshal(payloadOf(raw), &claims) != nil {
-		return ""
-	}
-	return claims.Issuer
-}
-
-// anyAppOfTheOrg is a token.Keys for a user who looks at their own token. It is not
-// for a server. GET /auth/certs/jwk publishes the keys of an org's apps, but not
-// which app has which key. So Public returns each key as one of the issuer that the
-// token names. An app can therefore sign in the name of another app of the org. A
-// server knows the owner of each key.
-type anyAppOfTheOrg struct {
-	to     *connection
-	issuer string
-}
-
-// Public implements token.Keys.
-func (k *anyAppOfTheOrg) Public(ctx context.Context, kid string) (*token.PublicKey, error) {
-	set, err := k.fetch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	key, ok := set[kid]
-	if !ok {
-		return nil, token.ErrNotFound
-	}
-	key.ClientKey = k.issuer
-	return key, key.Validate()
-}
-
-func (k *anyAppOfTheOrg) fetch(ctx context.Context) (map[string]*token.PublicKey, error) {
-	var document struct {
-		Keys []jwk `json:"keys"`
-	}
-	url := k.to.at("/auth/certs/jwk")
-	if err := fetch(ctx, k.to.unsigned(), http.MethodGet, url, "", &document); err != nil {
-		return nil, err
-	}
-	if document.Keys == nil {
-		return nil, errors.New("GET " + url + ": not a JWK set")
-	}
-	set := make(map[string]*token.PublicKey)
-	for _, key := range document.Keys {
-		if public, ok := key.public(); ok {
-			set[public.KeyID] = public
-		}
-	}
-	return set, nil
 }
 
 // neverRevoked accepts every token with a jti as not revoked. It is not for a

@@ -43,16 +43,17 @@ func newWorld(t *testing.T) *world {
 	if _, err := keys.Generate(t.Context(), "acme", w.clientKey); err != nil {
 		t.Fatal(err)
 	}
+	tokens := &bearer.Mechanism{Keys: keys, Signers: keys}
 	w.guard = &auth.Guard{
 		Roles:     auth.RolesDoNotLimit,
 		BaseURL:   base,
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: signature.Memory{w.clientKey: {Key: key, Account: "ann"}}, Replays: signing.NewMemory(0)},
-			&bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}},
+			tokens,
 		},
 	}
-	raw, _, err := bearer.Minter(w.guard, keys, nil).Ephemeral(t.Context(),
+	raw, _, err := tokens.Minter(w.guard).Ephemeral(t.Context(),
 		token.Claims{Issuer: w.clientKey, Subject: "ann", Audience: base + "/acme/v2", Scope: []string{""}}, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +276,7 @@ func ExampleDoor() {
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}}},
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: new(token.MemoryKeys)}},
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /forward", forward.Door{Guard: guard, Need: auth.Authenticated, From: forward.Nginx}.Handler())

@@ -320,7 +320,7 @@ func (p *platform) seedKeyPair(ctx context.Context, clientKey string) error {
 // seedTokens mints tokens of the Integration app for an hour. The server mints them
 // itself, without the checks for a caller.
 func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
-	minter := p.tokens.minter
+	minter := p.tokens.mechanism.Minter(p.guard)
 	claims := func(subject string, chains ...string) token.Claims {
 		return token.Claims{Issuer: f.ClientKey, Audience: f.BaseURL + "/" + f.Org + "/v2", Subject: subject, Scope: chains}
 	}

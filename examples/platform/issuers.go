@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/issuer"
 )
 
 // issuerFlags are the values of -issuer.
-type issuerFlags []*bearer.Issuer
+type issuerFlags []*issuer.Issuer
 
 func (f *issuerFlags) String() string { return "" }
 
@@ -23,23 +23,31 @@ func (f *issuerFlags) Set(text string) error {
 	if !found || !named || org == "" || label == "" || len(parts) < 2 || len(parts) > 3 {
 		return errors.New("must be ORG:NAME=URL,AUDIENCE,JWKS")
 	}
-	issuer := &bearer.Issuer{Org: auth.OrgKey(org), URL: parts[0], Audience: parts[1], Map: foreignAccount}
+	one := &issuer.Issuer{Org: auth.OrgKey(org), URL: parts[0], Audience: parts[1], Map: foreignAccount}
 	if len(parts) == 3 && parts[2] != "" {
-		issuer.JWKS = parts[2]
+		one.JWKS = parts[2]
 	} else {
-		issuer.Discover = true
+		one.Discover = true
 	}
-	issuer.UnsafePlaintext = true // reaches loopback hosts only, where tests have their provider
-	*f = append(*f, issuer)
+	one.UnsafePlaintext = true // reaches loopback hosts only, where tests have their provider
+	*f = append(*f, one)
 	return nil
+}
+
+// beside returns mechanisms, and that of the other issuers if there are some.
+func (o options) beside(own ...auth.Mechanism) []auth.Mechanism {
+	if len(o.issuers) == 0 {
+		return own
+	}
+	return append(own, &issuer.Mechanism{Issuers: o.issuers})
 }
 
 // foreignAccount maps a token of another issuer to the account whose id is its sub. An
 // e-mail address must not choose the account: anybody can register here with an address
 // that is not theirs. The token may do what the chains in its claim scope permit; other
 // words there, such as openid, mean nothing here. It has no app, so it mints nothing.
-func foreignAccount(_ context.Context, t *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
-	grant := bearer.Grant{Account: f.Text("sub")}
+func foreignAccount(_ context.Context, t *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+	grant := issuer.Grant{Account: f.Text("sub")}
 	for _, word := range strings.Fields(f.Text("scope")) {
 		if t.Vet("scope", []string{word}) == nil {
 			grant.Scope = append(grant.Scope, word)

@@ -13,7 +13,7 @@ import (
 // the Mux cannot know.
 func (p *platform) describe(mux *auth.Mux) *openapi.Document {
 	routes := make(map[string]openapi.Route)
-	for _, described := range []map[string]openapi.Route{publicRoutes, accountRoutes, appRoutes, adminRoutes, scriptRoutes, p.oauth.Describe()} {
+	for _, described := range []map[string]openapi.Route{publicRoutes, accountRoutes, appRoutes, adminRoutes, scriptRoutes, p.oauth.Describe(p.guard)} {
 		maps.Copy(routes, described)
 	}
 	for _, s := range schemas {

@@ -68,19 +68,17 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Replays:     p.stores.replays,
 		Policy:      o.policy,
 	}
-	tokens := &bearer.Mechanism{
-		Verifier: &token.Verifier{
-			Keys:   p.keys.cached,
-			Ledger: p.tokens.ledger,
-			Cache:  new(token.Cache),
-		},
-		Issuers: o.issuers,
+	p.tokens.mechanism = &bearer.Mechanism{
+		Keys:    p.keys.cached,
+		Signers: p.keys,
+		Ledger:  p.tokens.ledger,
+		Cache:   new(token.Cache),
 	}
 	p.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    baseURL,
 		Directory:  store.found,
-		Mechanisms: []auth.Mechanism{p.signatures, tokens, p.sessions},
+		Mechanisms: o.beside(p.signatures, p.tokens.mechanism, p.sessions),
 		Proxies:    o.proxies,
 		Brand:      o.brand,
 		Ceiling:    o.ceiling,
@@ -90,8 +88,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err := p.guard.Validate(); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	p.tokens.minter = bearer.Minter(p.guard, p.keys, p.stores.ledger)
-	p.oauth = &oauth.Server{Signature: p.signatures, Bearer: tokens, Minter: p.tokens.minter, Admit: p.tokens.withinQuota}
+	p.oauth = &oauth.Server{Admit: p.tokens.withinQuota}
 	p.metadata = p.oauth.Metadata(p.guard)
 	return p, nil
 }

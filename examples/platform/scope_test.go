@@ -53,7 +53,7 @@ func (s *scoped) call(t *testing.T, method, path, body string, chains ...string)
 			Account: demoID(acme, "account", 1),
 			Roles:   []string{administrator, member},
 			Scope:   set,
-		}), p.sessions}, // needs name sessions
+		}), p.signatures, p.tokens.mechanism, p.sessions}, // needs and endpoints name them
 	}
 	r := httptest.NewRequest(method, "/acme/v2"+path, strings.NewReader(body))
 	if body != "" {

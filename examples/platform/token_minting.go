@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -34,7 +33,7 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 			return minted{}, err
 		}
 	}
-	t, claims, err := bearer.Mint(ctx, p, p.HasRole(administrator), tenant, h.minter, w.of(app.ClientKey, time.Now()))
+	t, claims, err := h.mechanism.Mint(ctx, p.AsAdministrator(p.HasRole(administrator)), tenant, w.of(app.ClientKey, time.Now()))
 	return minted{t, claims.ID, claims.Expires}, inFields(err, tokenFields)
 }
 

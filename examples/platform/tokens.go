@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
@@ -14,11 +15,11 @@ import (
 
 // tokens serves the routes of tokens.
 type tokens struct {
-	store  *store
-	keys   *keyPairs
-	ledger token.Ledger
-	minter *token.Minter // set when the Guard is made
-	quota  *quota
+	store     *store
+	keys      *keyPairs
+	ledger    token.Ledger
+	mechanism *bearer.Mechanism // set when the Guard is made
+	quota     *quota
 }
 
 func newTokens(store *store, keys *keyPairs, ledger token.Ledger) *tokens {

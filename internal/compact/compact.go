@@ -1,5 +1,5 @@
-// Package compact splits tokens in the compact form of RFC 7515 section 3.1, and
-// accepts one spelling of each.
+// Package compact reads tokens in the compact form of RFC 7515 section 3.1: those of this
+// server, of other issuers and of clients that authenticate. It accepts one spelling of each.
 package compact
 
 import (

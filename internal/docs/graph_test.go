@@ -29,7 +29,7 @@ var arrows = map[string]string{
 	"envelope/body": "auth envelope internal/jsonfields internal/strictjson",
 	"scope":         "",
 	"signing":       "internal/baseurl internal/clock internal/redacted internal/replaytable internal/urlpath internal/weakkey",
-	"token":         "internal/baseurl internal/clock internal/compact internal/orgkey internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
+	"token":         "internal/baseurl internal/clock internal/compact internal/jwks internal/orgkey internal/recent internal/redacted internal/strictjson internal/weakkey scope " + jwt + " " + jose,
 
 	"paging":          "envelope internal/faults internal/listing internal/names internal/strictjson",
 	"paging/mempage":  "envelope paging",
@@ -40,7 +40,8 @@ var arrows = map[string]string{
 
 	"auth":            "envelope internal/baseurl internal/clock internal/faults internal/orgkey internal/recent internal/urlpath scope",
 	"auth/signature":  "auth scope signing",
-	"auth/bearer":     "auth internal/compact internal/jwks internal/recent internal/strictjson internal/whole scope token",
+	"auth/bearer":     "auth internal/admission internal/compact internal/whole scope token",
+	"auth/issuer":     "auth internal/admission internal/compact internal/jwks internal/recent internal/strictjson scope token",
 	"auth/oauth":      "auth auth/bearer auth/openapi auth/signature internal/compact internal/strictjson internal/whole scope signing token",
 	"auth/openapi":    "auth envelope envelope/body internal/faults internal/jsonfields internal/listing internal/whole",
 	"auth/session":    "auth internal/clock internal/hotp internal/recent internal/redacted scope",
@@ -51,7 +52,8 @@ var arrows = map[string]string{
 
 	"internal/baseurl":     "",
 	"internal/clock":       "",
-	"internal/compact":     "",
+	"internal/admission":   "auth scope token",
+	"internal/compact":     "internal/strictjson",
 	"internal/faults":      "envelope",
 	"internal/hotp":        "",
 	"internal/jsonfields":  "",

@@ -170,6 +170,10 @@ func (s spoiledLedger) Issue(ctx context.Context, r token.Record, verifying []st
 	return s.around(ctx, "token.Ledger.Issue", func() error { return s.of.Issue(ctx, r, verifying, limit) })
 }
 
+func (s spoiledLedger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
+	return result(ctx, s.sabotage, "token.Ledger.Get", func() (token.Record, error) { return s.of.Get(ctx, of, id) })
+}
+
 func (s spoiledLedger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	return s.around(ctx, "token.Ledger.Revoke", func() error { return s.of.Revoke(ctx, of, id) })
 }

@@ -106,6 +106,7 @@ var suitesOf = []struct {
 	{"redisstore/lua/issue.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/live.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/spend.lua", redisSteps("Ledger", recordTests)},
+	{"redisstore/lua/get.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/revoke.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/revokesubject.lua", redisSteps("Ledger", recordTests)},
 	{"redisstore/lua/endsubject.lua", redisSteps("Ledger", recordTests)},

@@ -91,6 +91,7 @@ type world struct {
 	server, calm      http.Handler // calm waits for its stores for the usual time
 	manager           *session.Manager
 	minter            token.Minter
+	bearer            *bearer.Mechanism
 	tenantURL         string
 	org, key, account string
 	secret            signing.Secret
@@ -119,6 +120,7 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 	w.tenantURL = "http://127.0.0.1/" + w.org + "/v2"
 	w.populate(t, pair)
 	w.minter = token.Minter{Signers: spoiledKeys{spoil, s.keys}, Ledger: spoiledLedger{spoil, s.ledger}}
+	w.bearer = &bearer.Mechanism{Keys: spoiledKeys{spoil, s.keys}, Signers: w.minter.Signers, Ledger: w.minter.Ledger, Cache: new(token.Cache)}
 	w.manager = &session.Manager{
 		Store:     spoiledSessions{spoil, s.sessions},
 		Attempts:  spoiledAttempts{spoil, s.attempts},
@@ -184,9 +186,7 @@ func (w *world) mechanisms(t *testing.T) []auth.Mechanism {
 			Credentials: spoiledCredentials{w.sabotage, credentials},
 			Replays:     spoiledReplays{w.sabotage, w.shared.replays},
 		},
-		&bearer.Mechanism{Verifier: &token.Verifier{
-			Keys: spoiledKeys{w.sabotage, w.shared.keys}, Ledger: w.minter.Ledger, Cache: new(token.Cache),
-		}},
+		w.bearer,
 		w.manager,
 	}
 }
@@ -241,7 +241,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 	ofSession := auth.Authenticated.By(session.Name)
 	route("POST /mint", auth.Authenticated, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
 		forAnother := bearer.Wish{Claims: token.Claims{Issuer: w.key, Subject: "second"}, Permanent: true}
-		_, _, err := bearer.Mint(ctx, auth.From(ctx), false, auth.TenantFrom(ctx), &w.minter, forAnother)
+		_, _, err := w.bearer.Mint(ctx, auth.From(ctx), auth.TenantFrom(ctx), forAnother)
 		return err
 	})
 	route("POST /stepup", ofSession, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {

@@ -33,6 +33,7 @@ var methods = map[string]jwt.SigningMethod{
 // choose another.
 type Key struct {
 	Algorithm string
+	About     any // what Set.Parse has kept with it
 	public    interface{ Equal(crypto.PublicKey) bool }
 }
 
@@ -44,20 +45,19 @@ var errKey = errors.New("not an RSA key of 2048 to 4096 bits, a P-256 key or an 
 func NewKey(public crypto.PublicKey) (*Key, error) {
 	switch k := public.(type) {
 	case *rsa.PublicKey:
-		if k != nil && k.N != nil && k.N.BitLen() >= 2048 && k.N.BitLen() <= 4096 && k.E >= 3 && k.E%2 == 1 && k.E <= 1<<31-1 &&
-			!weakkey.HasROCA(k.N) {
-			return &Key{"RS256", k}, nil
+		if weakkey.CheckRSA(k) == nil {
+			return &Key{Algorithm: "RS256", public: k}, nil
 		}
 	case *ecdsa.PublicKey:
 		if k == nil || k.Curve != elliptic.P256() {
 			break
 		}
 		if _, err := k.ECDH(); err == nil { // on the curve
-			return &Key{"ES256", k}, nil
+			return &Key{Algorithm: "ES256", public: k}, nil
 		}
 	case ed25519.PublicKey:
 		if len(k) == ed25519.PublicKeySize && !weakkey.HasSmallOrder(k) {
-			return &Key{"EdDSA", k}, nil
+			return &Key{Algorithm: "EdDSA", public: k}, nil
 		}
 	}
 	return nil, errKey

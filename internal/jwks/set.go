@@ -47,6 +47,9 @@ type Set struct {
 	Base            http.RoundTripper // nil: http.DefaultTransport
 	UnsafePlaintext bool              // allow http to a loopback host
 
+	// Parse reads the document; nil: as a JWK set. With Parse, keys need only About.
+	Parse func(text string) (map[string]*Key, error)
+
 	known atomic.Pointer[known] // nil until the first success
 
 	mu     sync.Mutex
@@ -162,16 +165,26 @@ func (s *Set) get(ctx context.Context) (*known, error) {
 	if text == "" {
 		return &known{keys: old.keys, url: from, etag: old.etag}, nil
 	}
-	keys, err := parse(text)
+	keys, err := s.parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("the issuer's key set: %w", err)
 	}
 	for kid, key := range keys {
+		if s.Parse != nil {
+			break
+		}
 		if same := old.keys[kid]; same != nil && same.Equal(key) {
 			keys[kid] = same // later comparisons are of pointers
 		}
 	}
 	return &known{keys: keys, url: from, etag: etag}, nil
+}
+
+func (s *Set) parse(text string) (map[string]*Key, error) {
+	if s.Parse != nil {
+		return s.Parse(text)
+	}
+	return parse(text)
 }
 
 // locate returns the URL of the set, by OpenID Connect Discovery 1.0 if it was not given.

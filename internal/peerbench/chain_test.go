@@ -127,7 +127,7 @@ func bearerChain(t testing.TB, end http.Handler) chain {
 	if err := keys.Put(t.Context(), appPair(t)); err != nil {
 		t.Fatal(err)
 	}
-	m := &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys, Cache: &token.Cache{}}}
+	m := &bearer.Mechanism{Keys: keys, Cache: &token.Cache{}}
 	admits, refuses := guarded(m, end, auth.Allow("object.read.c_other"))
 	return bearerRequest(t, admits, refuses)
 }

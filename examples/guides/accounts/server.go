@@ -26,7 +26,7 @@ type Server struct {
 
 	table    *Table
 	sessions *session.Manager
-	minter   *token.Minter
+	tokens   *bearer.Mechanism
 	mail     Mail
 }
 
@@ -42,7 +42,7 @@ func Resolve(_ context.Context, r *http.Request) (auth.Address, error) {
 
 // New returns a server. keys must have a key pair of App.
 func New(table *Table, memory *session.Memory, keys *token.MemoryKeys, mail Mail) *Server {
-	s := &Server{table: table, mail: mail,
+	s := &Server{table: table, mail: mail, tokens: &bearer.Mechanism{Keys: keys, Signers: keys},
 		sessions: &session.Manager{Store: memory, Attempts: memory, Factors: memory, Passwords: table}}
 	guard := &auth.Guard{
 		Roles:      auth.RolesDoNotLimit, // routes ask for the role
@@ -50,9 +50,8 @@ func New(table *Table, memory *session.Memory, keys *token.MemoryKeys, mail Mail
 		Directory:  table,
 		Resolve:    Resolve,
 		OrgIDs:     true,
-		Mechanisms: []auth.Mechanism{s.sessions, &bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}}},
+		Mechanisms: []auth.Mechanism{s.sessions, s.tokens},
 	}
-	s.minter = bearer.Minter(guard, keys, nil)
 	s.Mux = guard.Mux()
 	s.routes()
 	return s
@@ -209,7 +208,7 @@ func (s *Server) newToken(_ http.ResponseWriter, r *http.Request) (any, error) {
 		Scope:   strings.Fields(r.PostFormValue("scope")),
 		Expires: time.Now().Add(time.Hour),
 	}}
-	minted, _, err := bearer.Mint(r.Context(), by, by.HasRole("administrator"), auth.TenantFrom(r.Context()), s.minter, wish)
+	minted, _, err := s.tokens.Mint(r.Context(), by.AsAdministrator(by.HasRole("administrator")), auth.TenantFrom(r.Context()), wish)
 	return string(minted), err // a Token prints REDACTED
 }
 

@@ -139,11 +139,11 @@ func TestAPaymentInOneTransaction(t *testing.T) {
 
 		of := token.Holder{Org: acmeID, ClientKey: issuer(acmeID), Subject: "aaaaaaaa-0000-4000-8000-000000000012"}
 		for range 2 {
-			if _, err := w.minter.Ledger.RevokeSubject(context.WithoutCancel(t.Context()), of); err != nil {
+			if _, err := w.tokens.Ledger.RevokeSubject(context.WithoutCancel(t.Context()), of); err != nil {
 				t.Error(err)
 			}
 		}
-		left, _, err := w.minter.Ledger.List(t.Context(), of, token.Position{}, 10)
+		left, _, err := w.tokens.Ledger.List(t.Context(), of, token.Position{}, 10)
 		if err != nil || len(left) > 0 {
 			t.Errorf("%d tokens are left, %v", len(left), err)
 		}
@@ -223,7 +223,7 @@ func TestADeviceExchangesItsToken(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		exchange := body.Handle(func(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
 			by := auth.From(r.Context())
-			signed, _, err := bearer.Mint(r.Context(), by, false, auth.TenantFrom(r.Context()), w.minter,
+			signed, _, err := w.tokens.Mint(r.Context(), by, auth.TenantFrom(r.Context()),
 				bearer.Wish{Claims: token.Claims{Subject: by.Account, Scope: ask.Scope}})
 			return map[string]string{"token": string(signed)}, err
 		})

@@ -29,7 +29,7 @@ type service struct {
 	credentials *sqlstore.Credentials
 	keys        *sqlstore.Keys
 	sessions    *session.Manager
-	minter      *token.Minter
+	tokens      *bearer.Mechanism
 	pages       *sqlpage.Pages
 	behind      auth.Proxies
 }
@@ -62,6 +62,9 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	if err != nil {
 		return nil, err
 	}
+	s.tokens = &bearer.Mechanism{
+		Keys: token.Cached(s.keys, 0), Signers: s.keys, Ledger: store.Ledger(), Cache: &token.Cache{},
+	}
 	s.sessions = &session.Manager{
 		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
 		Passwords: passwords{db}, Hasher: session.Migrating(oldHasher{bcrypt.DefaultCost}, session.PBKDF2{}),
@@ -89,16 +92,13 @@ func (s *service) guard(baseURL *url.URL) *auth.Guard {
 		Mechanisms: []auth.Mechanism{
 			s.sessions,
 			&signature.Mechanism{Credentials: s.credentials, Replays: s.store.Replays()},
-			&bearer.Mechanism{Verifier: &token.Verifier{
-				Keys: token.Cached(s.keys, 0), Ledger: s.store.Ledger(), Cache: &token.Cache{},
-			}},
+			s.tokens,
 		},
 	}
 }
 
 func (s *service) routes(guard *auth.Guard) *auth.Mux {
 	mux := guard.Mux()
-	s.minter = bearer.Minter(guard, s.keys, s.store.Ledger())
 	person := auth.Authenticated.By(session.Name)
 	fresh := person.Fresh(10 * time.Minute)
 	owner := auth.Allow("admin.update").By(session.Name).Fresh(10 * time.Minute)

@@ -93,7 +93,7 @@ type newToken struct {
 // createToken makes a token with which its maker's own programs call, for 90 days.
 func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newToken) (any, error) {
 	by := auth.From(r.Context())
-	signed, claims, err := bearer.Mint(r.Context(), by, false, auth.TenantFrom(r.Context()), s.minter, bearer.Wish{
+	signed, claims, err := s.tokens.Mint(r.Context(), by, auth.TenantFrom(r.Context()), bearer.Wish{
 		Claims:    token.Claims{Issuer: issuer(string(by.Org)), Subject: by.Account, Scope: ask.Scope, Expires: time.Now().AddDate(0, 0, 90)},
 		Permanent: true,
 	})
@@ -103,7 +103,7 @@ func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newTok
 // revokeTokens ends all tokens of the caller.
 func (s *service) revokeTokens(_ http.ResponseWriter, r *http.Request) (any, error) {
 	by := auth.From(r.Context())
-	_, err := s.minter.Ledger.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: token.AnyApp, Subject: by.Account})
+	_, err := s.tokens.Ledger.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: token.AnyApp, Subject: by.Account})
 	return struct{}{}, auth.Unavailable(err)
 }
 

@@ -16,14 +16,13 @@ import (
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/signing"
-	"github.com/tenantkit/tenantkit/token"
 )
 
 // Acme is the brand, for the server and for everything that mints tokens for it.
 var Acme = auth.Brand{Header: "X-Acme-", Claims: "acme/", Faults: "acme"}
 
 // NewGuard returns a Guard that accepts signed requests and tokens under the brand.
-func NewGuard(baseURL string, d auth.Directory, c signature.Credentials, keys token.Keys) *auth.Guard {
+func NewGuard(baseURL string, d auth.Directory, c signature.Credentials, tokens *bearer.Mechanism) *auth.Guard {
 	return &auth.Guard{
 		BaseURL:   baseURL,
 		Brand:     Acme,
@@ -31,7 +30,7 @@ func NewGuard(baseURL string, d auth.Directory, c signature.Credentials, keys to
 		Roles:     auth.RolesLimit,
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: c, Replays: signing.NewMemory(1_000_000)},
-			&bearer.Mechanism{Verifier: &token.Verifier{Keys: keys}},
+			tokens,
 		},
 	}
 }
@@ -44,9 +43,4 @@ func NewClient(baseURL, clientKey string, secret signing.Secret) *http.Client {
 		Secret:    secret,
 		Header:    Acme.Header,
 	}}
-}
-
-// NewMinter returns a Minter that signs tokens under the Guard's brand.
-func NewMinter(guard *auth.Guard, signers token.Signers) *token.Minter {
-	return bearer.Minter(guard, signers, nil)
 }

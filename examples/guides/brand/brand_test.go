@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/examples/guides/brand"
 	"github.com/tenantkit/tenantkit/signing"
@@ -30,8 +31,9 @@ func TestBrand(t *testing.T) {
 	if _, err := keys.Generate(t.Context(), "acme", clientKey); err != nil {
 		t.Fatal(err)
 	}
+	tokens := &bearer.Mechanism{Keys: &keys, Signers: &keys}
 	guard := brand.NewGuard("https://api.example.com", directory,
-		signature.Memory{clientKey: {Key: key, Account: "bob"}}, &keys)
+		signature.Memory{clientKey: {Key: key, Account: "bob"}}, tokens)
 	mux := guard.Mux()
 	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Header.Get("X-Acme-Client-Key"))
@@ -58,7 +60,7 @@ func TestBrand(t *testing.T) {
 	}{
 		{"signed under the brand", brand.NewClient(base, clientKey, secret), 200, clientKey},
 		{"signed under the neutral names", neutral, 401, `"errCode":"acme.accessDenied.noCredentialsSupplied"`},
-		{"a token of the brand", minted(brand.NewMinter(guard, &keys)), 200, ""},
+		{"a token of the brand", minted(tokens.Minter(guard)), 200, ""},
 		{"a token whose claims have the neutral names", minted(&token.Minter{Signers: &keys}), 403, `"errCode":"acme.accessDenied.scope"`},
 	} {
 		reply, err := test.client.Get(base + "/notes")

@@ -1,5 +1,5 @@
 // Package issuers accepts tokens of Keycloak, of Entra ID, of a Kubernetes cluster and of an older
-// service beside those of the org's own apps. Give the Issuers to bearer.Mechanism.
+// service beside those of the org's own apps. Give the Issuers to issuer.Mechanism.
 package issuers
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/issuer"
 )
 
 // ours says which role of ours a role of the provider stands for. Others mean nothing here.
@@ -27,17 +27,17 @@ func rolesOf(theirs []string) (roles []string) {
 }
 
 // Keycloak returns the Issuer of a realm. Accounts have the ids that they have in Keycloak.
-func Keycloak() *bearer.Issuer {
-	return &bearer.Issuer{
+func Keycloak() *issuer.Issuer {
+	return &issuer.Issuer{
 		Org:      "acme",
 		URL:      "https://sso.example.com/realms/acme",
 		Audience: "notes", // by a mapper of the kind Audience
 		Discover: true,
-		Map: func(_ context.Context, _ *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
+		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
 			if f.Text("typ") != "Bearer" { // the realm also signs ID and logout tokens
-				return bearer.Grant{}, auth.ErrForbidden
+				return issuer.Grant{}, auth.ErrForbidden
 			}
-			return bearer.Grant{
+			return issuer.Grant{
 				Account: f.Text("sub"),
 				Scope:   []string{"object.read.c_note"},
 				Roles:   rolesOf(f.Texts("realm_access", "roles")),
@@ -48,18 +48,18 @@ func Keycloak() *bearer.Issuer {
 
 // Entra returns the Issuer of a tenant of Entra ID, for access tokens of version 2. Accounts have
 // the object ids that they have there.
-func Entra(tenant, api string) *bearer.Issuer {
-	return &bearer.Issuer{
+func Entra(tenant, api string) *issuer.Issuer {
+	return &issuer.Issuer{
 		Org:      "acme",
 		URL:      "https://login.microsoftonline.com/" + tenant + "/v2.0",
 		Audience: api, // the client id of the API
 		Discover: true,
-		Map: func(_ context.Context, _ *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
+		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
 			// Of a person, by a client that may ask for Notes.Read. An ID token has no scp.
 			if !strings.Contains(" "+f.Text("scp")+" ", " Notes.Read ") {
-				return bearer.Grant{}, auth.ErrForbidden
+				return issuer.Grant{}, auth.ErrForbidden
 			}
-			return bearer.Grant{
+			return issuer.Grant{
 				Account: f.Text("oid"), // sub differs from client to client
 				Scope:   []string{"object.read.c_note"},
 				Roles:   rolesOf(f.Texts("roles")),
@@ -70,19 +70,19 @@ func Entra(tenant, api string) *bearer.Issuer {
 
 // Kubernetes returns the Issuer of the cluster that the server runs in. An account has the id
 // namespace/name of a service account. base trusts the CA of the cluster.
-func Kubernetes(base http.RoundTripper) *bearer.Issuer {
-	return &bearer.Issuer{
+func Kubernetes(base http.RoundTripper) *issuer.Issuer {
+	return &issuer.Issuer{
 		Org:      "acme",
 		URL:      "https://kubernetes.default.svc.cluster.local",
 		Audience: "notes", // of the projected volume: audience: notes
 		JWKS:     "https://kubernetes.default.svc/openid/v1/jwks",
 		Base:     inCluster{base, "/var/run/secrets/kubernetes.io/serviceaccount/token"},
-		Map: func(_ context.Context, _ *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
+		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
 			namespace, name := f.Text("kubernetes.io", "namespace"), f.Text("kubernetes.io", "serviceaccount", "name")
 			if namespace == "" || name == "" {
-				return bearer.Grant{}, auth.ErrForbidden
+				return issuer.Grant{}, auth.ErrForbidden
 			}
-			return bearer.Grant{Account: namespace + "/" + name, Scope: []string{"object.read.c_note"}}, nil
+			return issuer.Grant{Account: namespace + "/" + name, Scope: []string{"object.read.c_note"}}, nil
 		},
 	}
 }
@@ -105,16 +105,16 @@ func (c inCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Old returns the Issuer of a service that signs with golang-jwt and one RSA key, without a kid.
 // Its tokens are accepted until a date.
-func Old(public crypto.PublicKey) *bearer.Issuer {
-	return &bearer.Issuer{
+func Old(public crypto.PublicKey) *issuer.Issuer {
+	return &issuer.Issuer{
 		Org:        "acme",
 		URL:        "old-service",
 		Audience:   "notes",
 		Keys:       map[string]crypto.PublicKey{"": public},
 		Algorithms: []string{"RS256"},
 		Until:      time.Date(2027, 3, 31, 0, 0, 0, 0, time.UTC),
-		Map: func(_ context.Context, _ *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
-			return bearer.Grant{Account: f.Text("user_id"), Scope: []string{"*"}}, nil
+		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+			return issuer.Grant{Account: f.Text("user_id"), Scope: []string{"*"}}, nil
 		},
 	}
 }

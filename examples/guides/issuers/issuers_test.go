@@ -18,9 +18,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/issuer"
 	"github.com/tenantkit/tenantkit/examples/guides/issuers"
-	"github.com/tenantkit/tenantkit/token"
 )
 
 // web answers for the providers' hosts.
@@ -51,7 +50,7 @@ func TestShapes(t *testing.T) {
 		"https://login.microsoftonline.com/tid/discovery/v2.0/keys": set,
 		"https://kubernetes.default.svc/openid/v1/jwks":             set,
 	}
-	all := []*bearer.Issuer{issuers.Keycloak(), issuers.Entra("tid", "api"), issuers.Kubernetes(pages), issuers.Old(&key.PublicKey)}
+	all := []*issuer.Issuer{issuers.Keycloak(), issuers.Entra("tid", "api"), issuers.Kubernetes(pages), issuers.Old(&key.PublicKey)}
 	all[0].Base, all[1].Base = pages, pages
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("pod\n"), 0o600); err != nil {
@@ -67,7 +66,7 @@ func TestShapes(t *testing.T) {
 	guard := &auth.Guard{
 		Roles:   auth.RolesLimit,
 		BaseURL: "https://api.example.com", Directory: directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}, Issuers: all}},
+		Mechanisms: []auth.Mechanism{&issuer.Mechanism{Issuers: all}},
 		Now:        func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) },
 	}
 	var got auth.Principal

@@ -36,17 +36,18 @@ func newWorld(t *testing.T) *world {
 	directory.PutAccount(auth.Account{ID: "root", Org: "acme", Roles: []string{"administrator"}})
 	credentials := signature.Memory{}
 	var keys token.MemoryKeys
+	tokens := &bearer.Mechanism{Keys: &keys, Signers: &keys}
 	guard := &auth.Guard{
 		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: credentials, Replays: signing.NewMemory(0)},
-			&bearer.Mechanism{Verifier: &token.Verifier{Keys: &keys}},
+			tokens,
 		},
 	}
 	mux := guard.Mux()
-	minting.Register(mux, &keys)
+	minting.Register(mux, tokens)
 	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
 	w.Clients = authtest.Clients{Handler: mux, URL: "https://api.example.com/acme/v2", Guard: guard}
 

@@ -27,26 +27,25 @@ type Stores struct {
 
 // Handler returns a server with one route, GET /notes.
 func Handler(baseURL string, s Stores, notes http.HandlerFunc) http.Handler {
-	signatures := &signature.Mechanism{Credentials: s.Credentials, Replays: s.Replays}
 	tokens := &bearer.Mechanism{
-		Verifier:         &token.Verifier{Keys: s.Keys, Ledger: s.Ledger, Cache: new(token.Cache)},
+		Keys:             s.Keys,
+		Signers:          s.Keys,
+		Ledger:           s.Ledger,
+		Cache:            new(token.Cache),
 		ResourceMetadata: true, // a client that knows only this server's URL finds the rest
 	}
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
 		BaseURL:    baseURL,
 		Directory:  s.Directory,
-		Mechanisms: []auth.Mechanism{signatures, tokens},
+		Mechanisms: []auth.Mechanism{&signature.Mechanism{Credentials: s.Credentials, Replays: s.Replays}, tokens},
 	}
-	server := &oauth.Server{
-		Signature: signatures,
-		Bearer:    tokens,
-		Minter:    bearer.Minter(guard, s.Keys, s.Ledger),
-	}
+	server := new(oauth.Server)
 	mux := guard.Mux()
 	server.Register(mux)
-	jwk, _ := bearer.Certs(s.Keys)
+	jwk, pem := bearer.Certs(s.Keys)
 	mux.Handle("GET /auth/certs/jwk", auth.Public, jwk)
+	mux.Handle("GET /auth/certs/pem", auth.Public, pem)
 	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), notes)
 
 	site := http.NewServeMux()

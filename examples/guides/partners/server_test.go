@@ -31,6 +31,9 @@ func TestAPartner(t *testing.T) {
 	if _, err := keys.Generate(t.Context(), "acme", clientKey); err != nil {
 		t.Fatal(err)
 	}
+	if err := keys.Expose(t.Context(), "acme", clientKey, true); err != nil {
+		t.Fatal(err)
+	}
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	defer server.Close()
@@ -54,6 +57,16 @@ func TestAPartner(t *testing.T) {
 	_, err = config.Token(t.Context())
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); !ok || refused.ErrorCode != "invalid_scope" {
 		t.Errorf("beyond the credential: %v", err)
+	}
+
+	signed, err := (&clientcredentials.Config{ClientID: clientKey, ClientSecret: string(secret), TokenURL: url + "/oauth/token"}).Token(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, want := partners.Verifier(url)
+	verifier.Keys.(*token.PublishedKeys).UnsafePlaintext = true // only here: the server is on a loopback host
+	if verified, err := verifier.Verify(t.Context(), signed.AccessToken, want); err != nil || verified.Subject() != "partner" {
+		t.Errorf("in the partner's service: %v", err)
 	}
 
 	reply, err = http.Get(url + "/notes")

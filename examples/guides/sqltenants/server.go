@@ -46,11 +46,11 @@ func NewHandler(db *sql.DB, store *sqlstore.Store, baseURL string) (http.Handler
 		Timeout:   5 * time.Second, // a claim or a spent use waits until a disk has written
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: credentials, Replays: store.Replays()},
-			&bearer.Mechanism{Verifier: &token.Verifier{
+			&bearer.Mechanism{
 				Keys:   token.Cached(keys, 2*time.Second),
 				Ledger: store.Ledger(),
 				Cache:  &token.Cache{},
-			}},
+			},
 		},
 	}
 	mux := guard.Mux()

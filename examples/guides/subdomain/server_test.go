@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 				Credentials: signature.Memory{w.clientKey: {Key: key, Account: "ann"}},
 				Replays:     signing.NewMemory(0),
 			},
-			&bearer.Mechanism{Verifier: &token.Verifier{Keys: &w.keys}},
+			&bearer.Mechanism{Keys: &w.keys},
 		},
 	}
 	mux := guard.Mux()

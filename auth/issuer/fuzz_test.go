@@ -1,4 +1,4 @@
-package bearer_test
+package issuer_test
 
 import (
 	"crypto"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/issuer"
 )
 
 // FuzzForeign signs any header and any payload with the issuer's key. What is accepted is accepted
@@ -21,7 +21,7 @@ func FuzzForeign(f *testing.F) {
 	f.Add(`{"alg":"EdDSA","typ":"at+jwt","kid":"ed"}`, asJSON(foreign("exp", 1790003600, "iat", 1790000000, "aud", []string{"x", otherAud}, "nbf", 1790000000)))
 	f.Add(`{"alg":"none","kid":"ed"}`, asJSON(foreign("exp", 1790003600, "iat", 1790000000)))
 	f.Add(`{"alg":"EdDSA","kid":"ed"}`, `{"iss":"`+otherURL+`","aud":["notes"],"sub":"ann","exp":1790003600.5,"iat":null}`)
-	w, _, clock := newOther(f, func(_ *world, i *bearer.Issuer) {
+	w, _, clock := newOther(f, func(_ *world, i *issuer.Issuer) {
 		i.JWKS, i.Keys = "", map[string]crypto.PublicKey{"ed": edKey.Public(), "ec": &ecKey().PublicKey}
 	})
 	clock.now = time.Unix(1790000060, 0)

@@ -1,4 +1,4 @@
-package bearer_test
+package issuer_test
 
 import (
 	"context"
@@ -15,8 +15,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/bearer"
-	"github.com/tenantkit/tenantkit/token"
+	"github.com/tenantkit/tenantkit/auth/issuer"
 )
 
 // An org accepts the tokens of its identity provider. Map decides whom they stand for.
@@ -32,16 +31,15 @@ func ExampleIssuer() {
 		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
 		Directory: directory,
-		Mechanisms: []auth.Mechanism{&bearer.Mechanism{
-			Verifier: &token.Verifier{Keys: new(token.MemoryKeys), Cache: &token.Cache{}},
-			Issuers: []*bearer.Issuer{{
+		Mechanisms: []auth.Mechanism{&issuer.Mechanism{
+			Issuers: []*issuer.Issuer{{
 				Org:      "acme",
 				URL:      "https://id.example.com/realms/acme",
 				Audience: "notes",
 				JWKS:     provider.URL,
 				Base:     provider.Client().Transport, // only here: the provider's certificate is one for tests
-				Map: func(_ context.Context, _ *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
-					grant := bearer.Grant{Account: f.Text("sub"), Scope: []string{"object.read.c_note"}}
+				Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+					grant := issuer.Grant{Account: f.Text("sub"), Scope: []string{"object.read.c_note"}}
 					if slices.Contains(f.Texts("realm_access", "roles"), "notes-editor") {
 						grant.Roles = []string{"editor"}
 					}

@@ -1,4 +1,4 @@
-package bearer_test
+package issuer_test
 
 import (
 	"context"
@@ -24,6 +24,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/issuer"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -41,9 +42,9 @@ func TestTokensOfNode(t *testing.T) {
 	if err := json.Unmarshal(text, &made); err != nil || len(made.Tokens) != 4 {
 		t.Fatal(err, len(made.Tokens))
 	}
-	w, web, clock := newOther(t, func(_ *world, i *bearer.Issuer) {
+	w, web, clock := newOther(t, func(_ *world, i *issuer.Issuer) {
 		i.URL, i.Audience = "https://sts.example/tenant/", "api://notes"
-		i.Map = func(_ context.Context, _ *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
+		i.Map = func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
 			account := f.Text("sub")
 			if oid := f.Text("oid"); oid != "" {
 				account = oid
@@ -51,7 +52,7 @@ func TestTokensOfNode(t *testing.T) {
 			if name := f.Text("kubernetes.io", "serviceaccount", "name"); name != "" {
 				account = name
 			}
-			g := bearer.Grant{Account: account}
+			g := issuer.Grant{Account: account}
 			if slices.Contains(f.Texts("realm_access", "roles"), "editor") {
 				g.Roles = []string{"editor"}
 			}
@@ -78,7 +79,7 @@ func TestTokensOfNode(t *testing.T) {
 }
 
 func TestForeignTokensThatAreRefused(t *testing.T) {
-	w, web, _ := newOther(t, func(w *world, i *bearer.Issuer) {
+	w, web, _ := newOther(t, func(w *world, i *issuer.Issuer) {
 		second := *i
 		second.URL, second.JWKS, second.Keys = "https://second.example.test", "", map[string]crypto.PublicKey{"ec": &ecKey().PublicKey, "rsa": &keys[2]().PublicKey}
 		asApp := second
@@ -189,20 +190,20 @@ func TestForeignTokensThatAreRefused(t *testing.T) {
 }
 
 func TestO01OnlyTheAlgorithmsOfTheIssuer(t *testing.T) {
-	w, _, _ := newOther(t, func(_ *world, i *bearer.Issuer) { i.Algorithms = []string{"RS256", "ES256"} })
+	w, _, _ := newOther(t, func(_ *world, i *issuer.Issuer) { i.Algorithms = []string{"RS256", "ES256"} })
 	want(t, w.me(t, by(keys[3](), header("RS256", "rsa"), foreign())), 200, "")
 	want(t, w.me(t, by(ecKey(), header("ES256", "ec"), foreign())), 200, "")
 	want(t, w.me(t, ofOther()), 401, auth.DetailInvalidToken)
 }
 
 func TestO14AnIssuerIsOfOneOrg(t *testing.T) {
-	w, _, _ := newOther(t, func(w *world, i *bearer.Issuer) {
+	w, _, _ := newOther(t, func(w *world, i *issuer.Issuer) {
 		w.directory.PutAccount(auth.Account{ID: "ann", Org: "globex"})
 		w.directory.PutOrg(auth.Org{Code: "third"})
 		w.directory.PutAccount(auth.Account{ID: "ann", Org: "third"})
 		third := *i
-		third.Org, third.Audience, third.Map = "third", "third", func(context.Context, *auth.Tenant, *bearer.Foreign) (bearer.Grant, error) {
-			return bearer.Grant{Account: "ann"}, nil
+		third.Org, third.Audience, third.Map = "third", "third", func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Grant, error) {
+			return issuer.Grant{Account: "ann"}, nil
 		}
 		w.mechanism.Issuers = append(w.mechanism.Issuers, &third)
 	})
@@ -231,7 +232,11 @@ func TestO15OwnTokensStayOwn(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	limited := w.limited(t, "two", 2)
+	signed, _, err := w.bearer.Minter(w.guard).Limited(t.Context(), token.Claims{Issuer: appA, Subject: "ann", Audience: "https://api.example.test/acme/v2"}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := string(signed)
 	want(t, w.me(t, limited), 200, "")
 	want(t, w.me(t, limited), 200, "")
 	want(t, w.me(t, limited), 401, auth.DetailInvalidToken)
@@ -276,27 +281,27 @@ func TestO16AccountAndAppAsTheyAreNow(t *testing.T) {
 }
 
 func TestO20WhatMapAnswers(t *testing.T) {
-	var grant bearer.Grant
+	var grant issuer.Grant
 	var answer error
-	w, _, _ := newOther(t, func(_ *world, i *bearer.Issuer) {
-		i.Map = func(context.Context, *auth.Tenant, *bearer.Foreign) (bearer.Grant, error) { return grant, answer }
+	w, _, _ := newOther(t, func(_ *world, i *issuer.Issuer) {
+		i.Map = func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Grant, error) { return grant, answer }
 	})
 	for _, c := range []struct {
 		name   string
-		grant  bearer.Grant
+		grant  issuer.Grant
 		err    error
 		status int
 		fault  string
 	}{
-		{"nobody", bearer.Grant{}, nil, 401, auth.DetailInvalidToken},
-		{"an unknown role", bearer.Grant{Account: "ann", Roles: []string{"no such role"}}, nil, 401, auth.DetailInvalidToken},
-		{"an app of another org", bearer.Grant{Account: "ann", App: appG}, nil, 401, auth.DetailInvalidToken},
-		{"not found", bearer.Grant{Account: "ann"}, fmt.Errorf("a link: %w", auth.ErrNotFound), 401, auth.DetailInvalidToken},
-		{"forbidden", bearer.Grant{Account: "ann"}, auth.ErrForbidden, 401, auth.DetailInvalidToken},
-		{"a refusal of its own", bearer.Grant{Account: "ann"}, &auth.Error{Detail: auth.DetailForbidden, Err: auth.ErrForbidden}, 403, auth.DetailForbidden},
-		{"an outage", bearer.Grant{Account: "ann"}, auth.Unavailable(auth.ErrForbidden), 503, auth.DetailUnavailable},
-		{"any other error", bearer.Grant{Account: "ann"}, http.ErrServerClosed, 503, auth.DetailUnavailable},
-		{"an account", bearer.Grant{Account: "ann"}, nil, 200, ""},
+		{"nobody", issuer.Grant{}, nil, 401, auth.DetailInvalidToken},
+		{"an unknown role", issuer.Grant{Account: "ann", Roles: []string{"no such role"}}, nil, 401, auth.DetailInvalidToken},
+		{"an app of another org", issuer.Grant{Account: "ann", App: appG}, nil, 401, auth.DetailInvalidToken},
+		{"not found", issuer.Grant{Account: "ann"}, fmt.Errorf("a link: %w", auth.ErrNotFound), 401, auth.DetailInvalidToken},
+		{"forbidden", issuer.Grant{Account: "ann"}, auth.ErrForbidden, 401, auth.DetailInvalidToken},
+		{"a refusal of its own", issuer.Grant{Account: "ann"}, &auth.Error{Detail: auth.DetailForbidden, Err: auth.ErrForbidden}, 403, auth.DetailForbidden},
+		{"an outage", issuer.Grant{Account: "ann"}, auth.Unavailable(auth.ErrForbidden), 503, auth.DetailUnavailable},
+		{"any other error", issuer.Grant{Account: "ann"}, http.ErrServerClosed, 503, auth.DetailUnavailable},
+		{"an account", issuer.Grant{Account: "ann"}, nil, 200, ""},
 	} {
 		t.Run("O20 "+c.name, func(t *testing.T) {
 			grant, answer = c.grant, c.err
@@ -304,7 +309,7 @@ func TestO20WhatMapAnswers(t *testing.T) {
 		})
 	}
 	t.Run("O20 the scope", func(t *testing.T) {
-		grant, answer = bearer.Grant{Account: "ann", Scope: []string{"object.read.c_note", "object.raed"}, Roles: []string{"editor"}}, nil
+		grant, answer = issuer.Grant{Account: "ann", Scope: []string{"object.read.c_note", "object.raed"}, Roles: []string{"editor"}}, nil
 		want(t, w.ask(t, "GET", "/acme/v2/notes", "Authorization", "Bearer "+ofOther()), 200, "")
 		want(t, w.ask(t, "DELETE", "/acme/v2/notes/"+note, "Authorization", "Bearer "+ofOther()), 403, auth.DetailScope)
 		grant.Scope = nil
@@ -314,17 +319,17 @@ func TestO20WhatMapAnswers(t *testing.T) {
 
 // With a ceiling, a scope limits the chains of roles, as the claim of an own token does.
 func TestCeilingOfAGrant(t *testing.T) {
-	var grant bearer.Grant
-	w, _, _ := newOther(t, func(w *world, i *bearer.Issuer) {
+	var grant issuer.Grant
+	w, _, _ := newOther(t, func(w *world, i *issuer.Issuer) {
 		w.guard.Ceiling = true
 		w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.c_note"}})
-		i.Map = func(context.Context, *auth.Tenant, *bearer.Foreign) (bearer.Grant, error) { return grant, nil }
+		i.Map = func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Grant, error) { return grant, nil }
 	})
 	for _, c := range []struct {
 		scope  []string
 		status int
 	}{{nil, 200}, {[]string{}, 403}, {[]string{"admin.read"}, 403}, {[]string{"object.read"}, 200}} {
-		grant = bearer.Grant{Account: "ann", Scope: c.scope, Roles: []string{"reader"}, Access: auth.Access{Grant: 3, SkipACL: true}}
+		grant = issuer.Grant{Account: "ann", Scope: c.scope, Roles: []string{"reader"}, Access: auth.Access{Grant: 3, SkipACL: true}}
 		if got := w.ask(t, "GET", "/acme/v2/notes", "Authorization", "Bearer "+ofOther()); got.status != c.status {
 			t.Errorf("%v: %d", c.scope, got.status)
 		}
@@ -335,10 +340,10 @@ func TestCeilingOfAGrant(t *testing.T) {
 }
 
 func TestO21WhatAForeignTokenMints(t *testing.T) {
-	grant := bearer.Grant{Account: "ann", App: appA, Scope: []string{"object.read.c_note", "admin.update"}}
-	w, _, clock := newOther(t, func(w *world, i *bearer.Issuer) {
+	grant := issuer.Grant{Account: "ann", App: appA, Scope: []string{"object.read.c_note", "admin.update"}}
+	w, _, clock := newOther(t, func(w *world, i *issuer.Issuer) {
 		i.Until = w.guard.Now().Add(10 * time.Minute)
-		i.Map = func(context.Context, *auth.Tenant, *bearer.Foreign) (bearer.Grant, error) { return grant, nil }
+		i.Map = func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Grant, error) { return grant, nil }
 	})
 	var tenant *auth.Tenant
 	w.mux.HandleFunc("GET /tenant", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) {
@@ -377,7 +382,7 @@ func TestO21WhatAForeignTokenMints(t *testing.T) {
 	} {
 		t.Run("O21 "+c.name, func(t *testing.T) {
 			grant.App = c.app
-			err := bearer.Within(t.Context(), principal(), c.admin, tenant, c.wish)
+			_, _, err := w.bearer.Mint(t.Context(), principal().AsAdministrator(c.admin), tenant, c.wish)
 			var got []string
 			if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
 				for _, e := range beyond.Excess {
@@ -397,7 +402,7 @@ func TestO21WhatAForeignTokenMints(t *testing.T) {
 		p := principal()
 		p.Expires = clock.Now().Add(time.Hour)
 		for lasts, within := range map[time.Duration]bool{15 * time.Minute: true, 16 * time.Minute: false} {
-			err := bearer.Within(t.Context(), p, false, tenant, wish(func(v *bearer.Wish) { v.Expires = clock.Now().Add(lasts) }))
+			_, _, err := w.bearer.Mint(t.Context(), p, tenant, wish(func(v *bearer.Wish) { v.Expires = clock.Now().Add(lasts) }))
 			if (err == nil) != within {
 				t.Errorf("%v: %v", lasts, err)
 			}
@@ -410,47 +415,47 @@ func TestO21WhatAForeignTokenMints(t *testing.T) {
 }
 
 func TestIssuersThatAreWrong(t *testing.T) {
-	good := bearer.Issuer{Org: "acme", URL: otherURL, Audience: otherAud, JWKS: setURL, Map: subject}
-	for name, change := range map[string]func(*bearer.Issuer){
-		"no org":            func(i *bearer.Issuer) { i.Org = "" },
-		"no iss":            func(i *bearer.Issuer) { i.URL = "" },
-		"no audience":       func(i *bearer.Issuer) { i.Audience = "" },
-		"no Map":            func(i *bearer.Issuer) { i.Map = nil },
-		"no keys":           func(i *bearer.Issuer) { i.JWKS = "" },
-		"keys twice":        func(i *bearer.Issuer) { i.Discover = true },
-		"O13 http":          func(i *bearer.Issuer) { i.JWKS = "http://id.example.test/keys" },
-		"O13 http, unsafe":  func(i *bearer.Issuer) { i.JWKS, i.UnsafePlaintext = "http://id.example.test/keys", true },
-		"O13 loopback":      func(i *bearer.Issuer) { i.JWKS = "http://127.0.0.1/keys" },
-		"O13 a file":        func(i *bearer.Issuer) { i.JWKS = "file:///etc/keys" },
-		"O13 discover":      func(i *bearer.Issuer) { i.JWKS, i.Discover, i.URL = "", true, "http://id.example.test" },
-		"HS256":             func(i *bearer.Issuer) { i.Algorithms = []string{"HS256"} },
-		"no algorithm":      func(i *bearer.Issuer) { i.Algorithms = []string{} },
-		"O02 an HMAC key":   func(i *bearer.Issuer) { i.JWKS, i.Keys = "", map[string]crypto.PublicKey{"": []byte("secret")} },
-		"a private key":     func(i *bearer.Issuer) { i.JWKS, i.Keys = "", map[string]crypto.PublicKey{"": keys[0]()} },
-		"a key that is nil": func(i *bearer.Issuer) { i.JWKS, i.Keys = "", map[string]crypto.PublicKey{"": (*ecdsa.PublicKey)(nil)} },
+	good := issuer.Issuer{Org: "acme", URL: otherURL, Audience: otherAud, JWKS: setURL, Map: subject}
+	for name, change := range map[string]func(*issuer.Issuer){
+		"no org":            func(i *issuer.Issuer) { i.Org = "" },
+		"no iss":            func(i *issuer.Issuer) { i.URL = "" },
+		"no audience":       func(i *issuer.Issuer) { i.Audience = "" },
+		"no Map":            func(i *issuer.Issuer) { i.Map = nil },
+		"no keys":           func(i *issuer.Issuer) { i.JWKS = "" },
+		"keys twice":        func(i *issuer.Issuer) { i.Discover = true },
+		"O13 http":          func(i *issuer.Issuer) { i.JWKS = "http://id.example.test/keys" },
+		"O13 http, unsafe":  func(i *issuer.Issuer) { i.JWKS, i.UnsafePlaintext = "http://id.example.test/keys", true },
+		"O13 loopback":      func(i *issuer.Issuer) { i.JWKS = "http://127.0.0.1/keys" },
+		"O13 a file":        func(i *issuer.Issuer) { i.JWKS = "file:///etc/keys" },
+		"O13 discover":      func(i *issuer.Issuer) { i.JWKS, i.Discover, i.URL = "", true, "http://id.example.test" },
+		"HS256":             func(i *issuer.Issuer) { i.Algorithms = []string{"HS256"} },
+		"no algorithm":      func(i *issuer.Issuer) { i.Algorithms = []string{} },
+		"O02 an HMAC key":   func(i *issuer.Issuer) { i.JWKS, i.Keys = "", map[string]crypto.PublicKey{"": []byte("secret")} },
+		"a private key":     func(i *issuer.Issuer) { i.JWKS, i.Keys = "", map[string]crypto.PublicKey{"": keys[0]()} },
+		"a key that is nil": func(i *issuer.Issuer) { i.JWKS, i.Keys = "", map[string]crypto.PublicKey{"": (*ecdsa.PublicKey)(nil)} },
 	} {
 		i := good
 		change(&i)
-		m := bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}, Issuers: []*bearer.Issuer{&i}}
+		m := issuer.Mechanism{Issuers: []*issuer.Issuer{&i}}
 		if m.Bind(new(auth.Settings)) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	m := bearer.Mechanism{Verifier: &token.Verifier{Keys: new(token.MemoryKeys)}, Issuers: []*bearer.Issuer{&good}}
+	m := issuer.Mechanism{Issuers: []*issuer.Issuer{&good}}
 	if err := m.Bind(new(auth.Settings)); err != nil {
 		t.Error(err)
 	}
-	for name, all := range map[string][]*bearer.Issuer{"twice": {&good, &good}, "nil": {nil}} {
-		if m := (&bearer.Mechanism{Verifier: m.Verifier, Issuers: all}); m.Bind(new(auth.Settings)) == nil {
+	for name, all := range map[string][]*issuer.Issuer{"twice": {&good, &good}, "nil": {nil}, "none": {}} {
+		if m := (&issuer.Mechanism{Issuers: all}); m.Bind(new(auth.Settings)) == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
 }
 
 func TestClaimsOfAForeignToken(t *testing.T) {
-	var got *bearer.Foreign
-	w, _, _ := newOther(t, func(_ *world, i *bearer.Issuer) {
-		i.Map = func(ctx context.Context, t *auth.Tenant, f *bearer.Foreign) (bearer.Grant, error) {
+	var got *issuer.Foreign
+	w, _, _ := newOther(t, func(_ *world, i *issuer.Issuer) {
+		i.Map = func(ctx context.Context, t *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
 			got = f
 			return subject(ctx, t, f)
 		}
@@ -473,7 +478,7 @@ func TestClaimsOfAForeignToken(t *testing.T) {
 
 // The keys of an old service that uses golang-jwt, without a kid, until a date.
 func TestO22AnOldServiceUntilADate(t *testing.T) {
-	w, web, clock := newOther(t, func(_ *world, i *bearer.Issuer) {
+	w, web, clock := newOther(t, func(_ *world, i *issuer.Issuer) {
 		i.URL, i.JWKS, i.Keys = "old-service", "", map[string]crypto.PublicKey{"": &keys[3]().PublicKey}
 		i.Algorithms = []string{"RS256"}
 		i.Until = time.Now().Add(time.Hour)
@@ -492,7 +497,7 @@ func TestO22AnOldServiceUntilADate(t *testing.T) {
 
 // An issuer that hangs costs its own requests the Guard's Timeout, and nobody else anything.
 func TestO12ADeadIssuerFailsNobodyElse(t *testing.T) {
-	w, web, _ := newOther(t, func(w *world, i *bearer.Issuer) {
+	w, web, _ := newOther(t, func(w *world, i *issuer.Issuer) {
 		dead := *i
 		dead.URL, dead.JWKS = "https://dead.example.test", "https://dead.example.test/keys"
 		w.mechanism.Issuers = append(w.mechanism.Issuers, &dead)
@@ -567,4 +572,53 @@ func TestO19AKeyThatIsGone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hidden hides all but the methods of auth.Mechanism.
+type hidden struct{ auth.Mechanism }
+
+func TestWhoseTokenItIs(t *testing.T) {
+	t.Run("a wrapper that hides Owns is not valid", func(t *testing.T) {
+		w, _, _ := newOther(t)
+		g := &auth.Guard{Roles: auth.RolesLimit, BaseURL: w.guard.BaseURL, Directory: w.directory, Now: w.guard.Now,
+			Mechanisms: []auth.Mechanism{w.bearer, hidden{w.mechanism}}}
+		if err := g.Validate(); err == nil || !strings.Contains(err.Error(), "Owns") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("the order of mechanisms is no matter", func(t *testing.T) {
+		w, _, _ := newOther(t, func(w *world, _ *issuer.Issuer) { slices.Reverse(w.guard.Mechanisms) })
+		want(t, w.me(t, ofOther()), 200, "")
+		want(t, w.me(t, honest(t)), 200, "")
+		want(t, w.ask(t, "GET", "/acme/v2/me", "Authorization", "Bearer "+ofOther(), "Authorization", "Bearer "+honest(t)), 400, auth.DetailAmbiguous)
+	})
+	t.Run("without own tokens, a token of nobody is refused, also where a credential is optional", func(t *testing.T) {
+		w, _, _ := newOther(t, func(w *world, _ *issuer.Issuer) { w.guard.Mechanisms = []auth.Mechanism{w.mechanism} })
+		want(t, w.me(t, ofOther()), 200, "")
+		for _, raw := range []string{honest(t), "x", ofOther("iss", "https://nobody.example.test")} {
+			want(t, w.ask(t, "GET", "/acme/v2/open", "Authorization", "Bearer "+raw), 401, auth.DetailInvalidToken)
+		}
+	})
+	t.Run("events name the claimed issuer and account", func(t *testing.T) {
+		var event auth.Event
+		w, _, _ := newOther(t, func(w *world, _ *issuer.Issuer) {
+			w.guard.Observe = func(_ context.Context, e auth.Event) { event = e }
+		})
+		want(t, w.me(t, by(keys[2](), header("RS256", "rsa"), foreign())), 401, auth.DetailInvalidToken)
+		if (event.Claimed != auth.Claimed{Mechanism: issuer.Name, App: otherURL, Account: "ann"}) {
+			t.Errorf("%+v", event.Claimed)
+		}
+	})
+	t.Run("introspection has own tokens only", func(t *testing.T) {
+		w, _, _ := newOther(t)
+		var tenant *auth.Tenant
+		w.mux.HandleFunc("GET /tenant", auth.Public, func(_ http.ResponseWriter, r *http.Request) { tenant = auth.TenantFrom(r.Context()) })
+		w.ask(t, "GET", "/acme/v2/tenant")
+		if _, err := w.bearer.Inspect(t.Context(), honest(t), tenant); err != nil {
+			t.Error(err)
+		}
+		if _, err := w.bearer.Inspect(t.Context(), ofOther(), tenant); err == nil {
+			t.Error("a token of another issuer is active")
+		}
+	})
 }

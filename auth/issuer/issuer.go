@@ -1,4 +1,4 @@
-package bearer
+package issuer
 
 import (
 	"context"
@@ -11,15 +11,12 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/internal/jwks"
 )
 
-// NameIssuer is the name of the mechanism in principals of other issuers' tokens, and in
-// auth.Need.By.
-const NameIssuer = "issuer"
-
 // Issuer is somebody else whose tokens one org accepts: an identity provider, a cluster, or an
-// older service. Give it to Mechanism.Issuers. It must not be changed once it is in use.
+// older service. It must not be changed once it is in use.
 //
 // Exactly one of Keys, JWKS and Discover says where its keys are. A key that is fetched is used
 // for 5 minutes without a question, and for 24 hours if the issuer does not answer. A token with
@@ -82,7 +79,7 @@ type Grant struct {
 
 func (i *Issuer) validate() error {
 	if i == nil {
-		return errors.New("bearer: Mechanism.Issuers holds a nil one")
+		return errors.New("issuer: Mechanism.Issuers holds a nil one")
 	}
 	sources := 0
 	for _, given := range []bool{i.Keys != nil, i.JWKS != "", i.Discover} {
@@ -93,20 +90,15 @@ func (i *Issuer) validate() error {
 	unknown := func(name string) bool { return !slices.Contains(jwks.Algorithms, name) }
 	switch {
 	case i.Org == "" || i.URL == "" || i.Audience == "" || i.Map == nil:
-		return errors.New("bearer: Issuer.Org, URL, Audience and Map are required")
+		return errors.New("issuer: Issuer.Org, URL, Audience and Map are required")
 	case sources != 1:
-		return errors.New("bearer: an Issuer needs exactly one of Keys, JWKS and Discover")
+		return errors.New("issuer: an Issuer needs exactly one of Keys, JWKS and Discover")
 	case i.JWKS != "" && !jwks.Fetchable(i.JWKS, i.UnsafePlaintext):
-		return errors.New("bearer: Issuer.JWKS must be an https URL")
+		return errors.New("issuer: Issuer.JWKS must be an https URL")
 	case i.Discover && (!jwks.Fetchable(i.URL, i.UnsafePlaintext) || strings.Contains(i.URL, "?")):
-		return errors.New("bearer: Issuer.URL must be an https URL for Discover")
+		return errors.New("issuer: Issuer.URL must be an https URL for Discover")
 	case slices.ContainsFunc(i.Algorithms, unknown) || i.Algorithms != nil && len(i.Algorithms) == 0:
-		return errors.New("bearer: Issuer.Algorithms are of RS256, ES256 and EdDSA")
-	}
-	for kid, public := range i.Keys {
-		if _, err := jwks.NewKey(public); err != nil {
-			return fmt.Errorf("bearer: Issuer.Keys[%q]: %w", kid, err)
-		}
+		return errors.New("issuer: Issuer.Algorithms are of RS256, ES256 and EdDSA")
 	}
 	return nil
 }
@@ -119,17 +111,24 @@ type boundIssuer struct {
 	set    *jwks.Set
 }
 
-func (i *Issuer) bind() *boundIssuer {
+func (i *Issuer) bind() (*boundIssuer, error) {
+	if err := i.validate(); err != nil {
+		return nil, err
+	}
 	b := &boundIssuer{Issuer: i, source: "issuer " + i.URL}
 	if i.Keys == nil {
 		b.set = &jwks.Set{URL: i.JWKS, Issuer: i.URL, Base: i.Base, UnsafePlaintext: i.UnsafePlaintext}
-		return b
+		return b, nil
 	}
 	b.static = map[string]*jwks.Key{}
 	for kid, public := range i.Keys {
-		b.static[kid], _ = jwks.NewKey(public) // validated
+		key, err := jwks.NewKey(public)
+		if err != nil {
+			return nil, fmt.Errorf("issuer: Issuer.Keys[%q]: %w", kid, err)
+		}
+		b.static[kid] = key
 	}
-	return b
+	return b, nil
 }
 
 // key returns the key of a kid, if the issuer may sign with it.
@@ -138,7 +137,7 @@ func (b *boundIssuer) key(ctx context.Context, now time.Time, kid string) (*jwks
 	if b.set != nil {
 		var err error
 		if key, err = b.set.Key(ctx, now, kid); err != nil && !errors.Is(err, jwks.ErrUnknown) {
-			return nil, auth.Unavailable(fmt.Errorf("bearer: keys of another issuer: %w", err))
+			return nil, auth.Unavailable(fmt.Errorf("issuer: keys of another issuer: %w", err))
 		}
 	}
 	switch {
@@ -150,4 +149,21 @@ func (b *boundIssuer) key(ctx context.Context, now time.Time, kid string) (*jwks
 	return key, nil
 }
 
-func refused(reason error) error { return fmt.Errorf("%w: %w", errRefused, reason) }
+// grant asks Map, and refuses what names nobody.
+func (b *boundIssuer) grant(ctx context.Context, t *auth.Tenant, f *Foreign) (Grant, error) {
+	grant, err := b.Map(ctx, t, f)
+	if e, ok := errors.AsType[*auth.Error](err); ok {
+		return Grant{}, e
+	}
+	switch {
+	case err == nil && grant.Account != "":
+		return grant, nil
+	case err == nil:
+		return Grant{}, refused(errors.New("no account is named by Map"))
+	case errors.Is(err, auth.ErrForbidden) && !errors.Is(err, auth.ErrUnavailable):
+		return Grant{}, refused(err)
+	}
+	return Grant{}, admission.Refuse(err)
+}
+
+func refused(reason error) error { return fmt.Errorf("%w: %w", admission.ErrRefused, reason) }

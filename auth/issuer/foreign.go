@@ -1,9 +1,9 @@
-package bearer
+package issuer
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -23,8 +23,7 @@ type Foreign struct {
 	kid     string
 	key     *jwks.Key
 	issued  time.Time // zero: no iat
-
-	begins, ends int64 // Unix seconds: accepted from begins on, and before ends
+	valid   compact.Window
 }
 
 type member struct{ name, raw string }
@@ -39,11 +38,11 @@ func (f *Foreign) Claim(path ...string) json.RawMessage {
 
 // Text returns a claim that is a string, or "" if there is none.
 func (f *Foreign) Text(path ...string) string {
-	return textOf(f.raw(path))
+	return compact.Text(f.raw(path))
 }
 
 // Texts returns a claim that is an array of strings, or nil if there is none.
-func (f *Foreign) Texts(path ...string) []string { return textsOf(f.raw(path)) }
+func (f *Foreign) Texts(path ...string) []string { return compact.Texts(f.raw(path)) }
 
 func (f *Foreign) raw(path []string) (raw string) {
 	if len(path) == 0 {
@@ -55,27 +54,10 @@ func (f *Foreign) raw(path []string) (raw string) {
 		}
 	}
 	for _, name := range path[1:] {
-		raw = inside(raw, name)
+		raw = compact.Member(raw, name)
 	}
 	return raw
 }
-
-// inside returns the JSON of a member of an object.
-func inside(object, name string) (raw string) {
-	r := strictjson.New(object, foreignLimits)
-	for member := range r.Object {
-		if text := r.Skip(); member == name {
-			raw = text
-		}
-	}
-	if r.End() != nil {
-		return ""
-	}
-	return raw
-}
-
-// foreignLimits are those of the headers and payloads of others, who have more claims than we.
-var foreignLimits = strictjson.Limits{Depth: 16, Members: 256}
 
 // Reasons to refuse a token of another issuer.
 var (
@@ -86,7 +68,6 @@ var (
 	errMissing   = errors.New("claim exp is missing")
 	errAudience  = errors.New("aud does not hold the one expected")
 	errBound     = errors.New("claim cnf binds the token to a key")
-	errRange     = errors.New("a time is not whole seconds up to the year 9999")
 	errOtherIss  = errors.New("iss is another one")
 )
 
@@ -95,7 +76,7 @@ var (
 type foreignHeader struct{ alg, kid string }
 
 func readForeignHeader(text string) (h foreignHeader, err error) {
-	r := strictjson.New(text, foreignLimits)
+	r := strictjson.New(text, compact.Limits)
 	for name := range r.Object {
 		switch name {
 		case "alg":
@@ -120,33 +101,29 @@ func readForeignHeader(text string) (h foreignHeader, err error) {
 
 // readForeign reads a payload that the issuer has signed.
 func readForeign(payload string, i *boundIssuer) (*Foreign, error) {
-	f := &Foreign{issuer: i, begins: math.MinInt64}
+	f := &Foreign{issuer: i, valid: compact.Always()}
 	var iss string
-	audience, bound := false, false
-	r := strictjson.New(payload, foreignLimits)
+	audience, ends, bound := false, false, false
+	r := strictjson.New(payload, compact.Limits)
 	for name := range r.Object {
 		value := r.Skip()
 		f.members = append(f.members, member{name, value})
-		var err error
 		switch name {
 		case "iss":
-			iss = textOf(value)
+			iss = compact.Text(value)
 		case "aud":
-			audience = textOf(value) == i.Audience || slices.Contains(textsOf(value), i.Audience)
+			audience = compact.Text(value) == i.Audience || slices.Contains(compact.Texts(value), i.Audience)
 		case "exp":
-			f.ends, err = secondsOf(value)
-		case "nbf", "iat":
-			var at int64
-			at, err = secondsOf(value)
-			f.begins = max(f.begins, at-leeway)
-			if name == "iat" {
-				f.issued = time.Unix(at, 0).UTC()
-			}
+			ends = true
+			f.valid.Until(seconds(&r, value))
+		case "nbf":
+			f.valid.From(seconds(&r, value))
+		case "iat":
+			at := seconds(&r, value)
+			f.valid.From(at)
+			f.issued = time.Unix(at, 0).UTC()
 		case "cnf": // RFC 7800: only who has that key may use the token, and nothing here asks for it
 			bound = true
-		}
-		if err != nil {
-			r.Fail(err)
 		}
 	}
 	if err := r.End(); err != nil {
@@ -157,74 +134,60 @@ func readForeign(payload string, i *boundIssuer) (*Foreign, error) {
 		return nil, errOtherIss
 	case !audience:
 		return nil, errAudience
-	case f.ends == 0:
+	case !ends || f.valid.Ends == 0:
 		return nil, errMissing
 	case bound:
 		return nil, errBound
 	}
 	if !i.Until.IsZero() {
-		f.ends = min(f.ends, i.Until.Unix())
+		f.valid.Until(i.Until.Unix())
 	}
 	return f, nil
 }
 
-// leeway is how far iat and nbf may be ahead, in seconds. It is that of package token.
-const leeway = 60
-
-func textOf(raw string) string {
-	r := strictjson.New(raw, foreignLimits)
-	text := r.Text()
-	if r.End() != nil {
-		return ""
+// seconds reads a claim that is a time. Otherwise r fails.
+func seconds(r *strictjson.Reader, value string) int64 {
+	claim := strictjson.New(value, compact.Limits)
+	n := compact.Seconds(&claim)
+	if err := claim.End(); err != nil {
+		r.Fail(err)
 	}
-	return text
+	return n
 }
 
-func textsOf(raw string) (texts []string) {
-	r := strictjson.New(raw, foreignLimits)
-	for range r.Array {
-		texts = append(texts, r.Text())
+// open checks all of a token that does not change from request to request, and its times.
+func (b *boundIssuer) open(ctx context.Context, now time.Time, raw string) (*Foreign, error) {
+	parts, err := compact.Split(raw, compact.MaxToken)
+	if err != nil {
+		return nil, refused(err)
 	}
-	if r.End() != nil {
-		return nil
+	h, err := readForeignHeader(parts.Header)
+	if err != nil {
+		return nil, refused(err)
 	}
-	return texts
-}
-
-const maxTime = 253402300799 // the last second of the year 9999
-
-// secondsOf reads digits only, as package token does.
-func secondsOf(raw string) (n int64, err error) {
-	for _, c := range []byte(raw) {
-		if n = n*10 + int64(c-'0'); c < '0' || '9' < c || n > maxTime {
-			return 0, errRange
-		}
-	}
-	return n, nil
-}
-
-// verify checks all of a token that does not change from request to request.
-func (i *boundIssuer) verify(key *jwks.Key, h foreignHeader, parts compact.Parts) (*Foreign, error) {
-	if h.alg != key.Algorithm {
+	key, err := b.key(ctx, now, h.kid)
+	switch {
+	case err != nil:
+		return nil, err
+	case h.alg != key.Algorithm:
 		return nil, refused(errAlgorithm)
-	}
-	if !key.Verifies(parts.Signed, parts.Signature) {
+	case !key.Verifies(parts.Signed, parts.Signature):
 		return nil, refused(errSignature)
 	}
-	f, err := readForeign(parts.Payload, i)
+	f, err := readForeign(parts.Payload, b)
 	if err != nil {
 		return nil, refused(err)
 	}
 	f.kid, f.key = h.kid, key
-	return f, nil
+	return f, f.isDue(now)
 }
 
 // isDue checks the times of a token.
 func (f *Foreign) isDue(now time.Time) error {
-	switch seconds := now.Unix(); {
-	case seconds >= f.ends:
+	switch at := f.valid.Compare(now); {
+	case at > 0:
 		return token.ErrExpired
-	case seconds < f.begins:
+	case at < 0:
 		return token.ErrNotYet
 	}
 	return nil

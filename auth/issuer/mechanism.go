@@ -1,0 +1,258 @@
+package issuer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/recent"
+	"github.com/tenantkit/tenantkit/scope"
+)
+
+// Name is the name of the mechanism in principals and in auth.Need.By.
+const Name = admission.Issuer
+
+// Mechanism authenticates bearer tokens of other issuers. In a Guard it stands beside a
+// bearer.Mechanism, in any order: iss says whose token it is. One that has the iss of an Issuer
+// of the org is this mechanism's alone, also if it is the client key of an own app. Up to 16 MiB
+// of verified tokens are remembered for 5 minutes, and which of them an iss names for up to 4 MiB.
+// The fields must not be changed once the Mechanism is in use. Its methods are safe for
+// concurrent use.
+type Mechanism struct {
+	Issuers []*Issuer // required
+
+	binding sync.Mutex
+	bound   atomic.Pointer[bound]
+}
+
+const (
+	// rememberFor is how long a token is not verified again, and maxRemembered how many
+	// KiB of tokens are remembered. With each request times, key and account are checked anyway.
+	rememberFor   = 5 * time.Minute
+	maxRemembered = 16 << 10
+
+	maxSorted = 4 << 10 // KiB of tokens whose iss is remembered
+)
+
+// bound is what follows from the fields and the settings of the Guard.
+type bound struct {
+	settings  *auth.Settings
+	clientKey string // name of the header
+	issuers   map[auth.OrgKey]map[string]*boundIssuer
+
+	groups recent.Groups
+	seen   recent.Answers[sent, *Foreign]
+
+	sorting recent.Groups
+	sorted  recent.Answers[sent, *boundIssuer] // nil: of none of them
+}
+
+// sent is the text of a token and the org that it was sent to. Two orgs may have the same issuer,
+// each with its own audience.
+type sent struct {
+	org auth.OrgKey
+	raw string
+}
+
+// Name implements auth.Mechanism.
+func (m *Mechanism) Name() string { return Name }
+
+// Bind implements auth.Mechanism.
+func (m *Mechanism) Bind(s *auth.Settings) error {
+	m.binding.Lock()
+	defer m.binding.Unlock()
+	if b := m.bound.Load(); b != nil {
+		if !b.settings.Same(s) {
+			return errors.New("issuer: one Mechanism serves Guards of different settings")
+		}
+		return nil
+	}
+	if len(m.Issuers) == 0 {
+		return errors.New("issuer: Mechanism.Issuers must hold at least one")
+	}
+	b := &bound{settings: s, issuers: map[auth.OrgKey]map[string]*boundIssuer{}}
+	b.clientKey = http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")
+	b.groups.Stale, b.groups.Limit = rememberFor, maxRemembered
+	b.sorting.Stale, b.sorting.Limit = 1, maxSorted // the answers have no age, so the time is always the same
+	for _, i := range m.Issuers {
+		one, err := i.bind()
+		if err != nil {
+			return err
+		}
+		if b.issuers[i.Org][i.URL] != nil {
+			return fmt.Errorf("issuer: two Issuers of %q in one org", i.URL)
+		}
+		if b.issuers[i.Org] == nil {
+			b.issuers[i.Org] = map[string]*boundIssuer{}
+		}
+		b.issuers[i.Org][i.URL] = one
+	}
+	m.bound.Store(b)
+	return nil
+}
+
+// Presented implements auth.Mechanism. A token that is malformed, or of an unknown issuer, is left
+// to the Guard's bearer.Mechanism if it has one.
+func (m *Mechanism) Presented(r *http.Request) auth.Presence {
+	authorization := r.Header["Authorization"]
+	if !admission.Presented(authorization) {
+		return auth.Absent
+	}
+	t := auth.TenantFrom(r.Context())
+	if t == nil || admission.Named(t.Settings(), admission.Bearer) == nil {
+		return auth.Header
+	}
+	if raw, _, err := admission.Credential(authorization, nil); err == nil && m.Owns(t.Org.Key(), raw) {
+		return auth.Header
+	}
+	return auth.Absent
+}
+
+// Owns reports whether a token has the iss of an Issuer of the org. Nobody has verified that iss:
+// it only chooses who does.
+func (m *Mechanism) Owns(org auth.OrgKey, raw string) bool {
+	b := m.bound.Load()
+	return b != nil && b.of(org, raw) != nil
+}
+
+// of returns the issuer that a token names, or nil.
+func (b *bound) of(org auth.OrgKey, raw string) *boundIssuer {
+	known := b.issuers[org]
+	if known == nil || len(raw) > compact.MaxToken {
+		return nil
+	}
+	if i, ok := b.sorted.Find(&b.sorting, time.Time{}, sent{org, raw}); ok {
+		return i
+	}
+	i := known[compact.Unverified(raw, "iss")]
+	// The text may be a part of a buffer that is reused.
+	b.sorted.Keep(&b.sorting, 0, time.Time{}, sent{org, strings.Clone(raw)}, recent.Found[*boundIssuer]{
+		Value: i, Group: string(org), Cost: 1 + len(raw)/1024,
+	})
+	return i
+}
+
+// Authenticate implements auth.Mechanism.
+//
+// Details of its errors are auth.DetailAmbiguous, DetailInvalidToken, DetailTokenExpired,
+// DetailTokenNotActive and DetailKeyMismatch, and those of Issuer.Map. Any other error wraps
+// auth.ErrUnavailable.
+func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	b := m.bound.Load()
+	if b == nil || !b.settings.Same(t.Settings()) {
+		return auth.Principal{}, errors.New("issuer: the Mechanism is not bound to this Guard")
+	}
+	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header[b.clientKey])
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	p, err := b.verify(ctx, t, raw, clientKey)
+	if err != nil {
+		t.Claim(auth.Claimed{App: compact.Unverified(raw, "iss"), Account: compact.Unverified(raw, "sub")})
+		return auth.Principal{}, admission.Fault(err)
+	}
+	return p, nil
+}
+
+func (b *bound) verify(ctx context.Context, t *auth.Tenant, raw, clientKey string) (auth.Principal, error) {
+	f, err := b.open(ctx, t.Org.Key(), raw, t.Now())
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	if clientKey != "" { // no app of ours has issued it
+		return auth.Principal{}, &auth.Error{Detail: auth.DetailKeyMismatch}
+	}
+	return f.principal(ctx, t)
+}
+
+// open returns a verified token of an issuer of the org.
+func (b *bound) open(ctx context.Context, org auth.OrgKey, raw string, now time.Time) (*Foreign, error) {
+	i := b.of(org, raw)
+	if i == nil {
+		return nil, refused(errOtherIss)
+	}
+	if f, ok := b.seen.Find(&b.groups, now, sent{org, raw}); ok {
+		// The key may have been withdrawn since.
+		key, err := i.key(ctx, now, f.kid)
+		if err != nil {
+			return nil, err
+		}
+		if key.Equal(f.key) {
+			return f, f.isDue(now)
+		}
+		b.groups.Forget(string(org)) // another key of this kid: verify again
+	}
+	key := sent{org, strings.Clone(raw)} // the text may be a part of a buffer that is reused
+	return b.seen.Get(ctx, &b.groups, now, key, func() (recent.Found[*Foreign], error) {
+		f, err := i.open(ctx, now, raw)
+		// The token is kept as text, and its payload with pointers to its members.
+		return recent.Found[*Foreign]{Value: f, Group: string(org), Cost: 1 + 3*len(raw)/1024}, err
+	})
+}
+
+// principal returns the principal of a verified token. It does for a Grant what package bearer does
+// for the claims of an own token.
+func (f *Foreign) principal(ctx context.Context, t *auth.Tenant) (auth.Principal, error) {
+	grant, err := f.issuer.grant(ctx, t, f)
+	if err == nil && grant.App != "" {
+		_, err = t.App(ctx, grant.App)
+		err = admission.Refuse(err)
+	}
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	roles, err := admission.Enter(ctx, t, grant.Account, f.issued, grant.Roles)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	var granted scope.Set
+	if len(grant.Scope) > 0 {
+		granted = t.CompileRecord(f.issuer.source, grant.Account, grant.Scope)
+	}
+	if granted, err = admission.WithRoles(ctx, t, granted, grant.Scope != nil, roles); err != nil {
+		return auth.Principal{}, err
+	}
+	return auth.Principal{
+		Org:       t.Org.Key(),
+		App:       grant.App,
+		Account:   grant.Account,
+		Caller:    grant.Account,
+		Mechanism: Name,
+		Roles:     roles,
+		Scope:     granted,
+		Granted:   granted,
+		Access:    grant.Access,
+		Expires:   time.Unix(f.valid.Ends, 0).UTC(),
+	}, nil
+}
+
+// Readmit implements auth.Readmitter.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.Authenticate(ctx, r, t)
+}
+
+// Challenge implements auth.Mechanism. It is that of the Guard's bearer.Mechanism, if it has one.
+func (m *Mechanism) Challenge(t *auth.Tenant, err error) string {
+	if own := admission.Named(t.Settings(), admission.Bearer); own != nil {
+		return own.Challenge(t, err)
+	}
+	return admission.Challenge(err)
+}
+
+// Scheme implements auth.Describer.
+func (m *Mechanism) Scheme(*auth.Settings) auth.Scheme {
+	return auth.Scheme{
+		Mechanism:     Name,
+		Authorization: "bearer",
+		Format:        "JWT",
+		Description:   "An access token of an identity provider that the org trusts.",
+	}
+}
