@@ -63,12 +63,8 @@ func verbsOf(t *testing.T, opened *redisstore.Store) map[string]func(context.Con
 		"DeleteAll": func(ctx context.Context) error { return last(sessions.DeleteAll(ctx, "acme", "ann", "")) },
 		"DeleteOrg": func(ctx context.Context) error { return last(sessions.DeleteOrg(ctx, "acme")) },
 		"sessions":  func(ctx context.Context) error { return last(sessions.List(ctx, "acme", "ann")) },
-		"Try": func(ctx context.Context) error {
-			_, _, err := opened.Attempts().Try(ctx, "key", time.Now(), 5)
-			return err
-		},
-		"Return": func(ctx context.Context) error { return opened.Attempts().Return(ctx, "key") },
-		"Reset":  func(ctx context.Context) error { return opened.Attempts().Reset(ctx, "key") },
+		"Load":      func(ctx context.Context) error { return last(opened.Attempts().Load(ctx, "acme", "key")) },
+		"Swap":      func(ctx context.Context) error { return last(opened.Attempts().Swap(ctx, "acme", "key", "", "1")) },
 	}
 }
 
@@ -158,13 +154,15 @@ func TestRepliesOfAnotherKind(t *testing.T) {
 		ctx := t.Context()
 		_, get := sessions.Get(ctx, "acme", [32]byte{})
 		_, spend := ledger.Spend(ctx, token.Record{})
-		_, _, try := opened.Attempts().Try(ctx, "key", time.Now(), 5)
+		_, load := opened.Attempts().Load(ctx, "acme", "key")
+		_, swap := opened.Attempts().Swap(ctx, "acme", "key", "", "1")
 		for verb, err := range map[string]error{
 			"Claim": opened.Replays().Claim(ctx, aUse),
 			"Spend": spend,
 			"Touch": sessions.Touch(ctx, "acme", [32]byte{}, time.Now()),
 			"Get":   get,
-			"Try":   try,
+			"Load":  load,
+			"Swap":  swap,
 		} {
 			if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
 				t.Errorf("%s of %#v = %v", verb, reply, err)
@@ -269,10 +267,6 @@ func TestListsOfAnotherKind(t *testing.T) {
 		if (err == nil) != c.ok || !c.ok && (page != nil || !next.IsZero()) {
 			t.Errorf("%s: %v, %v, %v", c.name, page, next, err)
 		}
-	}
-	reply = []any{int64(1), "0", int64(0), int64(0)}
-	if _, _, err := opened.Attempts().Try(t.Context(), "key", time.Now(), 5); err == nil {
-		t.Error("a try of which nobody knows whether it is inside the delay")
 	}
 }
 

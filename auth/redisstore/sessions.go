@@ -55,8 +55,6 @@ var (
 	sessionsScript  = newScript(sessionText, sessionsText)
 )
 
-var errVersion = errors.New("redisstore: the data is of another version of this package")
-
 var errHash = errors.New("redisstore: the hash of a session is not new")
 
 // Create implements session.Store. It returns an error if the hash exists.
@@ -70,25 +68,12 @@ func (s *sessions) Create(ctx context.Context, r session.Session, limit int) err
 
 // Get implements session.Store.
 func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
-	// MGET does not return a nil reply, which some clients turn into an error.
-	reply, err := s.store.do.call(ctx, "MGET", s.store.prefix+hashKey(org, hash), s.store.versionKey)
-	if err != nil {
+	record, err := s.store.get(ctx, hashKey(org, hash))
+	switch {
+	case err != nil:
 		return session.Session{}, err
-	}
-	array, ok := reply.([]any)
-	if !ok || len(array) != 2 {
-		return session.Session{}, errReply
-	}
-	// Without a version the server has lost its data, and no session is left either.
-	if found, ok := text(array[1]); array[1] != nil && (!ok || found != version) {
-		return session.Session{}, auth.Unavailable(errVersion)
-	}
-	if array[0] == nil {
+	case record == "":
 		return session.Session{}, auth.ErrNotFound
-	}
-	record, ok := text(array[0])
-	if !ok || record == "" {
-		return session.Session{}, errReply
 	}
 	switch record[0] {
 	case 'R':

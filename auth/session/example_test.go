@@ -452,18 +452,6 @@ func ExampleManager_Hash() {
 	// Output: $pbkdf2-sha256$i=1000$ <nil>
 }
 
-func ExampleDelay() {
-	for count := 4; count <= 8; count++ {
-		fmt.Println(count, session.Delay(count, 5))
-	}
-	// Output:
-	// 4 0s
-	// 5 1s
-	// 6 2s
-	// 7 4s
-	// 8 8s
-}
-
 func ExampleFactorSecret_Base32() {
 	secret := session.NewFactorSecret([]byte("12345678901234567890"))
 	fmt.Println(secret)

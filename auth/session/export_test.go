@@ -82,11 +82,32 @@ func (m *Memory) Len() (records, accounts, previous int) {
 func (m *Memory) Counts() int {
 	m.attempts.mu.Lock()
 	defer m.attempts.mu.Unlock()
-	return len(m.attempts.counts)
+	return len(m.attempts.records)
 }
 
 // MailTicketOf returns a ticket of this text.
 func MailTicketOf(text string) MailTicket { return MailTicket{text: text} }
+
+// Count is count, with times.
+type Count struct{ c count }
+
+func ParseCount(record string) (Count, error) {
+	c, err := parseCount(record)
+	return Count{c}, err
+}
+
+func (c Count) String() string { return c.c.String() }
+
+func (c Count) Undone() Count { return Count{c.c.undone()} }
+
+// Counted also returns the number of attempts and the end of the delay that refuses this one.
+func (c Count) Counted(at time.Time, free int) (next Count, n int, until time.Time) {
+	counted, ok := c.c.counted(at.UnixMilli(), free)
+	if !ok {
+		until = time.UnixMilli(counted.until)
+	}
+	return Count{counted}, counted.attempts, until
+}
 
 // ParseToken is parseToken.
 func ParseToken(text string) (parsed [32]byte, ok bool) { return parseToken(text) }

@@ -68,7 +68,6 @@ type Manager struct {
 	settings atomic.Pointer[auth.Settings] // of its Guard
 	prepare  sync.Once
 	hashing  hashing
-	delays   delays
 	mails    mails
 }
 

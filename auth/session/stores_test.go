@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -140,25 +141,29 @@ func (s *stores) List(ctx context.Context, org auth.OrgKey, account string) ([]s
 	return s.Memory.List(ctx, org, account)
 }
 
-func (s *stores) Try(ctx context.Context, key string, at time.Time, free int) (int, time.Time, error) {
-	if err := s.at("Try"); err != nil {
-		return 0, time.Time{}, err
+// Load and Swap are calls of Try, which a Swap counts if it adds an attempt.
+func (s *stores) Load(ctx context.Context, org auth.OrgKey, key string) (string, error) {
+	s.mu.Lock()
+	err := s.fail["Try"]
+	s.mu.Unlock()
+	if err != nil {
+		return "", err
 	}
-	count, until, err := s.Memory.Try(ctx, key, at, free)
-	if until.IsZero() {
-		s.wrote()
-	}
-	return count, until, err
+	return s.Memory.Load(ctx, org, key)
 }
 
-func (s *stores) Return(ctx context.Context, key string) error {
+func (s *stores) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
+	done, err := s.Memory.Swap(ctx, org, key, old, record)
+	if !done || err != nil {
+		return done, err
+	}
 	s.wrote()
-	return s.Memory.Return(ctx, key)
-}
-
-func (s *stores) Reset(ctx context.Context, key string) error {
-	s.wrote()
-	return s.Memory.Reset(ctx, key)
+	var before, after int
+	fmt.Sscan(old, &before)
+	if fmt.Sscan(record, &after); after > before {
+		s.at("Try")
+	}
+	return done, err
 }
 
 func (s *stores) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {

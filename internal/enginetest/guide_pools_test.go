@@ -113,7 +113,7 @@ func usesEveryStore(t *testing.T, db *sql.DB) {
 	_, generated := keys.Generate(ctx, "acme", clientKey)
 	now := time.Now()
 	hour := now.Add(time.Hour)
-	_, _, tried := store.Attempts().Try(ctx, "ann", now, 5)
+	_, tried := countUp(ctx, store.Attempts(), "ann")
 	minter := token.Minter{Signers: keys, Ledger: store.Ledger()}
 	_, _, minted := minter.Permanent(ctx, token.Claims{Issuer: clientKey, Subject: "ann", Audience: "https://api.example.com/acme/v2"})
 	_, others := store.Sessions().List(ctx, "acme", "ann")

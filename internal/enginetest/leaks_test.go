@@ -57,7 +57,7 @@ func unsettle(t *testing.T, replays signing.Replays, ledger token.Ledger, sessio
 		return errors.Join(sessions.Create(ctx, n, 3), sessions.Delete(ctx, n.Org, n.Hash))
 	})
 	unsettled(t, func(ctx context.Context) error {
-		_, _, err := attempts.Try(ctx, "key", time.Now(), 5)
+		_, err := countUp(ctx, attempts, "key")
 		return err
 	})
 }

@@ -63,7 +63,7 @@ func expect(t *testing.T, what string, got, want error) {
 
 // verbs calls one method of each store, which must return when its context ends.
 func (s redisStores) verbs(ctx context.Context, i uint64) map[string]error {
-	_, _, try := s.attempts.Try(ctx, "key", time.Now(), 100)
+	_, try := countUp(ctx, s.attempts, "key")
 	_, get := s.sessions.Get(ctx, "acme", sessionOf(fmt.Sprint("verbs", i)).Hash)
 	if errors.Is(get, auth.ErrNotFound) {
 		get = nil
@@ -136,7 +136,7 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 	expect(t, "create", stores.sessions.Create(ctx, ended, 0), nil)
 	expect(t, "delete", stores.sessions.Delete(ctx, ended.Org, ended.Hash), nil)
 	for range 2 {
-		_, _, err := stores.attempts.Try(ctx, "key", time.Now(), 2)
+		_, err := countUp(ctx, stores.attempts, "key")
 		expect(t, "try", err, nil)
 	}
 
@@ -169,7 +169,7 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 	}
 	_, err = stores.sessions.Get(ctx, ended.Org, ended.Hash)
 	expect(t, "ended session", err, auth.ErrNotFound)
-	if count, _, err := stores.attempts.Try(ctx, "key", time.Now(), 2); err != nil || count < 2 {
+	if count, err := countUp(ctx, stores.attempts, "key"); err != nil || count < 2 {
 		t.Errorf("tries are forgotten: %d, %v", count, err)
 	}
 	stores.eventually(t, 6000)
@@ -272,7 +272,7 @@ func TestK05RedisDoesNotAnswer(t *testing.T) {
 					return err
 				},
 				"Create": func(ctx context.Context) error { return stores.sessions.Create(ctx, sessionOf("x"), 0) },
-				"Try":    func(ctx context.Context) error { _, _, err := stores.attempts.Try(ctx, "k", time.Now(), 9); return err },
+				"Try":    func(ctx context.Context) error { _, err := countUp(ctx, stores.attempts, "k"); return err },
 			}
 			for verb, call := range calls {
 				ctx, cancel := context.WithTimeout(t.Context(), deadline)

@@ -470,5 +470,8 @@ func TestRedisVerbsOnAnotherVersion(t *testing.T) {
 	}
 	_, err := stores.sessions.Get(t.Context(), one.Org, one.Hash)
 	expect(t, "Get", err, auth.ErrUnavailable)
-	expect(t, "Reset", stores.attempts.Reset(t.Context(), "key"), auth.ErrUnavailable)
+	_, err = stores.attempts.Load(t.Context(), "acme", "key")
+	expect(t, "Load", err, auth.ErrUnavailable)
+	_, err = stores.attempts.Swap(t.Context(), "acme", "key", "", "1")
+	expect(t, "Swap", err, auth.ErrUnavailable)
 }

@@ -245,20 +245,12 @@ func (s spoiledSessions) List(ctx context.Context, org auth.OrgKey, account stri
 	return result(ctx, s.sabotage, "session.Store.List", func() ([]session.Session, error) { return s.of.List(ctx, org, account) })
 }
 
-func (s spoiledAttempts) Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error) {
-	err = s.around(ctx, "session.Attempts.Try", func() (err error) {
-		count, until, err = s.of.Try(ctx, key, at, free)
-		return err
-	})
-	return count, until, err
+func (s spoiledAttempts) Load(ctx context.Context, org auth.OrgKey, key string) (string, error) {
+	return result(ctx, s.sabotage, "session.Attempts.Load", func() (string, error) { return s.of.Load(ctx, org, key) })
 }
 
-func (s spoiledAttempts) Return(ctx context.Context, key string) error {
-	return s.politely(ctx, "session.Attempts.Return", func() error { return s.of.Return(ctx, key) })
-}
-
-func (s spoiledAttempts) Reset(ctx context.Context, key string) error {
-	return s.politely(ctx, "session.Attempts.Reset", func() error { return s.of.Reset(ctx, key) })
+func (s spoiledAttempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
+	return result(ctx, s.sabotage, "session.Attempts.Swap", func() (bool, error) { return s.of.Swap(ctx, org, key, old, record) })
 }
 
 func (s spoiledFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {

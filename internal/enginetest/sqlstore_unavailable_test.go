@@ -31,7 +31,9 @@ func verbsOf(t *testing.T, s *sqlstore.Store) map[string]func(context.Context) e
 	last := func(_ any, err error) error { return err }
 	return map[string]func(context.Context) error{
 		"Claim": func(ctx context.Context) error { return s.Replays().Claim(ctx, aUse()) },
-		"Used":  func(ctx context.Context) error { return last(s.Replays().(signing.UsedNonces).Used(ctx, "key", aUse().Nonce)) },
+		"Used": func(ctx context.Context) error {
+			return last(s.Replays().(signing.UsedNonces).Used(ctx, "key", aUse().Nonce))
+		},
 
 		"Issue":         func(ctx context.Context) error { return ledger.Issue(ctx, r, nil, 10) },
 		"Spend":         func(ctx context.Context) error { return spend(ctx, ledger, r) },
@@ -69,12 +71,8 @@ func verbsOf(t *testing.T, s *sqlstore.Store) map[string]func(context.Context) e
 		"Factor": func(ctx context.Context) error { return last(factors.Factor(ctx, org, "ann")) },
 		"Save":   func(ctx context.Context) error { return factors.Save(ctx, org, "ann", session.Factor{}) },
 
-		"Try": func(ctx context.Context) error {
-			_, _, err := attempts.Try(ctx, "key", time.Now(), 5)
-			return err
-		},
-		"Return": func(ctx context.Context) error { return attempts.Return(ctx, "key") },
-		"Reset":  func(ctx context.Context) error { return attempts.Reset(ctx, "key") },
+		"Load": func(ctx context.Context) error { return last(attempts.Load(ctx, org, "key")) },
+		"Swap": func(ctx context.Context) error { return last(attempts.Swap(ctx, org, "key", "", "1")) },
 
 		"Sweep":     s.Sweep,
 		"Reseal":    s.Reseal,
