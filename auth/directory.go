@@ -66,7 +66,7 @@ type SessionPolicy struct {
 	Idle         time.Duration // a session ends when it was not used for this long; 0: 30 min
 	Max          time.Duration // a session ends this long after login; 0: 12 h
 	SecondFactor bool          // required: the login of an account without a factor leads only to enrolling one
-	PerAccount   int           // most sessions of one account, the oldest is ended; 1: single login; 0: 100
+	PerAccount   int           // most sessions of one account, the one unused for longest is ended; 1: single login; 0: 100
 
 	// Persistent sends session cookies with the time of their end, so that they outlive the
 	// browser. Otherwise a browser forgets a cookie when it is closed.
@@ -77,6 +77,14 @@ type SessionPolicy struct {
 	// RememberIdle. 0: not offered, and whoever asks gets an ordinary session. An Idle that is
 	// longer applies instead.
 	RememberIdle time.Duration
+}
+
+// Effective returns the policy with the defaults in place of values that are not set.
+func (p SessionPolicy) Effective() SessionPolicy {
+	p.Idle = cmp.Or(max(p.Idle, 0), 30*time.Minute)
+	p.Max = cmp.Or(max(p.Max, 0), 12*time.Hour)
+	p.PerAccount = cmp.Or(max(p.PerAccount, 0), 100) // no setting is a limit, too: abandoned sessions would fill the store
+	return p
 }
 
 // App is an application of an org. The mechanisms that use its secrets and keys store them.

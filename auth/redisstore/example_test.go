@@ -85,11 +85,11 @@ func ExampleStore_Sessions() {
 func ExampleStore_Attempts() {
 	var attempts session.Attempts = store.Attempts()
 	const key = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-	count, until, err := attempts.Try(ctx, key, time.Now(), 5)
+	record, err := attempts.Load(ctx, "acme", key)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(count, until)
+	fmt.Println(record)
 }
 
 // server is a fake Redis, with the commands that Open sends.

@@ -6,9 +6,12 @@ import (
 	"crypto/sha1"
 	_ "embed"
 	"encoding/hex"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
 // version is the version of the format. Each script compares it with that of the data, so that
@@ -66,6 +69,33 @@ func (s *Store) run(ctx context.Context, script *script, keys []string, args ...
 	command[0], command[1] = "EVAL", script.text
 	return s.do.call(ctx, command...)
 }
+
+// get returns the value of a key, or "" if there is none.
+func (s *Store) get(ctx context.Context, key string) (string, error) {
+	// MGET does not return a nil reply, which some clients turn into an error.
+	reply, err := s.do.call(ctx, "MGET", s.prefix+key, s.versionKey)
+	if err != nil {
+		return "", err
+	}
+	array, ok := reply.([]any)
+	if !ok || len(array) != 2 {
+		return "", errReply
+	}
+	// Without a version the server has lost its data, and no record is left either.
+	if found, ok := text(array[1]); array[1] != nil && (!ok || found != version) {
+		return "", auth.Unavailable(errVersion)
+	}
+	if array[0] == nil {
+		return "", nil
+	}
+	value, ok := text(array[0])
+	if !ok || value == "" {
+		return "", errReply
+	}
+	return value, nil
+}
+
+var errVersion = errors.New("redisstore: the data is of another version of this package")
 
 // code runs a script that returns an integer.
 func (s *Store) code(ctx context.Context, script *script, keys []string, args ...string) (int64, error) {

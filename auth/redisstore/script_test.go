@@ -55,20 +55,16 @@ func verbsOf(t *testing.T, opened *redisstore.Store) map[string]func(context.Con
 		"Create": func(ctx context.Context) error {
 			return sessions.Create(ctx, session.Session{Org: "acme", Account: "ann"}, 1)
 		},
-		"Get":       func(ctx context.Context) error { return last(sessions.Get(ctx, [32]byte{})) },
-		"Touch":     func(ctx context.Context) error { return sessions.Touch(ctx, [32]byte{}, time.Now()) },
-		"Replace":   func(ctx context.Context) error { return sessions.Replace(ctx, [32]byte{}, session.Session{}) },
-		"Delete":    func(ctx context.Context) error { return sessions.Delete(ctx, [32]byte{}) },
+		"Get":       func(ctx context.Context) error { return last(sessions.Get(ctx, "acme", [32]byte{})) },
+		"Touch":     func(ctx context.Context) error { return sessions.Touch(ctx, "acme", [32]byte{}, time.Now()) },
+		"Replace":   func(ctx context.Context) error { return sessions.Replace(ctx, "acme", [32]byte{}, session.Session{}) },
+		"Delete":    func(ctx context.Context) error { return sessions.Delete(ctx, "acme", [32]byte{}) },
 		"DeleteID":  func(ctx context.Context) error { return sessions.DeleteID(ctx, "acme", "ann", "1") },
 		"DeleteAll": func(ctx context.Context) error { return last(sessions.DeleteAll(ctx, "acme", "ann", "")) },
 		"DeleteOrg": func(ctx context.Context) error { return last(sessions.DeleteOrg(ctx, "acme")) },
 		"sessions":  func(ctx context.Context) error { return last(sessions.List(ctx, "acme", "ann")) },
-		"Try": func(ctx context.Context) error {
-			_, _, err := opened.Attempts().Try(ctx, "key", time.Now(), 5)
-			return err
-		},
-		"Return": func(ctx context.Context) error { return opened.Attempts().Return(ctx, "key") },
-		"Reset":  func(ctx context.Context) error { return opened.Attempts().Reset(ctx, "key") },
+		"Load":      func(ctx context.Context) error { return last(opened.Attempts().Load(ctx, "acme", "key")) },
+		"Swap":      func(ctx context.Context) error { return last(opened.Attempts().Swap(ctx, "acme", "key", "", "1")) },
 	}
 }
 
@@ -156,15 +152,17 @@ func TestRepliesOfAnotherKind(t *testing.T) {
 	known := []error{signing.ErrReplayed, signing.ErrStale, token.ErrRevoked, auth.ErrNotFound, session.ErrEvicted}
 	for _, reply = range []any{"0", "OK", int64(9), int64(-1), true, []any{}, []any{int64(0)}, []any{"S"}, []any{"", ""}, []any{[]any{"x"}}, 0.0} {
 		ctx := t.Context()
-		_, get := sessions.Get(ctx, [32]byte{})
+		_, get := sessions.Get(ctx, "acme", [32]byte{})
 		_, spend := ledger.Spend(ctx, token.Record{})
-		_, _, try := opened.Attempts().Try(ctx, "key", time.Now(), 5)
+		_, load := opened.Attempts().Load(ctx, "acme", "key")
+		_, swap := opened.Attempts().Swap(ctx, "acme", "key", "", "1")
 		for verb, err := range map[string]error{
 			"Claim": opened.Replays().Claim(ctx, aUse),
 			"Spend": spend,
-			"Touch": sessions.Touch(ctx, [32]byte{}, time.Now()),
+			"Touch": sessions.Touch(ctx, "acme", [32]byte{}, time.Now()),
 			"Get":   get,
-			"Try":   try,
+			"Load":  load,
+			"Swap":  swap,
 		} {
 			if err == nil || slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
 				t.Errorf("%s of %#v = %v", verb, reply, err)
@@ -269,10 +267,6 @@ func TestListsOfAnotherKind(t *testing.T) {
 		if (err == nil) != c.ok || !c.ok && (page != nil || !next.IsZero()) {
 			t.Errorf("%s: %v, %v, %v", c.name, page, next, err)
 		}
-	}
-	reply = []any{int64(1), "0", int64(0), int64(0)}
-	if _, _, err := opened.Attempts().Try(t.Context(), "key", time.Now(), 5); err == nil {
-		t.Error("a try of which nobody knows whether it is inside the delay")
 	}
 }
 

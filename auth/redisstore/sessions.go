@@ -55,43 +55,25 @@ var (
 	sessionsScript  = newScript(sessionText, sessionsText)
 )
 
-var errVersion = errors.New("redisstore: the data is of another version of this package")
-
 var errHash = errors.New("redisstore: the hash of a session is not new")
 
 // Create implements session.Store. It returns an error if the hash exists.
 func (s *sessions) Create(ctx context.Context, r session.Session, limit int) error {
-	if r.Org == "" || r.Account == "" {
-		return errors.New("redisstore: create a session: it has no org or no account")
-	}
 	code, err := s.store.code(ctx, createScript,
-		[]string{hashKey(r.Hash), accountKey(r.Org, r.Account), orgKey(r.Org)},
+		[]string{hashKey(r.Org, r.Hash), accountKey(r.Org, r.Account), orgKey(r.Org)},
 		encode(r), r.ID+string(r.Hash[:]), millis(r.Created), millis(r.Expires),
-		strconv.Itoa(max(limit, 0)), string(r.Ticket), r.Account, s.key("h:"))
+		strconv.Itoa(max(limit, 0)), r.Ticket, r.Account, s.hashes(r.Org))
 	return cmp.Or(err, codeError(code, nil, errHash))
 }
 
 // Get implements session.Store.
-func (s *sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
-	// MGET does not return a nil reply, which some clients turn into an error.
-	reply, err := s.store.do.call(ctx, "MGET", s.key(hashKey(hash)), s.store.versionKey)
-	if err != nil {
+func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
+	record, err := s.store.get(ctx, hashKey(org, hash))
+	switch {
+	case err != nil:
 		return session.Session{}, err
-	}
-	array, ok := reply.([]any)
-	if !ok || len(array) != 2 {
-		return session.Session{}, errReply
-	}
-	// Without a version the server has lost its data, and no session is left either.
-	if found, ok := text(array[1]); array[1] != nil && (!ok || found != version) {
-		return session.Session{}, auth.Unavailable(errVersion)
-	}
-	if array[0] == nil {
+	case record == "":
 		return session.Session{}, auth.ErrNotFound
-	}
-	record, ok := text(array[0])
-	if !ok || record == "" {
-		return session.Session{}, errReply
 	}
 	switch record[0] {
 	case 'R':
@@ -103,56 +85,50 @@ func (s *sessions) Get(ctx context.Context, hash [32]byte) (session.Session, err
 }
 
 // Touch implements session.Store.
-func (s *sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
-	code, err := s.store.code(ctx, touchScript, []string{hashKey(hash)}, fixed(seen))
+func (s *sessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
+	code, err := s.store.code(ctx, touchScript, []string{hashKey(org, hash)}, fixed(seen))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // Replace implements session.Store. It returns an error if the new hash exists.
-func (s *sessions) Replace(ctx context.Context, old [32]byte, r session.Session) error {
+func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
 	code, err := s.store.code(ctx, replaceScript,
-		[]string{hashKey(old), hashKey(r.Hash)},
-		fixed(r.Seen)+fixed(r.Authenticated), string(r.Hash[:]), string(old[:]), s.key("a:"))
+		[]string{hashKey(org, old), hashKey(org, r.Hash)},
+		fixed(r.Seen)+fixed(r.Authenticated), string(r.Hash[:]), string(old[:]), s.store.prefix+accountKey(org, ""))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound, errHash))
 }
 
 // Delete implements session.Store.
-func (s *sessions) Delete(ctx context.Context, hash [32]byte) error {
+func (s *sessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	_, err := s.store.code(ctx, deleteScript,
-		[]string{hashKey(hash)}, string(hash[:]), s.key("h:"), s.key("a:"), s.key("o:"))
+		[]string{hashKey(org, hash), orgKey(org)}, string(hash[:]), s.hashes(org), s.store.prefix+accountKey(org, ""))
 	return err
 }
 
 // DeleteID implements session.Store.
 func (s *sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	code, err := s.store.code(ctx, deleteIDScript,
-		[]string{accountKey(org, account), orgKey(org)}, id, account, s.key("h:"))
+		[]string{accountKey(org, account), orgKey(org)}, id, account, s.hashes(org))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // DeleteAll implements session.Store.
 func (s *sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
-	if account == "" {
-		return 0, errors.New("redisstore: delete sessions: no account is named")
-	}
 	n, err := s.store.code(ctx, deleteAllScript,
-		[]string{accountKey(org, account), orgKey(org)}, account, except, s.key("h:"))
+		[]string{accountKey(org, account), orgKey(org)}, account, except, s.hashes(org))
 	return int(n), err
 }
 
 // DeleteOrg implements session.Store.
 func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
-	if org == "" {
-		return 0, errors.New("redisstore: delete sessions: no org is named")
-	}
 	n, err := s.store.code(ctx, deleteOrgScript,
-		[]string{orgKey(org)}, s.key("h:"), s.key(accountKey(org, "")))
+		[]string{orgKey(org)}, s.hashes(org), s.store.prefix+accountKey(org, ""))
 	return int(n), err
 }
 
 // List implements session.Store.
 func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
-	reply, err := s.store.run(ctx, sessionsScript, []string{accountKey(org, account)}, s.key("h:"))
+	reply, err := s.store.run(ctx, sessionsScript, []string{accountKey(org, account)}, s.hashes(org))
 	if err != nil {
 		return nil, err
 	}
@@ -173,10 +149,15 @@ func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([
 	return list, nil
 }
 
-func (s *sessions) key(name string) string { return s.store.prefix + name }
+// hashes begins the keys of an org's sessions, for scripts.
+func (s *sessions) hashes(org auth.OrgKey) string {
+	return s.store.prefix + "h:" + pair(string(org), "")
+}
 
-func hashKey(hash [32]byte) string { return "h:" + string(hash[:]) }
+// Each key of a session or a count names its org before all else, so that the keys of an org
+// can share a hash tag when a cluster spreads the orgs.
+func hashKey(org auth.OrgKey, hash [32]byte) string { return "h:" + pair(string(org), string(hash[:])) }
 
 func accountKey(org auth.OrgKey, account string) string { return "a:" + pair(string(org), account) }
 
-func orgKey(org auth.OrgKey) string { return string("o:" + org) }
+func orgKey(org auth.OrgKey) string { return "o:" + pair(string(org), "") }

@@ -10,55 +10,82 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/recent"
 )
 
-// Attempts counts attempts at passwords and codes, and delays further ones after many.
-// It never locks for good.
+// Attempts keeps a record for each key, in which the Manager counts attempts at passwords and
+// codes. A store knows nothing of counts and delays: it compares and sets.
 //
-// An attempt is counted before the password is checked. Of any number that run at once,
-// no more than free proceed. The Manager hashes the keys, so that no identifier is
-// stored. A key is 64 hex digits.
+// A key is 64 hex digits, a hash, so that no identifier is stored. A record is a text of at most
+// 64 ASCII characters. A key without a record has the empty one. Each verb names the org that a
+// shard is chosen by; the records of two orgs are apart.
 //
-// Each verb is one atomic step. A count is forgotten a day after its latest attempt. An
-// attempt may have an earlier time than others, by a clock that is behind. It is
-// counted like any other. Implementations are safe for concurrent use, in this process
-// and in others that share the store, and return when ctx ends.
+// Implementations are safe for concurrent use, in this process and in others that share the store,
+// and return when ctx ends.
 type Attempts interface {
-	// Try counts an attempt at the time at, and returns the new count. From the free-th
-	// attempt on, each one sets a delay: one second, doubled with each further attempt,
-	// at most 15 minutes. An attempt inside the delay is not counted: count is then
-	// unchanged, and until is the end of the delay. Otherwise until is zero.
-	Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error)
+	// Load returns the record of the key.
+	Load(ctx context.Context, org auth.OrgKey, key string) (record string, err error)
 
-	// Return takes back the latest attempt and the delay that it has set. It is for an
-	// attempt that succeeded, or that was never checked. If the only attempt of a key
-	// is returned, nothing is kept of the key. To return an attempt of a key without
-	// attempts is not an error. It does not change what the next Try counts, however
-	// many calls run at once.
-	Return(ctx context.Context, key string) error
-
-	// Reset forgets the key, because the account has authenticated.
-	Reset(ctx context.Context, key string) error
+	// Swap replaces the record old of the key, in one atomic step, and reports whether it did: not
+	// if the record is another one. An empty record is deleted. Any other is kept for a day at
+	// least, by the store's clock, and may then be forgotten.
+	Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error)
 }
 
-// Delay returns the delay that the count-th attempt sets. It is zero if count is less
-// than free. Then it is one second, doubled with each further attempt, at most 15
-// minutes. Implementations of Attempts use it.
-func Delay(count, free int) time.Duration {
-	const first = time.Second
-	if count < free {
+// count is the record of a key. An attempt may have an earlier time than others, by a clock that
+// is behind. It is counted like any other.
+type count struct {
+	attempts int
+	last     int64 // the latest time of an attempt; this and until are Unix milliseconds
+	until    int64 // end of the delay that the latest attempt has set; 0: none
+}
+
+func parseCount(record string) (c count, err error) {
+	if record != "" {
+		_, err = fmt.Sscanf(record, "%d %d %d", &c.attempts, &c.last, &c.until)
+	}
+	return c, err
+}
+
+func (c count) String() string {
+	if c.attempts <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %d %d", c.attempts, c.last, c.until)
+}
+
+// counted returns the count with an attempt at the time at, or false inside a delay. A count is
+// forgotten a day after its latest attempt. From the free-th attempt on, each one sets a delay.
+func (c count) counted(at int64, free int) (count, bool) {
+	switch {
+	case at-c.last >= (24 * time.Hour).Milliseconds():
+		c = count{}
+	case at < c.until:
+		return c, false
+	}
+	c.attempts++
+	c.last, c.until = max(c.last, at), 0
+	if d := delay(c.attempts, free); d > 0 {
+		c.until = at + d.Milliseconds()
+	}
+	return c, true
+}
+
+// undone returns the count without its latest attempt. The delay before that one has ended, because
+// no attempt is counted inside a delay.
+func (c count) undone() count { return count{attempts: c.attempts - 1, last: c.last} }
+
+// delay returns the delay that the n-th attempt sets: one second for the free-th, doubled with
+// each further one, at most 15 minutes.
+func delay(n, free int) time.Duration {
+	if n < free {
 		return 0
 	}
 	// 2^10 s is beyond the longest delay, and a larger shift would overflow.
-	return min(first<<min(count-free, 10), longestDelay)
+	return min(time.Second<<min(n-free, 10), 15*time.Minute)
 }
-
-const longestDelay = 15 * time.Minute
 
 // How many attempts proceed before a delay is set.
 const (
@@ -74,7 +101,6 @@ const (
 // no readable name, address or account.
 type attempt struct {
 	attempts Attempts
-	delays   *delays
 	tenant   *auth.Tenant
 	key      string
 	free     int
@@ -83,7 +109,7 @@ type attempt struct {
 func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
 	sum := sha256.New()
 	writeParts(sum, append(parts, string(t.Org.Key()))...)
-	return attempt{m.Attempts, &m.delays, t, hex.EncodeToString(sum.Sum(nil)), free}
+	return attempt{m.Attempts, t, hex.EncodeToString(sum.Sum(nil)), free}
 }
 
 // writeParts writes each part with its length in front, so that different lists of
@@ -160,15 +186,14 @@ type countedAttempts []attempt
 // Otherwise the address is counted before the name, so that a refused address adds no
 // names to the store. If the name then refuses, the count of the address is undone: the
 // attempt may come from the owner, or from an office with an old password in one
-// program. To save these two writes, a name that this process knows to be delayed is
-// asked first.
+// program. To save these two writes, the delay of the name is read first.
 func (l passwordAttempt) count(ctx context.Context, now time.Time) (countedAttempts, error) {
 	if l.device.key != "" {
 		if _, err := l.device.begin(ctx, now); !errors.Is(err, ErrLocked) {
 			return countedAttempts{l.device}, err
 		}
 	}
-	if err := l.name.stillDelayed(ctx, now); err != nil {
+	if err := l.name.checkDelay(ctx, now); err != nil {
 		return nil, err
 	}
 	if _, err := l.address.begin(ctx, now); err != nil {
@@ -198,35 +223,56 @@ func (l countedAttempts) finish(ctx context.Context, err error) error {
 	return err
 }
 
-// begin counts the attempt, or refuses it with ErrLocked. Call it before the password
-// is checked, so that parallel attempts cannot exceed the limit.
-func (t attempt) begin(ctx context.Context, now time.Time) (count int, err error) {
-	ctx, cancel := t.tenant.Bound(ctx)
-	defer cancel()
-	count, until, err := t.attempts.Try(ctx, t.key, now, t.free)
-	if err != nil {
-		return 0, auth.Unavailable(err)
-	}
-	if !until.IsZero() {
-		t.delays.note(t.tenant.Org.Key(), t.key, now, until)
-		return count, locked(until.Sub(now))
-	}
-	t.delays.note(t.tenant.Org.Key(), t.key, now, now.Add(Delay(count, t.free)))
-	return count, nil
+// begin counts the attempt, or refuses it with ErrLocked. Call it before the password is checked:
+// of any number that run at once, no more than free proceed.
+func (t attempt) begin(ctx context.Context, now time.Time) (n int, err error) {
+	err = t.change(ctx, func(c count) (count, error) {
+		c, err := t.count(c, now)
+		n = c.attempts
+		return c, err
+	})
+	return n, err
 }
 
-// stillDelayed returns ErrLocked for an attempt inside a delay that this process has
-// set or seen. Such an attempt writes nothing. If begin refused it only after the
-// address was counted, that count would be written and undone.
-func (t attempt) stillDelayed(ctx context.Context, now time.Time) error {
-	if !t.delays.has(t.key, now) {
-		return nil
+func (t attempt) count(c count, now time.Time) (count, error) {
+	next, ok := c.counted(now.UnixMilli(), t.free)
+	if !ok {
+		return c, locked(time.UnixMilli(c.until).Sub(now))
 	}
-	_, err := t.begin(ctx, now)
-	if err == nil {
-		t.undo(ctx) // another process has ended the delay: count it in the usual order
+	return next, nil
+}
+
+// checkDelay returns ErrLocked for an attempt inside a delay. It writes nothing.
+func (t attempt) checkDelay(ctx context.Context, now time.Time) error {
+	return t.change(ctx, func(c count) (count, error) {
+		_, err := t.count(c, now)
+		return c, err
+	})
+}
+
+// change replaces the count in one step. Its timeout is for all rounds: another request may be
+// faster each time, but not for ever.
+func (t attempt) change(ctx context.Context, change func(count) (count, error)) error {
+	ctx, cancel := t.tenant.Bound(ctx)
+	defer cancel()
+	for {
+		record, err := t.attempts.Load(ctx, t.tenant.Org.Key(), t.key)
+		if err != nil {
+			return auth.Unavailable(err)
+		}
+		c, err := parseCount(record)
+		if err != nil {
+			return auth.Unavailable(err)
+		}
+		next, err := change(c)
+		if err != nil || next == c {
+			return err
+		}
+		done, err := t.attempts.Swap(ctx, t.tenant.Org.Key(), t.key, record, next.String())
+		if done || err != nil {
+			return auth.Unavailable(err)
+		}
 	}
-	return err
 }
 
 // spend counts an attempt of a ticket. After ticketCodes attempts the ticket is refused
@@ -241,7 +287,7 @@ func (t attempt) spend(ctx context.Context, now time.Time) error {
 
 // undo takes back an attempt that succeeded, or that was never checked. If that fails,
 // the attempt stays counted, and no other key is affected.
-func (t attempt) undo(ctx context.Context) { t.withdraw(ctx, t.attempts.Return) }
+func (t attempt) undo(ctx context.Context) { t.withdraw(ctx, count.undone) }
 
 // finish reports the result err of an attempt at a code to Attempts, and returns err.
 func (t attempt) finish(ctx context.Context, err error) error {
@@ -255,39 +301,16 @@ func (t attempt) finish(ctx context.Context, err error) error {
 }
 
 // succeed forgets all attempts of the key, because the account has authenticated.
-func (t attempt) succeed(ctx context.Context) { t.withdraw(ctx, t.attempts.Reset) }
-
-// withdraw calls Return or Reset of Attempts, also if the client has disconnected.
-func (t attempt) withdraw(ctx context.Context, verb func(ctx context.Context, key string) error) {
-	ctx, cancel := t.tenant.Bound(context.WithoutCancel(ctx))
-	defer cancel()
-	verb(ctx, t.key)
+func (t attempt) succeed(ctx context.Context) {
+	t.withdraw(ctx, func(count) count { return count{} })
 }
 
-// delays remembers the delays that attempts in this process have set or seen. It only
-// decides which count is asked first, and refuses nothing by itself. If it has no entry
-// for a delay, or an old one, the attempt costs two more writes. Each org has a share.
-type delays struct {
-	once  sync.Once
-	orgs  recent.Groups
-	until recent.Answers[string, time.Time] // by key
-}
-
-// mostDelays is how many delays are remembered, in about a megabyte.
-const mostDelays = 4096
-
-func (d *delays) groups() *recent.Groups {
-	d.once.Do(func() { d.orgs.Stale, d.orgs.Limit = longestDelay, mostDelays })
-	return &d.orgs
-}
-
-func (d *delays) note(org auth.OrgKey, key string, now, until time.Time) {
-	if now.Before(until) || d.has(key, now) {
-		d.until.Keep(d.groups(), 0, now, key, recent.Found[time.Time]{Value: until, Group: string(org)})
-	}
-}
-
-func (d *delays) has(key string, now time.Time) bool {
-	until, _ := d.until.Find(d.groups(), now, key)
-	return now.Before(until)
+// withdraw changes the count also if the client has disconnected.
+func (t attempt) withdraw(ctx context.Context, change func(count) count) {
+	t.change(context.WithoutCancel(ctx), func(c count) (count, error) {
+		if c.attempts == 0 {
+			return c, nil
+		}
+		return change(c), nil
+	})
 }

@@ -191,13 +191,13 @@ func (b *browser) enrol() (session.FactorSecret, []string) {
 }
 
 // decoded returns the secret in a reply of /enrol.
-func decoded(t testing.TB, data any) (secret session.FactorSecret) {
+func decoded(t testing.TB, data any) session.FactorSecret {
 	t.Helper()
 	var bytes []byte
 	if err := json.Unmarshal([]byte(fmt.Sprintf("%q", data)), &bytes); err != nil {
 		t.Fatal(err)
 	}
-	return bytes
+	return session.NewFactorSecret(bytes)
 }
 
 // hashOf returns the hash of the browser's session in the store.

@@ -55,9 +55,9 @@ func (m *Manager) validateCodes() error {
 
 // newSecret returns a secret as long as the hash, as RFC 4226, section 4 recommends.
 func (h codeHash) newSecret() FactorSecret {
-	secret := make(FactorSecret, h.new().Size())
+	secret := make([]byte, h.new().Size())
 	rand.Read(secret)
-	return secret
+	return NewFactorSecret(secret)
 }
 
 // stepAt returns the time step that contains t.
@@ -65,7 +65,7 @@ func stepAt(t time.Time) int64 { return t.Unix() / codePeriod }
 
 // code returns the code of a time step (RFC 4226, section 5.3).
 func (h codeHash) code(secret FactorSecret, step int64) string {
-	return hotp.Code(h.new, secret, uint64(step))
+	return hotp.Code(h.new, []byte(secret.bytes), uint64(step))
 }
 
 // match reports whether given is the code of the current time step or of an adjacent
@@ -73,7 +73,7 @@ func (h codeHash) code(secret FactorSecret, step int64) string {
 // may have been used or seen. No code matches an empty secret, or one that crypto/hmac
 // refuses.
 func (h codeHash) match(secret FactorSecret, given string, now time.Time, after int64) (step int64, ok bool) {
-	if len(secret) == 0 || tooShort(secret) || !isCode(given) {
+	if secret.isNone() || tooShort(secret) || !isCode(given) {
 		return 0, false
 	}
 	current := stepAt(now)
@@ -92,7 +92,7 @@ func (h codeHash) match(secret FactorSecret, given string, now time.Time, after 
 // was made elsewhere.
 func tooShort(secret FactorSecret) bool {
 	const least = 14 // bytes; SP 800-131A requires 112 bits
-	return len(secret) < least && fips140.Enforced()
+	return len(secret.bytes) < least && fips140.Enforced()
 }
 
 // isCode reports whether text has the shape of a code: six ASCII digits.

@@ -32,11 +32,18 @@ func named(name, otherwise string) cookieName {
 }
 
 func (n cookieName) validate() error {
-	name := strings.Replace(string(n), orgMark, "acme", 1)
-	if (&http.Cookie{Name: name, Value: "x"}).Valid() != nil || strings.ContainsAny(name, "{}") {
-		return errors.New("is not a cookie's name with at most one " + orgMark)
+	fixed, _ := strings.CutSuffix(string(n), orgMark)
+	if (&http.Cookie{Name: fixed + "acme", Value: "x"}).Valid() != nil || strings.ContainsAny(fixed, "{}") {
+		return errors.New("is not a cookie's name with " + orgMark + " at its end, or without it")
 	}
 	return nil
+}
+
+// meets reports whether the names of two orgs may be equal: with x-{org} and x-a-{org}, a login at
+// one org would end the session at another.
+func (n cookieName) meets(other cookieName) bool {
+	fixed, perOrg := strings.CutSuffix(string(n), orgMark)
+	return n == other || perOrg && strings.HasPrefix(string(other), fixed)
 }
 
 // prefix returns the prefix of cookie names in requests and replies of t.
@@ -49,14 +56,14 @@ func prefix(t *auth.Tenant) string {
 
 // nameParts are the parts of a cookie's name in requests of one tenant. With parts, no
 // string is built for each request.
-type nameParts [4]string
+type nameParts [3]string
 
 func (n cookieName) in(t *auth.Tenant) nameParts {
-	before, after, perOrg := strings.Cut(string(n), orgMark)
+	fixed, perOrg := strings.CutSuffix(string(n), orgMark)
 	if !perOrg {
-		return nameParts{prefix(t), before}
+		return nameParts{prefix(t), fixed}
 	}
-	return nameParts{prefix(t), before, string(t.Org.Key()), after}
+	return nameParts{prefix(t), fixed, string(t.Org.Key())}
 }
 
 func (s nameParts) is(name string) bool {
@@ -169,7 +176,7 @@ func (n cookieName) hash(r *http.Request, t *auth.Tenant) (hash [32]byte, ok boo
 // it. The error is an *auth.Error with auth.DetailCrossOrigin.
 //
 // Every request that a session authenticates must pass this check, and so must Login,
-// Verify, Start, Enrol, Confirm and Logout. Call it in handlers of Public routes that
+// VerifyCode, Start, EnrolFactor, ConfirmFactor and Logout. Call it in handlers of Public routes that
 // change something before they call one of these.
 func (m *Manager) SameOrigin(r *http.Request) error {
 	protection := m.CrossOrigin

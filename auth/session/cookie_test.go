@@ -169,26 +169,29 @@ func TestCookieNames(t *testing.T) {
 		err            string
 	}{
 		"the defaults":                {"", "", ""},
-		"of an application's own":     {"sid", "{org}-pending", ""},
+		"of an application's own":     {"sid", "pending-{org}", ""},
 		"with the prefix written out": {"__Host-sid-{org}", "__Host-t-{org}", ""},
 		"no name":                     {"a b", "", "SessionCookie is not"},
 		"a separator":                 {"", "a;b", "TicketCookie is not"},
 		"two orgs":                    {"{org}{org}", "", "SessionCookie is not"},
-		"one name for both":           {"same", "__Host-same", "must differ"},
-		"that of the device":          {"device-{org}", "", "must differ"},
+		"the org not at the end":      {"sid-{org}-x", "", "SessionCookie is not"},
+		"two that could meet":         {"x-{org}", "x-ticket-{org}", "SessionCookie of another org"},
+		"all by the org":              {"{org}", "", "SessionCookie of another org"},
+		"one name for both":           {"same", "__Host-same", "of another org"},
+		"that of the device":          {"device-{org}", "", "of another org"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &session.Manager{Store: new(session.Memory), SessionCookie: c.cookie, TicketCookie: c.ticket}
+			m := &session.Manager{Store: new(session.Memory), Attempts: new(session.Memory), SessionCookie: c.cookie, TicketCookie: c.ticket}
 			err := m.Validate()
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	w := newWorld(t, func(w *world) { w.manager.SessionCookie = "sid-{org}x" })
+	w := newWorld(t, func(w *world) { w.manager.SessionCookie = "sid-{org}" })
 	b := w.browser()
 	want(t, b.login("ann", annPassword), 200, "")
-	if b.cookie("__Host-sid-acmex") == "" {
+	if b.cookie("__Host-sid-acme") == "" {
 		t.Errorf("cookies %v", b.jar)
 	}
 	want(t, b.get("/me"), 200, "")

@@ -7,41 +7,37 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
-// DeviceKey is the MAC key of device cookies: at least 32 random bytes, used for
-// nothing else. All instances of a server have the same key, and keep it over a
-// restart. It may be derived from another key by hkdf.Key of crypto/hkdf, with a label
-// of its own. It prints REDACTED.
-type DeviceKey []byte
+// DeviceKey is the MAC key of device cookies. It prints REDACTED.
+type DeviceKey struct {
+	hidden
+	bytes string
+	given bool // an empty key is an error, and no key is not
+}
 
-func (DeviceKey) String() string                 { return redacted.Text }
-func (DeviceKey) GoString() string               { return redacted.Text }
-func (DeviceKey) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
-func (DeviceKey) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
-func (DeviceKey) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // for gob
+// NewDeviceKey returns the key of at least 32 random bytes, used for nothing else. All
+// instances of a server have the same key, and keep it over a restart. It may be derived from
+// another key by hkdf.Key of crypto/hkdf, with a label of its own.
+func NewDeviceKey(key []byte) DeviceKey { return DeviceKey{bytes: string(key), given: true} }
 
-// Format covers the verbs that do not call String, such as %d and %x.
-func (DeviceKey) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
+func (k DeviceKey) isNone() bool { return !k.given }
 
 func (k DeviceKey) validate() error {
-	if k != nil && len(k) < sha256.Size {
-		return fmt.Errorf("session: Manager.DeviceKey has %d bytes, and 32 are the least", len(k))
+	if !k.isNone() && len(k.bytes) < sha256.Size {
+		return fmt.Errorf("session: Manager.DeviceKey has %d bytes, and 32 are the least", len(k.bytes))
 	}
 	return nil
 }
 
 // mac returns the HMAC-SHA256 of a list of parts. The first part names the purpose.
 func (k DeviceKey) mac(parts ...string) []byte {
-	sum := hmac.New(sha256.New, k)
+	sum := hmac.New(sha256.New, []byte(k.bytes))
 	writeParts(sum, parts...)
 	return sum.Sum(nil)
 }
@@ -102,7 +98,7 @@ func (d device) provenAt() time.Time {
 
 // sendDevice sends the device cookie after a complete login or a step-up.
 func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, p authentication) {
-	if m.DeviceKey == nil {
+	if m.DeviceKey.isNone() {
 		return
 	}
 	c := m.deviceCookie().cookie(t, m.DeviceKey.newDevice(t.Org.Key(), p).text())
@@ -113,7 +109,7 @@ func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, p authentica
 // knownDevice returns the account of the name if it has logged in on this device. Any
 // other cookie makes the device unknown.
 func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (account string, ok bool) {
-	if m.DeviceKey == nil {
+	if m.DeviceKey.isNone() {
 		return "", false
 	}
 	value, count := m.deviceCookie().read(r, t)

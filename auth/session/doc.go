@@ -18,20 +18,21 @@
 // Login is for passwords. Start is for accounts that were authenticated elsewhere:
 // at registration, by single sign-on or with a passkey. Both require the second
 // factor if the account has one or the org requires one. They then return
-// ErrSecondFactor and send a ticket. Verify, or Enrol and Confirm, completes the
+// ErrSecondFactor and send a ticket. VerifyCode, or EnrolFactor and ConfirmFactor, completes the
 // login.
 //
 // Memory is for one process that may lose its data. Several processes share a
 // store.
 //
 // Mount these verbs and Logout on routes that are auth.Public, with POST; so also
-// SendReset and ResetPassword. Mount Reauthenticate, ChangePassword, Remove,
-// RegenerateRecovery and VerifyAddress behind auth.Authenticated. Enrol and Confirm serve sessions and
+// SendReset and ResetPassword. Mount Reauthenticate, ChangePassword, RemoveFactor,
+// RenewRecovery and VerifyAddress behind auth.Authenticated. EnrolFactor and ConfirmFactor serve sessions and
 // tickets: auth.Optional admits both.
 //
-// Somebody else may use a session that was left signed in. Routes that such a
-// session must not reach require auth.Need.Fresh: Enrol, Remove, RegenerateRecovery,
-// ChangePassword, those that change the mail address, and those that end other sessions.
+// Somebody else may use a session that was left signed in. EnrolFactor, ConfirmFactor,
+// RemoveFactor, RenewRecovery and AddressTicket refuse a session that has not authenticated
+// within the last ten minutes, and ChangePassword asks for the password. Other routes that such
+// a session must not reach require auth.Need.Fresh: those that end other sessions, say.
 //
 // # Mailed tickets
 //
@@ -61,21 +62,19 @@
 // # Queue for password hashes
 //
 // Hashing a password occupies a core for some time. As many hashes run at once as the
-// program may use CPUs, and for each of them 16 more wait. All attempts at passwords
-// and Manager.Hash share this queue. A call that gets no place in it returns
-// auth.DetailThrottled, and nothing is counted. These rules keep the queue fair:
+// program may use CPUs, and for each of them 32 more may have a place in the queue, with those
+// that run. All attempts at passwords and Manager.Hash share this queue. A call that gets no
+// place in it returns auth.DetailThrottled, and nothing is counted. These rules keep it fair:
 //
 //   - A name has 5 places, whether its account exists or not. One more at the same time
 //     returns auth.DetailLocked. The known devices of an account have 5 places of their
 //     own.
-//   - An address, or a /64 of IPv6, has half of all places. Known devices at that
+//   - An address, or a /64 of IPv6, has a quarter of all places. Known devices at that
 //     address have as many again. This limits logins at once, not over time: right
 //     passwords leave no count. In an office behind one address, only the logins beyond
 //     that number must be repeated, after a second or two.
+//   - An org has as many places as it leaves free. An org without a place gets one beside them.
 //   - Orgs take turns, and so do the addresses within an org.
-//   - If all places are taken, the org with the most places is found, and in it the
-//     address with the most. The latest of its calls loses its place. An org without a
-//     place therefore gets one while fewer orgs are in the queue than calls may wait.
 //
 // The queue is in memory, one for each process. It keeps nothing about calls that have
 // returned.
@@ -89,7 +88,7 @@
 // password was looked up. So do both.
 //
 // ChangePassword does both for an account that is signed in and knows its password: its
-// callback must set Changed. It keeps the session of the request, which Changed alone
+// callback gets the time for Changed. It keeps the session of the request, which Changed alone
 // would end. It renews the token, so Reauthenticate fails later in the same request.
 //
 // # What is not checked
@@ -104,7 +103,7 @@
 // A request with neither Sec-Fetch-Site nor Origin is taken for one that no browser
 // sent. Current browsers send at least one of them with methods other than GET and HEAD.
 //
-// No cache may keep the replies to Enrol, which hold a secret, and to Confirm, which hold
+// No cache may keep the replies to EnrolFactor, which hold a secret, and to ConfirmFactor, which hold
 // codes. auth.Reply sets Cache-Control: no-store. An application that replies in another
 // way must set it.
 //
@@ -115,7 +114,7 @@
 // for all factors of the Manager. Factors enrolled before it match no code any more:
 // their owners log in with a recovery code and enrol again.
 //
-// An authenticator that does not support HMAC-SHA-256 shows other codes. Confirm refuses
+// An authenticator that does not support HMAC-SHA-256 shows other codes. ConfirmFactor refuses
 // them, and the factor does not become active. In FIPS mode a secret of fewer than 14
 // bytes, made elsewhere, matches no code.
 //

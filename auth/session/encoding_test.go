@@ -11,12 +11,13 @@ import (
 
 func TestSecretsAreEncodedNowhere(t *testing.T) {
 	const hidden = "Tr0ub4dorAnd3Tr0ub4d"
-	secret := session.FactorSecret(hidden)
+	secret := session.NewFactorSecret([]byte(hidden))
 	for name, text := range map[string]string{
 		"K11 secret":      printed.All(secret),
 		"K11 factor":      printed.All(session.Factor{Secret: secret, Pending: secret}),
-		"K11 mail ticket": printed.All(session.MailTicket(hidden)),
-		"K11 form":        printed.All(session.Form{Login: "ann", Password: hidden, Code: hidden}),
+		"K11 mail ticket": printed.All(session.MailTicketOf(hidden)),
+		"K08 device key":  printed.All(session.NewDeviceKey([]byte(hidden))),
+		"K11 form":        printed.All(session.LoginForm{Login: "ann", Password: hidden, Code: hidden}),
 		"K11 enrolment":   printed.All(session.Enrolment{Account: "ann", Secret: secret}),
 	} {
 		for _, leak := range []string{

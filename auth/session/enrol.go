@@ -14,19 +14,20 @@ type Enrolment struct {
 	Secret  FactorSecret // see Manager.OTPAuth and FactorSecret.Base32
 }
 
-// Enrol begins the enrolment of a second factor, or of another device. The account is
+// EnrolFactor begins the enrolment of a second factor, or of another device. The account is
 // that of the session that the request was admitted with. Without a session it is that
 // of the enrolment ticket in the request.
 //
-// Nothing changes until Confirm. A second Enrol invalidates the first. With a session,
-// Confirm replaces the active factor, and no code of the active factor is required.
+// Nothing changes until ConfirmFactor. A second EnrolFactor invalidates the first. With a session,
+// ConfirmFactor replaces the active factor, and no code of the active factor is required.
 //
-// For sessions, the route must require a fresh one (auth.Need.Fresh).
+// A session must have authenticated within the last ten minutes, as for all verbs that change a
+// second factor. Otherwise the detail of the error is auth.DetailReauthenticate.
 //
-// Enrol returns an error that wraps ErrCode for a ticket that is no longer valid,
+// EnrolFactor returns an error that wraps ErrCode for a ticket that is no longer valid,
 // ErrConflict if the factor was changed meanwhile, or auth.ErrUnavailable. Without a
 // session and an enrolment ticket, its detail is auth.DetailNoCredentials.
-func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
+func (m *Manager) EnrolFactor(r *http.Request) (Enrolment, error) {
 	t, err := m.tenant(r.Context())
 	if err != nil {
 		return Enrolment{}, err
@@ -46,16 +47,16 @@ func (m *Manager) Enrol(r *http.Request) (Enrolment, error) {
 	return Enrolment{by.account, f.Pending}, nil
 }
 
-// Confirm activates an enrolment by a code of it, and returns the recovery codes, which
+// ConfirmFactor activates an enrolment by a code of it, and returns the recovery codes, which
 // are shown once. With a ticket it creates the session. With a session it renews the
 // token and ends the account's other sessions. The session is no fresher than before.
 //
-// Confirm returns an error that wraps ErrCode, ErrLocked, ErrConflict or
+// ConfirmFactor returns an error that wraps ErrCode, ErrLocked, ErrConflict or
 // auth.ErrUnavailable. Without a session and an enrolment ticket, its detail is
 // auth.DetailNoCredentials. If a step after the activation fails, the activation is
 // undone: recovery codes never come beside an error. If the store of factors itself does
-// not answer, the factor may be active: RegenerateRecovery then shows codes.
-func (m *Manager) Confirm(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
+// not answer, the factor may be active: RenewRecovery then shows codes.
+func (m *Manager) ConfirmFactor(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
 	t, err := m.tenant(r.Context())
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func unlessFailed(recovery []string, undo func(), err error) ([]string, error) {
 	return nil, err
 }
 
-// confirmInSession is Confirm for a session. The session's token is renewed, and its
+// confirmInSession is ConfirmFactor for a session. The session's token is renewed, and its
 // time of authentication stays: a code of a secret that it has just received proves
 // nothing more.
 func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
@@ -103,27 +104,24 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 	return unlessFailed(recovery, undo, err)
 }
 
-// Remove removes the second factor of the session's account, by a code of it, and ends
-// the account's other sessions. The route must require a fresh session.
+// RemoveFactor removes the second factor of the session's account, by a code of it, and ends
+// the account's other sessions. The session must be fresh, as for EnrolFactor.
 //
-// Remove returns an error that wraps ErrCode or ErrLocked. If the org requires a
+// RemoveFactor returns an error that wraps ErrCode or ErrLocked. If the org requires a
 // factor, the error wraps auth.ErrForbidden: the factor can only be replaced, by a new
 // enrolment. After an error that wraps auth.ErrUnavailable, the factor may be removed
 // or not. If it is, call RevokeAll to end the other sessions. Without a session the
 // detail is auth.DetailForbidden.
-func (m *Manager) Remove(r *http.Request, code string) error {
-	t, p, err := m.admitted(r)
+func (m *Manager) RemoveFactor(r *http.Request, code string) error {
+	t, p, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return err
-	}
-	if m.Factors == nil {
-		return errNoFactors
 	}
 	if t.Org.Session.SecondFactor {
 		return &auth.Error{Detail: auth.DetailForbidden, Reason: "the org requires a second factor", Err: auth.ErrForbidden}
 	}
 	err = m.withCode(r.Context(), t, p.Account, code, func(f *Factor) {
-		f.Secret, f.Pending, f.Recovery = nil, nil, nil
+		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
 	})
 	if err != nil {
 		return err
@@ -132,20 +130,17 @@ func (m *Manager) Remove(r *http.Request, code string) error {
 	return err
 }
 
-// RegenerateRecovery gives the session's account new recovery codes, by a code of its
-// second factor. They are shown once, and all former ones are no longer valid. The route
-// must require a fresh session. The account's sessions stay.
+// RenewRecovery gives the session's account new recovery codes, by a code of its
+// second factor. They are shown once, and all former ones are no longer valid. The session
+// must be fresh, as for EnrolFactor. The account's sessions stay.
 //
-// RegenerateRecovery returns an error that wraps ErrCode or ErrLocked. After an error that
+// RenewRecovery returns an error that wraps ErrCode or ErrLocked. After an error that
 // wraps auth.ErrUnavailable, the former codes may be valid or not: call it again. Without
 // a session the detail is auth.DetailForbidden.
-func (m *Manager) RegenerateRecovery(r *http.Request, code string) (recovery []string, err error) {
-	t, p, err := m.admitted(r)
+func (m *Manager) RenewRecovery(r *http.Request, code string) (recovery []string, err error) {
+	t, p, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return nil, err
-	}
-	if m.Factors == nil {
-		return nil, errNoFactors
 	}
 	recovery, hashes := newRecovery()
 	err = m.withCode(r.Context(), t, p.Account, code, func(f *Factor) { f.Recovery = hashes })
@@ -168,9 +163,9 @@ func (m *Manager) findEnroller(r *http.Request, t *auth.Tenant) (enroller, error
 		return enroller{}, errNoFactors
 	}
 	if p := auth.From(r.Context()); p.SessionID != "" {
-		return enroller{account: p.Account}, nil
+		return enroller{account: p.Account}, m.checkFresh(p)
 	}
-	s, err := m.ticket(r, t, TicketEnrol)
+	s, err := m.ticket(r, t, ticketEnrol)
 	if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
 		err = errNobody
 	}
@@ -186,7 +181,7 @@ var errNobody = &auth.Error{Detail: auth.DetailNoCredentials, Err: errors.New("s
 // first enrolment, because its holder has proved no more than a password.
 func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (Factor, error) {
 	f, err := m.factor(ctx, t, by.account)
-	if err == nil && by.ticket != nil && f.Secret != nil {
+	if err == nil && by.ticket != nil && !f.Secret.isNone() {
 		return Factor{}, errCode
 	}
 	return f, err
@@ -209,12 +204,12 @@ func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, 
 		return nil, nil, err
 	}
 	step, ok := m.codes().match(f.Pending, code, m.now(), 0)
-	if f.Pending == nil || !ok {
+	if f.Pending.isNone() || !ok {
 		return nil, nil, errCode
 	}
 	former := f
 	recovery, hashes := newRecovery()
-	f.Secret, f.Pending, f.Step, f.Recovery = f.Pending, nil, step, hashes
+	f.Secret, f.Pending, f.Step, f.Recovery = f.Pending, FactorSecret{}, step, hashes
 	if err := m.saveFactor(ctx, t, by.account, f); err != nil {
 		return nil, nil, err
 	}
@@ -272,7 +267,7 @@ func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, account, code st
 
 // useCode marks the code as used in f. It reports whether it is a valid code of f.
 func (m *Manager) useCode(f *Factor, code string) bool {
-	if f.Secret == nil {
+	if f.Secret.isNone() {
 		return false
 	}
 	if step, ok := m.codes().match(f.Secret, code, m.now(), f.Step); ok {

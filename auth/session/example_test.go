@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -75,7 +76,7 @@ func (a *application) post(path string, n auth.Need, do func(http.ResponseWriter
 // login registers the route that the other examples begin with.
 func (a *application) login() {
 	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		_, err := a.manager.Login(w, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"), Code: r.PostFormValue("code")})
+		_, err := a.manager.Login(w, r, session.LoginForm{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"), Code: r.PostFormValue("code")})
 		return err
 	})
 }
@@ -106,7 +107,7 @@ func ExampleManager_Login() {
 	a := newApplication()
 	defer a.close()
 	a.post("/login", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		p, err := a.manager.Login(w, r, session.Form{Login: r.PostFormValue("login"), Password: r.PostFormValue("password")})
+		p, err := a.manager.Login(w, r, session.LoginForm{Login: r.PostFormValue("login"), Password: r.PostFormValue("password")})
 		if errors.Is(err, session.ErrSecondFactor) {
 			fmt.Println("a code is wanted") // the reply of auth.Fail says the same
 		}
@@ -132,7 +133,7 @@ func ExampleDeviceKey() {
 	if err != nil {
 		panic(err)
 	}
-	a.manager.DeviceKey = session.DeviceKey(key)
+	a.manager.DeviceKey = session.NewDeviceKey(key)
 	a.login()
 	elsewhere := *a.client
 	elsewhere.Jar = nil
@@ -176,23 +177,23 @@ func ExampleManager_Start() {
 }
 
 // A second factor is enrolled with the session, and required at the next login.
-func ExampleManager_Verify() {
+func ExampleManager_VerifyCode() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var secret session.FactorSecret
 	var recovery []string
 	a.post("/factor", auth.Optional.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		secret = enrolment.Secret // shown once, as Manager.OTPAuth in a QR code
 		return err
 	})
 	a.post("/factor/confirm", auth.Optional, func(w http.ResponseWriter, r *http.Request) (err error) {
-		recovery, err = a.manager.Confirm(w, r, r.PostFormValue("code"))
+		recovery, err = a.manager.ConfirmFactor(w, r, r.PostFormValue("code"))
 		return err
 	})
 	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		_, err := a.manager.Verify(w, r, r.PostFormValue("code"))
+		_, err := a.manager.VerifyCode(w, r, r.PostFormValue("code"))
 		return err
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
@@ -208,14 +209,14 @@ func ExampleManager_Verify() {
 	// /verify 200
 }
 
-// Enrol begins the enrolment of a second factor; Confirm makes it active.
-func ExampleManager_Enrol() {
+// EnrolFactor begins the enrolment of a second factor; ConfirmFactor makes it active.
+func ExampleManager_EnrolFactor() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	a.post("/factor", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Cache-Control", "no-store")
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		uri := a.manager.OTPAuth("Acme", enrolment.Account, enrolment.Secret) // for a QR code
 		fmt.Println(uri[:29], enrolment.Secret)
 		return err
@@ -228,18 +229,18 @@ func ExampleManager_Enrol() {
 	// /factor 200
 }
 
-func ExampleManager_Confirm() {
+func ExampleManager_ConfirmFactor() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var secret session.FactorSecret
 	a.post("/factor", auth.Optional.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		secret = enrolment.Secret
 		return err
 	})
 	a.post("/factor/confirm", auth.Optional, func(w http.ResponseWriter, r *http.Request) error {
-		recovery, err := a.manager.Confirm(w, r, r.PostFormValue("code"))
+		recovery, err := a.manager.ConfirmFactor(w, r, r.PostFormValue("code"))
 		fmt.Println(len(recovery), "recovery codes")
 		return err
 	})
@@ -256,21 +257,21 @@ func ExampleManager_Confirm() {
 	// /factor/confirm 200
 }
 
-func ExampleManager_Remove() {
+func ExampleManager_RemoveFactor() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var recovery []string
 	a.post("/factor", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		if err != nil {
 			return err
 		}
-		recovery, err = a.manager.Confirm(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
+		recovery, err = a.manager.ConfirmFactor(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
 		return err
 	})
 	a.post("/factor/remove", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		return a.manager.Remove(r, r.PostFormValue("code"))
+		return a.manager.RemoveFactor(r, r.PostFormValue("code"))
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/factor")
@@ -303,15 +304,14 @@ func ExampleManager_Reauthenticate() {
 	// /proof 200
 }
 
-// The callback stores the new password, and then sets Account.Changed.
+// The callback stores the new password and Account.Changed.
 func ExampleManager_ChangePassword() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	a.post("/password", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		set := func(_ context.Context, encoded string) error {
+		set := func(_ context.Context, encoded string, changed time.Time) error {
 			a.manager.Passwords.(table)["acme/ann"] = encoded
-			changed := time.Now().Add(time.Millisecond).Truncate(time.Millisecond)
 			a.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Changed: changed})
 			return nil
 		}
@@ -354,7 +354,7 @@ func ExampleManager_List() {
 		p := auth.From(r.Context())
 		sessions, err := a.manager.List(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
 		for _, s := range sessions {
-			fmt.Println(s.Account, s.Address, s.Agent, s.ID == p.SessionID)
+			fmt.Println(s.Address, s.Agent, s.ID == p.SessionID)
 		}
 		return err
 	})
@@ -362,7 +362,7 @@ func ExampleManager_List() {
 	a.send("/sessions")
 	// Output:
 	// /login 200
-	// ann 127.0.0.1 Go-http-client/1.1 true
+	// 127.0.0.1 Go-http-client/1.1 true
 	// /sessions 200
 }
 
@@ -421,7 +421,7 @@ func ExampleManager_RevokeOrg() {
 
 func ExampleManager_OTPAuth() {
 	manager := new(session.Manager)
-	secret := session.FactorSecret("12345678901234567890") // use 20 random bytes instead
+	secret := session.NewFactorSecret([]byte("12345678901234567890")) // use 20 random bytes instead
 	fmt.Println(manager.OTPAuth("Acme", "ann@example.com", secret))
 	fmt.Println(secret)
 	// Output:
@@ -452,20 +452,8 @@ func ExampleManager_Hash() {
 	// Output: $pbkdf2-sha256$i=1000$ <nil>
 }
 
-func ExampleDelay() {
-	for count := 4; count <= 8; count++ {
-		fmt.Println(count, session.Delay(count, 5))
-	}
-	// Output:
-	// 4 0s
-	// 5 1s
-	// 6 2s
-	// 7 4s
-	// 8 8s
-}
-
 func ExampleFactorSecret_Base32() {
-	secret := session.FactorSecret("12345678901234567890")
+	secret := session.NewFactorSecret([]byte("12345678901234567890"))
 	fmt.Println(secret)
 	fmt.Println(secret.Base32()) // only for the page that shows it
 	// Output:
@@ -517,26 +505,22 @@ func ExampleManager_SendReset() {
 	defer a.close()
 	mails := make(chan session.MailTicket, 1)
 	a.post("/password/forgotten", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		return a.manager.SendReset(r, r.PostFormValue("login"), func(_ context.Context, account string, ticket session.MailTicket, err error) {
-			if err != nil {
-				return // for the log
-			}
+		return a.manager.SendReset(r, r.PostFormValue("login"), func(_ context.Context, account string, ticket session.MailTicket) error {
 			fmt.Println("a mail to", account, "with the ticket", ticket)
 			mails <- ticket // instead of a mail with https://example.com/reset#ticket
-		})
+			return nil
+		}, func(_ context.Context, err error) { log.Print(err) })
 	})
 	a.post("/password/reset", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		ticket := session.MailTicket(r.PostFormValue("ticket"))
-		return a.manager.ResetPassword(r, ticket, r.PostFormValue("new"), func(_ context.Context, account, encoded string) error {
+		return a.manager.ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("new"), func(_ context.Context, account, encoded string, changed time.Time) error {
 			a.manager.Passwords.(table)["acme/"+account] = encoded
-			changed := time.Now().Add(time.Millisecond).Truncate(time.Millisecond)
 			a.directory.PutAccount(auth.Account{ID: account, Org: "acme", Changed: changed})
 			return nil
 		})
 	})
 	a.send("/password/forgotten", "login", "nobody")
 	a.send("/password/forgotten", "login", "ann")
-	ticket := string(<-mails)
+	ticket := (<-mails).Reveal()
 	a.manager.Wait(context.Background()) // for the other one
 	a.send("/password/reset", "ticket", ticket, "new", "close sesame")
 	a.send("/password/reset", "ticket", ticket, "new", "open barley")
@@ -553,9 +537,8 @@ func ExampleManager_ResetPassword() {
 	a := newApplication()
 	defer a.close()
 	a.post("/password/reset", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		ticket := session.MailTicket(r.PostFormValue("ticket"))
-		return a.manager.ResetPassword(r, ticket, r.PostFormValue("new"), func(_ context.Context, account, encoded string) error {
-			return errors.New("store encoded, and then set Account.Changed")
+		return a.manager.ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("new"), func(_ context.Context, account, encoded string, changed time.Time) error {
+			return errors.New("store encoded and changed")
 		})
 	})
 	a.send("/password/reset", "ticket", "invented", "new", "close sesame")
@@ -569,19 +552,19 @@ func ExampleManager_AddressTicket() {
 	defer a.close()
 	a.login()
 	var mailed session.MailTicket
-	a.post("/address", auth.Authenticated.Fresh(10*time.Minute), func(_ http.ResponseWriter, r *http.Request) (err error) {
+	a.post("/address", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) (err error) {
 		mailed, err = a.manager.AddressTicket(r, auth.From(r.Context()).Account, r.PostFormValue("address"))
 		return err
 	})
 	// Not Public: the address may be mistyped, and somebody else reads the mail.
 	a.post("/address/verify", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
-		account, address, err := a.manager.VerifyAddress(r, session.MailTicket(r.PostFormValue("ticket")))
+		account, address, err := a.manager.VerifyAddress(r, r.PostFormValue("ticket"))
 		fmt.Println(account, "reads", address)
 		return err
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/address", "address", "ann@example.com")
-	a.send("/address/verify", "ticket", string(mailed))
+	a.send("/address/verify", "ticket", mailed.Reveal())
 	// Output:
 	// /login 200
 	// /address 200
@@ -594,7 +577,7 @@ func ExampleManager_VerifyAddress() {
 	a := newApplication()
 	defer a.close()
 	a.post("/address/verify", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		_, _, err := a.manager.VerifyAddress(r, session.MailTicket(r.PostFormValue("ticket")))
+		_, _, err := a.manager.VerifyAddress(r, r.PostFormValue("ticket"))
 		return err
 	})
 	a.send("/address/verify", "ticket", "invented")
@@ -604,21 +587,21 @@ func ExampleManager_VerifyAddress() {
 
 // New recovery codes, by a code of the factor. Before and after, the page can show how
 // many are left.
-func ExampleManager_RegenerateRecovery() {
+func ExampleManager_RenewRecovery() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var recovery []string
 	a.post("/factor", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.Enrol(r)
+		enrolment, err := a.manager.EnrolFactor(r)
 		if err != nil {
 			return err
 		}
-		recovery, err = a.manager.Confirm(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
+		recovery, err = a.manager.ConfirmFactor(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
 		return err
 	})
-	a.post("/factor/recovery", auth.Authenticated.Fresh(10*time.Minute), func(_ http.ResponseWriter, r *http.Request) (err error) {
-		recovery, err = a.manager.RegenerateRecovery(r, r.PostFormValue("code"))
+	a.post("/factor/recovery", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) (err error) {
+		recovery, err = a.manager.RenewRecovery(r, r.PostFormValue("code"))
 		return err
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
@@ -663,10 +646,11 @@ func ExampleManager_Wait() {
 	a := newApplication()
 	defer a.close()
 	a.post("/password/forgotten", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		return a.manager.SendReset(r, "ann", func(context.Context, string, session.MailTicket, error) {
+		return a.manager.SendReset(r, "ann", func(context.Context, string, session.MailTicket) error {
 			time.Sleep(10 * time.Millisecond) // a slow mail server
 			fmt.Println("sent")
-		})
+			return nil
+		}, func(_ context.Context, err error) { log.Print(err) })
 	})
 	a.send("/password/forgotten")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

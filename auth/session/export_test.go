@@ -34,7 +34,7 @@ type Hashing struct{ h hashing }
 
 // NewHashing returns a hashing with these limits. 0 stands for the default.
 func NewHashing(hasher Hasher, parallel, queue int) *Hashing {
-	return &Hashing{hashing{hasher: hasher, parallel: parallel, capacity: queue}}
+	return &Hashing{hashing{hasher: hasher, parallel: parallel, places: queue}}
 }
 
 func (h *Hashing) Verify(ctx context.Context, encoded, password string) (ok, rehash bool, err error) {
@@ -82,7 +82,31 @@ func (m *Memory) Len() (records, accounts, previous int) {
 func (m *Memory) Counts() int {
 	m.attempts.mu.Lock()
 	defer m.attempts.mu.Unlock()
-	return len(m.attempts.counts)
+	return len(m.attempts.records)
+}
+
+// MailTicketOf returns a ticket of this text.
+func MailTicketOf(text string) MailTicket { return MailTicket{text: text} }
+
+// Count is count, with times.
+type Count struct{ c count }
+
+func ParseCount(record string) (Count, error) {
+	c, err := parseCount(record)
+	return Count{c}, err
+}
+
+func (c Count) String() string { return c.c.String() }
+
+func (c Count) Undone() Count { return Count{c.c.undone()} }
+
+// Counted also returns the number of attempts and the end of the delay that refuses this one.
+func (c Count) Counted(at time.Time, free int) (next Count, n int, until time.Time) {
+	counted, ok := c.c.counted(at.UnixMilli(), free)
+	if !ok {
+		until = time.UnixMilli(counted.until)
+	}
+	return Count{counted}, counted.attempts, until
 }
 
 // ParseToken is parseToken.

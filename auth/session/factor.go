@@ -4,13 +4,9 @@ import (
 	"context"
 	"encoding/base32"
 	"errors"
-	"fmt"
-	"io"
-	"log/slog"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
 // Factor is the second factor of an account: a time-based one-time password (RFC 6238),
@@ -20,7 +16,7 @@ type Factor struct {
 	// Version counts the changes of the record. 0 means that it was never saved.
 	Version int64
 
-	Secret  FactorSecret // nil: no factor is active
+	Secret  FactorSecret // zero: no factor is active
 	Pending FactorSecret // of an enrolment that is not confirmed yet
 
 	// Step is the latest time step whose code was accepted. Codes of this step and of
@@ -50,7 +46,6 @@ type Factors interface {
 
 // clone returns a copy that shares no memory with f.
 func (f Factor) clone() Factor {
-	f.Secret, f.Pending = slices.Clone(f.Secret), slices.Clone(f.Pending)
 	f.Recovery = slices.Clone(f.Recovery)
 	return f
 }
@@ -59,19 +54,27 @@ func (f Factor) clone() Factor {
 var ErrConflict = errors.New("session: the second factor was changed meanwhile")
 
 // FactorSecret is the shared secret of a second factor: 20 random bytes, or 32 with
-// Manager.SHA256Codes. It prints REDACTED.
-type FactorSecret []byte
+// Manager.SHA256Codes. The zero FactorSecret is none. It prints REDACTED.
+type FactorSecret struct {
+	hidden
+	bytes string
+}
+
+// NewFactorSecret returns a secret, such as one that a store has kept or another program has
+// created.
+func NewFactorSecret(secret []byte) FactorSecret { return FactorSecret{bytes: string(secret)} }
+
+// Reveal returns the bytes of the secret; nil: none.
+func (s FactorSecret) Reveal() []byte {
+	if s.isNone() {
+		return nil
+	}
+	return []byte(s.bytes)
+}
+
+func (s FactorSecret) isNone() bool { return s.bytes == "" }
 
 // Base32 returns the secret in the form that a user types into an authenticator app.
 func (s FactorSecret) Base32() string {
-	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(s)
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(s.bytes))
 }
-
-func (FactorSecret) String() string                 { return redacted.Text }
-func (FactorSecret) GoString() string               { return redacted.Text }
-func (FactorSecret) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
-func (FactorSecret) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
-func (FactorSecret) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // for gob
-
-// Format covers the verbs that do not call String, such as %d and %x.
-func (FactorSecret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }

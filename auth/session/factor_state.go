@@ -27,7 +27,7 @@ func (m *Manager) FactorState(ctx context.Context, org auth.OrgKey, account stri
 	if err != nil {
 		return FactorState{}, auth.Unavailable(err)
 	}
-	return FactorState{f.Secret != nil, f.Pending != nil, len(f.Recovery)}, nil
+	return FactorState{!f.Secret.isNone(), !f.Pending.isNone(), len(f.Recovery)}, nil
 }
 
 // ResetFactor removes the second factor of an account whose owner has lost the device
@@ -71,10 +71,10 @@ func (m *Manager) removeFactor(ctx context.Context, org auth.OrgKey, account str
 		if err != nil {
 			return auth.Unavailable(err)
 		}
-		if f.Secret == nil && f.Pending == nil && len(f.Recovery) == 0 {
+		if f.Secret.isNone() && f.Pending.isNone() && len(f.Recovery) == 0 {
 			return nil
 		}
-		f.Secret, f.Pending, f.Recovery = nil, nil, nil
+		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
 		err = m.Factors.Save(ctx, org, account, f)
 		if !errors.Is(err, ErrConflict) {
 			return auth.Unavailable(err)

@@ -13,7 +13,7 @@ import (
 // recovery registers the route for new recovery codes.
 func recovery(w *world) {
 	w.mux.HandleFunc("POST /recovery", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
-		codes, err := w.manager.RegenerateRecovery(r, r.PostFormValue("code"))
+		codes, err := w.manager.RenewRecovery(r, r.PostFormValue("code"))
 		if err != nil {
 			auth.Fail(rw, r, err)
 			return
@@ -144,7 +144,7 @@ func TestF26ResetFactor(t *testing.T) {
 		b = w.browser()
 		got := b.login("ann", annPassword)
 		want(t, got, 403, auth.DetailSecondFactor)
-		if got.reason != string(session.TicketEnrol) {
+		if got.reason != string("enrol") {
 			t.Errorf("reason %q", got.reason)
 		}
 		want(t, b.post("/confirm", "code", w.code(former)), 401, auth.DetailInvalidCode)

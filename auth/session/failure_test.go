@@ -245,7 +245,7 @@ func TestF30NoFactorIsActiveWithoutItsRecoveryCodes(t *testing.T) {
 			var codes []string
 			w.mux.HandleFunc("POST /confirm-all-the-same", auth.Optional, func(rw http.ResponseWriter, r *http.Request) {
 				var err error
-				codes, err = w.manager.Confirm(rw, r, r.PostFormValue("code"))
+				codes, err = w.manager.ConfirmFactor(rw, r, r.PostFormValue("code"))
 				auth.Fail(rw, r, err)
 			})
 			b := w.browser()

@@ -19,9 +19,9 @@ import (
 )
 
 // warm makes the encoding that stands in for those of unknown accounts.
-func warm(t *testing.T, hasher *slow, parallel, queue int) *session.Hashing {
+func warm(t *testing.T, hasher *slow, parallel, places int) *session.Hashing {
 	t.Helper()
-	h := session.NewHashing(hasher, parallel, queue)
+	h := session.NewHashing(hasher, parallel, places)
 	if _, _, err := h.Verify(t.Context(), "a", "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func crowd(ctx context.Context, h *session.Hashing, connections int, by func(n i
 	return all
 }
 
-// TestF19NobodyTakesTheQueue keeps a queue of 2 + 32 places full. A hash takes a second.
+// TestF19NobodyTakesTheQueue keeps the queue of two processors full. A hash takes a second.
 // Other callers come one after the other.
 func TestF19NobodyTakesTheQueue(t *testing.T) {
 	type party = session.Party
@@ -60,24 +60,24 @@ func TestF19NobodyTakesTheQueue(t *testing.T) {
 			func(n int) party { return party{"acme", "mallory", fmt.Sprint(n)} }, 5,
 			func(n int) party { return party{"acme", "bob", "office"} }, 6},
 		"F19 one address, with names of one org": {
-			func(n int) party { return party{"acme", fmt.Sprint(n), "here"} }, 17, newcomer, 2},
+			func(n int) party { return party{"acme", fmt.Sprint(n), "here"} }, 16, newcomer, 2},
 		"F19 one address, another one of the org": {
-			func(n int) party { return party{"acme", fmt.Sprint(n), "here"} }, 17,
+			func(n int) party { return party{"acme", fmt.Sprint(n), "here"} }, 16,
 			func(n int) party { return party{"acme", "bob", "office"} }, 2},
 		"F19 one address, with names of many orgs": {
-			func(n int) party { return party{fmt.Sprint(n), "mallory", "here"} }, 17, newcomer, 10},
+			func(n int) party { return party{fmt.Sprint(n), "mallory", "here"} }, 16, newcomer, 10},
 		"F19 one org with many accounts at many addresses": {
-			func(n int) party { return party{"acme", fmt.Sprint(n), fmt.Sprint(n)} }, 34, newcomer, 2},
+			func(n int) party { return party{"acme", fmt.Sprint(n), fmt.Sprint(n)} }, 33, newcomer, 2},
 		"F19 three orgs with many accounts at many addresses": {
-			func(n int) party { return party{fmt.Sprint("crowd", n%3), fmt.Sprint(n), fmt.Sprint(n)} }, 34, newcomer, 3},
+			func(n int) party { return party{fmt.Sprint("crowd", n%3), fmt.Sprint(n), fmt.Sprint(n)} }, 45, newcomer, 3},
 		"F19 the registrations of an org, and its logins": {
-			func(n int) party { return party{"acme", "", "in acme"} }, 17,
+			func(n int) party { return party{"acme", "", "in acme"} }, 16,
 			func(n int) party { return party{"acme", "bob", "office"} }, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				hasher := &slow{}
-				h := warm(t, hasher, 2, 32)
+				h := warm(t, hasher, 2, 64)
 				ctx, cancel := context.WithCancel(t.Context())
 				all := crowd(ctx, h, 45, c.crowd)
 				time.Sleep(10 * time.Second)
@@ -111,9 +111,9 @@ func TestF19AnyCrowd(t *testing.T) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 19))
-				parallel, queue, orgs := 1+random.IntN(3), 8+random.IntN(24), 1+random.IntN(8)
+				parallel, places, orgs := 1+random.IntN(3), 16+random.IntN(24), 1+random.IntN(8)
 				hasher := &slow{}
-				h := warm(t, hasher, parallel, queue)
+				h := warm(t, hasher, parallel, places)
 				var mu sync.Mutex
 				held := map[string]int{}
 				hold := func(by session.Party, n int) {
@@ -159,19 +159,13 @@ func TestF19AnyCrowd(t *testing.T) {
 					synctest.Wait()
 					mu.Lock()
 					for key, n := range held {
-						most := parallel + queue
-						switch key[0] {
-						case 'n':
-							most = 5
-						case 'a':
-							most /= 2
-						}
+						most := map[byte]int{'o': 1 + (places+1)/2, 'n': 5, 'a': places / 4}[key[0]]
 						if n > most {
 							t.Errorf("%s has %d places", key, n)
 						}
 					}
 					mu.Unlock()
-					if n := h.Len(); n > parallel+queue {
+					if n := h.Len(); n > places+orgs+1 {
 						t.Fatalf("%d places", n)
 					}
 				}

@@ -13,26 +13,23 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// hashing runs a Hasher for all callers, and limits how much CPU they take. A few
-// hashes run at once, a limited number waits in a queue, and more get an error. No
-// caller can fill the queue alone:
+// hashing runs a Hasher for all callers, and limits how much CPU they take. A few hashes run at
+// once, a limited number waits, and more get an error. Nobody can fill the queue alone:
 //
-//   - A name has 5 places in the queue. Each is kept until the result of the attempt is
-//     counted. An address has half of all places.
-//   - Free slots go to the waiting orgs in turn, and within an org to its addresses in
-//     turn.
-//   - If the queue is full, the org with the most places is found, and in it the
-//     address with the most. The latest of its calls loses its place. That may be the
-//     new call itself.
+//   - A name has 5 places. Each is kept until the result of the attempt is counted. An address
+//     has a quarter of all places.
+//   - An org never has more places than it leaves free, so at most half. One place for each org
+//     is beside these: an org without a place gets one while fewer orgs than that have any.
+//   - Free slots go to the waiting orgs in turn, and within an org to its addresses in turn.
 //
-// Nothing is kept about callers that are not in the queue.
+// Whoever has a place keeps it. Nothing is kept about callers that are not in the queue.
 //
 // The zero hashing is ready, with PBKDF2. It must not be copied after first use. Its
 // methods are safe for concurrent use.
 type hashing struct {
 	hasher   Hasher // nil: PBKDF2{}
 	parallel int    // how many run at once; 0: as many as the program may use CPUs
-	capacity int    // how many wait; 0: 16 for each that runs
+	places   int    // how many run and wait beside the first of each org; 0: 32 for each that runs
 
 	once sync.Once
 
@@ -70,7 +67,7 @@ type place struct {
 	in    *hashing
 	by    party
 	state placeState
-	ready chan struct{} // closed once it is running, or gone
+	ready chan struct{} // closed once it is running
 }
 
 type placeState int
@@ -80,7 +77,6 @@ const (
 	waiting                    // waits for a slot
 	running                    // has a slot
 	finished                   // has released the slot; its attempt is still in progress
-	gone                       // after leave or turnAway
 )
 
 // errQueueFull means that as many hashes wait as may, in all or for this party;
@@ -96,8 +92,9 @@ func (h *hashing) enter(by party) (*place, error) {
 	h.once.Do(h.init)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	names, addresses, most := 0, 0, h.parallel+h.capacity
+	names, addresses, orgs := 0, 0, map[auth.OrgKey]int{}
 	for _, p := range h.queue {
+		orgs[p.by.org]++
 		if p.by.org == by.org && p.by.name == by.name {
 			names++
 		}
@@ -105,40 +102,18 @@ func (h *hashing) enter(by party) (*place, error) {
 			addresses++
 		}
 	}
+	shared, own := len(h.queue)-len(orgs), orgs[by.org] // without the first place of each org
 	switch {
 	case by.name != "" && names >= perName:
 		return nil, errNameFull
-	case by.address != "" && addresses >= most/2:
+	case by.address != "" && addresses >= max(1, h.places/4):
+		return nil, errQueueFull
+	case own == 0 && len(orgs) >= h.places, own > 0 && own-1 >= h.places-shared:
 		return nil, errQueueFull
 	}
 	p := &place{in: h, by: by, ready: make(chan struct{})}
 	h.queue = append(h.queue, p)
-	if len(h.queue) > most {
-		h.turnAway()
-	}
-	if p.state == gone {
-		return nil, errQueueFull
-	}
 	return p, nil
-}
-
-// turnAway removes one place that does not run yet. Running hashes are not stopped.
-func (h *hashing) turnAway() {
-	orgs, addresses := map[auth.OrgKey]int{}, map[string]int{}
-	for _, p := range h.queue {
-		orgs[p.by.org]++
-		addresses[p.by.address]++
-	}
-	var last *place
-	for _, p := range h.queue {
-		if p.state < running && (last == nil || cmp.Or(
-			cmp.Compare(orgs[p.by.org], orgs[last.by.org]),
-			cmp.Compare(addresses[p.by.address], addresses[last.by.address])) >= 0) {
-			last = p
-		}
-	}
-	h.remove(last)
-	close(last.ready)
 }
 
 // next gives free slots to the calls that have waited longest. It then moves calls of
@@ -160,13 +135,7 @@ func (h *hashing) next() {
 	}
 }
 
-func (h *hashing) remove(p *place) {
-	p.state = gone
-	h.queue = slices.DeleteFunc(h.queue, func(q *place) bool { return q == p })
-}
-
-// start waits for a slot. It returns errQueueFull if turnAway removes the place
-// meanwhile, or the error of ctx.
+// start waits for a slot, or returns the error of ctx.
 func (p *place) start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -179,13 +148,10 @@ func (p *place) start(ctx context.Context) error {
 	p.in.mu.Unlock()
 	select {
 	case <-p.ready:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if p.state == gone {
-		return errQueueFull
-	}
-	return nil
 }
 
 // release frees the slot, and keeps the place until leave. perName therefore also
@@ -205,7 +171,7 @@ func (p *place) leave() {
 	p.release()
 	p.in.mu.Lock()
 	defer p.in.mu.Unlock()
-	p.in.remove(p)
+	p.in.queue = slices.DeleteFunc(p.in.queue, func(q *place) bool { return q == p })
 }
 
 // verify calls Verify of the Hasher and releases the slot. An empty encoded stands for
@@ -248,7 +214,7 @@ func (h *hashing) init() {
 		h.hasher = PBKDF2{}
 	}
 	h.parallel = cmp.Or(h.parallel, runtime.GOMAXPROCS(0))
-	h.capacity = cmp.Or(h.capacity, 16*h.parallel)
+	h.places = cmp.Or(h.places, 32*h.parallel)
 }
 
 // dummyEncoding returns the encoded password that stands in for those of unknown

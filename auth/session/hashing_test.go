@@ -50,7 +50,7 @@ func (s *slow) Verify(encoded, password string) (ok, rehash bool) {
 func TestHashingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hasher := &slow{}
-		h := session.NewHashing(hasher, 3, 5)
+		h := session.NewHashing(hasher, 3, 14)
 		if _, _, err := h.Verify(t.Context(), "a", "a"); err != nil { // makes the dummy
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -13,8 +12,8 @@ import (
 
 type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
 
-// Form is what a person enters to log in. It prints REDACTED.
-type Form struct {
+// LoginForm is what a person enters to log in. It prints REDACTED.
+type LoginForm struct {
 	hidden
 
 	Login, Password string
@@ -41,7 +40,7 @@ type Form struct {
 // The error's detail is auth.DetailThrottled if too many passwords wait to be hashed.
 // It is auth.DetailCrossOrigin for a page of another origin, and auth.DetailAmbiguous
 // for more cookies of one name than a browser sends.
-func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f Form) (auth.Principal, error) {
+func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (auth.Principal, error) {
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return auth.Principal{}, err
@@ -50,7 +49,7 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f Form) (auth.Pr
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account, proven, f.Remember}, f.Code)
+	return m.proceed(w, r, t, authentication{account: account, at: proven, remember: f.Remember}, f.Code)
 }
 
 // Start creates a session for an account that was authenticated elsewhere, no fresher than
@@ -62,10 +61,10 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f Form) (auth.Pr
 // CrossOrigin must allow that one. The session is not remembered: see
 // auth.SessionPolicy.RememberIdle.
 //
-// The new session is no fresher than what is known (auth.Need.Fresh). If the request was
+// The new session is no fresher than what is known (auth.Need.Fresh), and does not live longer. If the request was
 // admitted with a session, also one of another org whose handler has passed the request
 // on, or carries a live session of the account, the new one has its time of
-// authentication if that is earlier. A handler on a public route that has new proof, such
+// authentication if that is earlier. In the same org it also ends no later than that one. A handler on a public route that has new proof, such
 // as a sign-in at the provider just now, calls Logout before: otherwise a person whose
 // session is no longer fresh signs in again and still has none that is. ErrCredentials
 // also means that the account was changed after that time, as by a new password.
@@ -83,38 +82,45 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) 
 	if err := mayStartAs(r, account); err != nil {
 		return auth.Principal{}, err
 	}
-	at, err := m.provenAt(r, t, account)
+	p, err := m.inherited(r, t, account)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account: account, at: at}, "")
+	return m.proceed(w, r, t, p, "")
 }
 
-// provenAt returns the time of authentication of a session that Start creates.
-func (m *Manager) provenAt(r *http.Request, t *auth.Tenant, account string) (time.Time, error) {
-	at := m.stamp()
-	for _, p := range []auth.Principal{auth.From(r.Context()), auth.Enclosing(r.Context())} {
-		if p.SessionID != "" && p.Authenticated.Before(at) {
-			at = p.Authenticated
+// inherited returns the authentication of a session that Start creates. It is no fresher and ends
+// no later than the open session that it comes from.
+func (m *Manager) inherited(r *http.Request, t *auth.Tenant, account string) (authentication, error) {
+	now, by := m.stamp(), auth.From(r.Context())
+	p := authentication{account: account, at: now, since: now}
+	for _, from := range []auth.Principal{by, auth.Enclosing(r.Context())} {
+		if from.SessionID != "" {
+			p.at = earlier(p.at, from.Authenticated)
 		}
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	s, err := m.carried(ctx, r, t)
 	if err != nil {
-		return at, err
+		return p, err
 	}
-	if s.Account == account && s.Authenticated.Before(at) {
-		at = s.Authenticated
+	if s.ID != "" && (s.Account == account || s.ID == by.SessionID) {
+		p.at = earlier(p.at, s.Authenticated)
+		p.since = earlier(now, s.end(t.Org).Add(-maxAge(t.Org)))
 	}
 	found, err := t.Account(ctx, account)
-	switch {
-	case auth.IsNotFound(err):
-		return at, errCredentials
-	case err == nil && changedSince(found, at):
-		return at, errCredentials // its session would be refused at once
+	if auth.IsNotFound(err) || err == nil && changedSince(found, p.at) {
+		err = errCredentials // a session that is older than the change would be refused at once
 	}
-	return at, err
+	return p, err
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // mayStartAs refuses a request whose credential may not do everything that the account
@@ -131,16 +137,16 @@ func mayStartAs(r *http.Request, account string) error {
 	return p.AsAdministrator(bySession).MayMake(auth.Everything(account)) // who administers is the application's
 }
 
-// Verify completes a login with a code of the second factor or a recovery code. The
+// VerifyCode completes a login with a code of the second factor or a recovery code. The
 // request carries the ticket that Login has sent. A ticket is valid for five minutes,
-// five attempts and one session. Verify returns an error that wraps ErrCode, ErrLocked
+// five attempts and one session. VerifyCode returns an error that wraps ErrCode, ErrLocked
 // or auth.ErrUnavailable, or an error of SameOrigin.
-func (m *Manager) Verify(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
+func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
 	t, err := m.tenant(r.Context())
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	ticket, err := m.ticket(r, t, TicketCode)
+	ticket, err := m.ticket(r, t, ticketCode)
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -179,16 +185,16 @@ func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant
 	switch {
 	case err != nil:
 		return auth.Principal{}, err
-	case factor.Secret == nil && t.Org.Session.SecondFactor:
-		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketEnrol)
-	case factor.Secret != nil && code == "":
-		return auth.Principal{}, m.sendTicket(w, r, t, p, TicketCode)
+	case factor.Secret.isNone() && t.Org.Session.SecondFactor:
+		return auth.Principal{}, m.sendTicket(w, r, t, p, ticketEnrol)
+	case !factor.Secret.isNone() && code == "":
+		return auth.Principal{}, m.sendTicket(w, r, t, p, ticketCode)
 	}
 	o, err := m.opening(r, t, p)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if factor.Secret != nil {
+	if !factor.Secret.isNone() {
 		if err := m.checkCode(r.Context(), t, p.account, code); err != nil {
 			return auth.Principal{}, err
 		}
@@ -215,7 +221,6 @@ type opening struct {
 	proof     authentication
 	session   Session
 	token     token
-	account   *auth.Account
 	principal auth.Principal
 }
 
@@ -225,12 +230,13 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	o.proof = p
-	if o.account, err = enabledAccount(ctx, t, p.account); err != nil {
+	account, err := enabledAccount(ctx, t, p.account)
+	if err != nil {
 		return o, err
 	}
 	o.session, o.token = m.newSession(r, t.Org, p, "", 0)
 	o.session.Expires = o.session.Created.Add(o.session.maxAge(t.Org))
-	o.principal, err = m.principal(ctx, t, &o.session, o.account)
+	o.principal, err = m.principal(ctx, t, &o.session, account)
 	return o, err
 }
 
@@ -243,10 +249,7 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.revokeStale(ctx, t, o.account); err != nil {
-		return auth.Principal{}, err
-	}
-	if err := m.Store.Create(ctx, o.session, maxSessions(t.Org)); err != nil {
+	if err := m.Store.Create(ctx, o.session, t.Org.Session.Effective().PerAccount); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
 	m.clear(w, r, t, m.ticketCookie())
@@ -254,36 +257,6 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	m.sendDevice(w, t, o.proof)
 	auth.Identify(r, o.principal)
 	return o.principal, nil
-}
-
-// revokeStale ends sessions of the account that the org's settings or the account's
-// latest change have invalidated. It does so only if one more session would exceed the
-// limit. Stores do not know the settings and the changes, and would evict valid
-// sessions instead.
-func (m *Manager) revokeStale(ctx context.Context, t *auth.Tenant, account *auth.Account) error {
-	limit := maxSessions(t.Org)
-	if limit == 1 {
-		return nil // Create evicts all others
-	}
-	records, err := m.Store.List(ctx, t.Org.Key(), account.ID)
-	if err != nil {
-		return auth.Unavailable(err)
-	}
-	records = slices.DeleteFunc(records, func(s Session) bool { return s.Ticket != "" })
-	if len(records) < limit {
-		return nil
-	}
-	now := m.now()
-	for _, s := range records {
-		if s.check(t.Org, now) == nil && !s.isOlderThan(account) {
-			continue
-		}
-		err := m.Store.DeleteID(ctx, s.Org, s.Account, s.ID)
-		if err != nil && !auth.IsNotFound(err) {
-			return auth.Unavailable(err)
-		}
-	}
-	return nil
 }
 
 // enabledAccount returns the account if it exists and is enabled.
@@ -307,7 +280,7 @@ const maxTickets = 5
 // sendTicket sends the cookie of a ticket and returns ErrSecondFactor. Like
 // createSession it ends the session and the ticket that the browser had. With a session
 // of another account beside the ticket, it would be unclear whose factor is enrolled.
-func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication, step Ticket) error {
+func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication, step string) error {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	if _, err := enabledAccount(ctx, t, p.account); err != nil {
@@ -322,11 +295,11 @@ func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	}
 	m.clear(w, r, t, m.sessionCookie())
 	send(w, m.ticketCookie().cookie(t, token.text()))
-	return &auth.Error{Detail: auth.DetailSecondFactor, Reason: string(step), Err: ErrSecondFactor}
+	return &auth.Error{Detail: auth.DetailSecondFactor, Reason: step, Err: ErrSecondFactor}
 }
 
 // ticket returns the ticket that the request carries, if it permits this step.
-func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session, error) {
+func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step string) (Session, error) {
 	if err := m.SameOrigin(r); err != nil {
 		return Session{}, err
 	}
@@ -336,7 +309,7 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step Ticket) (Session,
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.Store.Get(ctx, hash)
+	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
 	switch {
 	case meansEnded(err):
 		return Session{}, errCode
@@ -370,7 +343,7 @@ func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session)
 // authentication returns that of the ticket's first step. The new session keeps its
 // time, so that a change of the account since the first step ends the session.
 func (s *Session) authentication() authentication {
-	return authentication{s.Account, s.Authenticated, s.Remember}
+	return authentication{s.Account, s.Authenticated, s.Remember, s.Created}
 }
 
 // redeem ends the ticket. If two requests complete its step, only one of them creates a

@@ -437,7 +437,7 @@ func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 		})
 	}
 	t.Run("nobody yet, and a session", func(t *testing.T) {
-		for _, p := range []auth.Principal{{}, {Org: "acme", Account: "ann", SessionID: "x", Mechanism: session.Name}} {
+		for _, p := range []auth.Principal{{}, {Org: "acme", Account: "ann", SessionID: "x", Mechanism: session.Name, Authenticated: w.now()}} {
 			w.as(t, p, func(rw http.ResponseWriter, r *http.Request) {
 				if _, err := w.manager.Start(rw, r, "ann"); err != nil {
 					t.Errorf("Start: %v", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
@@ -47,7 +46,7 @@ func (m *Manager) endPresented(ctx context.Context, r *http.Request, t *auth.Ten
 			if !ok {
 				continue
 			}
-			if err := m.Store.Delete(ctx, s.hash()); err != nil {
+			if err := m.Store.Delete(ctx, t.Org.Key(), s.hash()); err != nil {
 				return auth.Unavailable(err)
 			}
 		}
@@ -65,9 +64,9 @@ func (m *Manager) clear(w http.ResponseWriter, r *http.Request, t *auth.Tenant, 
 // List returns the account's sessions that have not ended by the org's settings, the
 // oldest first. It includes sessions that only auth.Account.Changed has ended. An empty
 // account has none. The error wraps auth.ErrUnavailable.
-func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]Session, error) {
+func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]SessionInfo, error) {
 	if account == "" {
-		return []Session{}, nil // without the store, which might take it for every account
+		return []SessionInfo{}, nil // without the store, which might take it for every account
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
@@ -75,8 +74,13 @@ func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]Se
 	if err != nil {
 		return nil, auth.Unavailable(err)
 	}
-	now := m.now()
-	return slices.DeleteFunc(records, func(s Session) bool { return s.check(org, now) != nil }), nil
+	now, list := m.now(), []SessionInfo{}
+	for _, s := range records {
+		if s.check(org, now) == nil {
+			list = append(list, SessionInfo{s.ID, s.Created, s.Seen, s.Address, s.Agent})
+		}
+	}
+	return list, nil
 }
 
 // Revoke ends one session of the account, from the next request on. org is the org's Key. It

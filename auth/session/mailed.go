@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -13,33 +11,29 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
 // MailTicket is the secret of a link that the application mails to an account: 43
-// characters of base64url. It is for one purpose, one account and one use. It prints
-// REDACTED; string(t) is the text for the link.
+// characters of base64url, which Reveal returns. It is for one purpose, one account and one
+// use. It prints REDACTED.
 //
 // The store holds only its SHA-256, as a record beside the account's sessions. Verbs
 // that end all sessions of the account end its tickets, too.
 //
 // Put the ticket behind a # in the link, so that no log and no Referer has it. The page
 // there must send it with POST: mail filters open links by themselves.
-type MailTicket string
+type MailTicket struct {
+	hidden
+	text string
+}
 
-func (MailTicket) String() string                 { return redacted.Text }
-func (MailTicket) GoString() string               { return redacted.Text }
-func (MailTicket) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
-func (MailTicket) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
-func (MailTicket) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // for gob
-
-// Format covers the verbs that do not call String, such as %d and %x.
-func (MailTicket) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
+// Reveal returns the text for the link.
+func (t MailTicket) Reveal() string { return t.text }
 
 // The purposes of mailed tickets. They are no steps of a login.
 const (
-	ticketReset   Ticket = "reset"
-	ticketAddress Ticket = "address"
+	ticketReset   = "reset"
+	ticketAddress = "address"
 )
 
 const (
@@ -76,23 +70,27 @@ const (
 // auth.Fail for an error, and otherwise that a mail is on its way if the account exists.
 //
 // send mails the link to the address that the application has for the account. Its
-// context outlives the request, for a minute. If a store fails, send gets the error, and
-// neither account nor ticket. At most 128 calls run at once, and 64 of an org. While a call runs, it
-// tells by its place that an account exists: put the mail into a queue. A program that
-// ends loses the mails that are not sent yet: call Wait before.
+// context outlives the request, for a minute. At most 128 calls run at once, and 64 of an org.
+// While a call runs, it tells by its slot that an account exists: put the mail into a queue.
+// failed gets the error of a store, what send returns, or an error with the panic of send: log
+// it. The two never share a call. A program that exits loses the mails that are not sent yet:
+// call Wait before.
 //
 // Requests are counted by the name and by the address of the client. SendReset returns
 // an error that wraps ErrLocked or auth.ErrUnavailable. Its detail is
 // auth.DetailThrottled if too many calls of send run, and auth.DetailCrossOrigin for a
 // page of another origin.
 func (m *Manager) SendReset(r *http.Request, login string,
-	send func(ctx context.Context, account string, ticket MailTicket, err error)) error {
+	send func(ctx context.Context, account string, ticket MailTicket) error, failed func(ctx context.Context, err error)) error {
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return err
 	}
 	if m.Passwords == nil {
 		return errors.New("session: Manager.Passwords is required for this")
+	}
+	if send == nil || failed == nil {
+		return errors.New("session: SendReset needs send and failed")
 	}
 	if login == "" || len(login) > maxLogin {
 		return nil // as for an unknown name
@@ -111,16 +109,27 @@ func (m *Manager) SendReset(r *http.Request, login string,
 	go func() {
 		defer m.mails.end(org)
 		defer cancel()
-		defer logPanic(ctx)
-		account, err := m.createReset(ctx, t, login, s)
-		switch {
-		case err != nil:
-			send(ctx, "", "", err)
-		case account != "":
-			send(ctx, account, MailTicket(token.text()), nil)
+		if err := m.mailReset(ctx, t, login, s, token, send); err != nil {
+			failed(ctx, err)
 		}
 	}()
 	return nil
+}
+
+// mailReset stores the ticket and calls send, if the name has an account. A panic of send is
+// an error and does not end the program: the data of one account may cause it.
+func (m *Manager) mailReset(ctx context.Context, t *auth.Tenant, login string, s Session, token token,
+	send func(ctx context.Context, account string, ticket MailTicket) error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("session: panic while a mail was sent: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	account, err := m.createReset(ctx, t, login, s)
+	if err != nil || account == "" {
+		return err
+	}
+	return send(ctx, account, MailTicket{text: token.text()})
 }
 
 // Wait returns when no call of send of SendReset runs, or with the error of ctx. Call it
@@ -182,14 +191,6 @@ func (s *mails) wait(ctx context.Context) error {
 	}
 }
 
-// logPanic logs a panic of send, as net/http does with those of handlers. It must not
-// end the program: the data of one account may cause it.
-func logPanic(ctx context.Context) {
-	if cause := recover(); cause != nil {
-		slog.ErrorContext(ctx, "session: panic while a mail was sent", "cause", cause, "stack", string(debug.Stack()))
-	}
-}
-
 // resetAttempt counts requests for a reset. They have counts of their own: nobody must
 // delay the logins of an account by them.
 func (m *Manager) resetAttempt(r *http.Request, t *auth.Tenant, login string) passwordAttempt {
@@ -226,8 +227,7 @@ func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string,
 // other tickets. It opens no session: the account logs in with the new password, and
 // with its second factor if it has one.
 //
-// store is that of ChangePassword: it stores the encoded next, and then sets
-// auth.Account.Changed. It gets the ticket's account. The ticket is used before store is
+// store is that of ChangePassword, and gets the ticket's account. The ticket is used before store is
 // called. If store fails, ResetPassword returns its error, and the person must ask for
 // another ticket.
 //
@@ -240,8 +240,8 @@ func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string,
 // for a password that no login accepts, auth.DetailThrottled if too many passwords are
 // waiting, auth.DetailLocked if too many of this account are, and auth.DetailCrossOrigin
 // for a page of another origin.
-func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
-	store func(ctx context.Context, account, encoded string) error) error {
+func (m *Manager) ResetPassword(r *http.Request, ticket, next string,
+	store func(ctx context.Context, account, encoded string, changed time.Time) error) error {
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
 		return err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Mechanism: Name})
-	if err := store(r.Context(), s.Account, encoded); err != nil {
+	if err := store(r.Context(), s.Account, encoded, m.changed()); err != nil {
 		return err
 	}
 	_, err = m.RevokeAll(r.Context(), t.Org.Key(), s.Account, "")
@@ -281,48 +281,51 @@ func (m *Manager) ResetPassword(r *http.Request, ticket MailTicket, next string,
 //
 // The application mails it to this address only. It decides who may ask for which
 // account and address. If passwords are reset by mail, a verified address is as good as
-// the password: a route that changes it must require a fresh session (auth.Need.Fresh).
-// A request that was admitted with a token or a key makes a ticket only if it may do
+// the password: a session must have authenticated within the last ten minutes. A request that was admitted with a token or a key makes a ticket only if it may do
 // everything that the account may. So does a session that its roles limit, for another
 // account than its own. Otherwise the error is an *auth.BeyondError.
 //
-// Requests are counted by account. AddressTicket returns an error that wraps ErrLocked,
+// Requests are counted by account. The detail of the error is auth.DetailReauthenticate for a
+// session that is not fresh. AddressTicket returns an error that wraps ErrLocked,
 // auth.ErrUnavailable, or auth.ErrNotFound for an account that is unknown or disabled.
 // Its detail is auth.DetailOption for an address that is empty, longer than 254 bytes or
 // not a line of UTF-8, and auth.DetailCrossOrigin for a page of another origin.
-func (m *Manager) AddressTicket(r *http.Request, account, address string) (MailTicket, error) {
+func (m *Manager) AddressTicket(r *http.Request, account, address string) (ticket MailTicket, err error) {
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
-		return "", err
+		return ticket, err
 	}
 	if !isAddress(address) {
-		return "", &auth.Error{Detail: auth.DetailOption, Reason: "a mail address is a line of 1 to 254 bytes"}
+		return ticket, &auth.Error{Detail: auth.DetailOption, Reason: "a mail address is a line of 1 to 254 bytes"}
 	}
 	if m.Attempts == nil {
-		return "", errors.New("session: Manager.Attempts is required for this")
+		return ticket, errors.New("session: Manager.Attempts is required for this")
 	}
 	if err := mayStartAs(r, account); err != nil {
-		return "", err
+		return ticket, err
+	}
+	if err := m.checkFresh(auth.From(r.Context())); err != nil {
+		return ticket, err
 	}
 	if account == "" {
-		return "", auth.ErrNotFound // the zero principal's: whatever the directory says
+		return ticket, auth.ErrNotFound // the zero principal's: whatever the directory says
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	if _, err := t.Account(ctx, account); err != nil {
-		return "", err
+		return ticket, err
 	}
 	counted := m.attempt(t, freeMails, "verify", account)
 	if _, err := counted.begin(ctx, m.now()); err != nil {
-		return "", err
+		return ticket, err
 	}
 	s, token := m.newSession(r, t.Org, authentication{account: account, at: m.stamp()}, ticketAddress, addressLife)
 	s.Address = address
 	if err := m.Store.Create(ctx, s, maxAddresses); err != nil {
 		counted.undo(ctx)
-		return "", auth.Unavailable(err)
+		return ticket, auth.Unavailable(err)
 	}
-	return MailTicket(token.text()), nil
+	return MailTicket{text: token.text()}, nil
 }
 
 // isAddress accepts what a store can hold and a mail can be sent to. It does not check
@@ -352,7 +355,7 @@ func isAddress(text string) bool {
 // VerifyAddress returns an error that wraps ErrCode if the ticket is not valid or no
 // longer so, or auth.ErrUnavailable. Its detail is auth.DetailCrossOrigin for a page of
 // another origin.
-func (m *Manager) VerifyAddress(r *http.Request, ticket MailTicket) (account, address string, err error) {
+func (m *Manager) VerifyAddress(r *http.Request, ticket string) (account, address string, err error) {
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return "", "", err
@@ -370,14 +373,14 @@ func (m *Manager) VerifyAddress(r *http.Request, ticket MailTicket) (account, ad
 
 // mailed returns the record of a mailed ticket, if the request may redeem it. It writes
 // nothing.
-func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket MailTicket, purpose Ticket) (Session, error) {
-	token, ok := parseToken(string(ticket))
+func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket, purpose string) (Session, error) {
+	token, ok := parseToken(ticket)
 	if !ok {
 		return Session{}, errCode
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.Store.Get(ctx, token.hash())
+	s, err := m.Store.Get(ctx, t.Org.Key(), token.hash())
 	switch {
 	case meansEnded(err):
 		return Session{}, errCode
@@ -404,7 +407,7 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 	if !ok {
 		return Session{}, nil
 	}
-	s, err := m.Store.Get(ctx, hash)
+	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
 	switch {
 	case meansEnded(err), err == nil && s.check(t.Org, m.now()) != nil:
 		return Session{}, nil

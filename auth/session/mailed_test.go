@@ -16,11 +16,10 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// mail is what send got.
+// mail is what send got, or failed.
 type mail struct {
-	account string
-	ticket  session.MailTicket
-	err     error
+	account, ticket string
+	err             error
 }
 
 // postOffice is a world with routes for mailed tickets. It runs in a bubble, so that
@@ -46,35 +45,39 @@ func newPostOffice(t *testing.T, alter ...func(*world)) *postOffice {
 		})
 	}
 	verb("/forgot", auth.Public, func(r *http.Request) (any, error) {
-		return "", m.SendReset(r, r.PostFormValue("login"), func(_ context.Context, account string, ticket session.MailTicket, err error) {
+		keep := func(m mail) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.mails = append(w.mails, m)
+		}
+		return "", m.SendReset(r, r.PostFormValue("login"), func(_ context.Context, account string, ticket session.MailTicket) error {
 			if w.sent != nil {
 				w.sent()
 			}
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.mails = append(w.mails, mail{account, ticket, err})
-		})
+			keep(mail{account, ticket.Reveal(), nil})
+			return nil
+		}, func(_ context.Context, err error) { keep(mail{err: err}) })
 	})
 	for path, n := range map[string]auth.Need{"/reset": auth.Public, "/reset/optional": auth.Optional} {
 		verb(path, n, func(r *http.Request) (any, error) {
-			return "", m.ResetPassword(r, session.MailTicket(r.PostFormValue("ticket")), r.PostFormValue("next"),
-				func(_ context.Context, account, encoded string) error {
+			return "", m.ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("next"),
+				func(_ context.Context, account, encoded string, changed time.Time) error {
 					if err := w.stores.at("setPassword"); err != nil {
 						return err
 					}
 					org := auth.TenantFrom(r.Context()).Org.Key()
 					w.stores.put(string(org), account, encoded)
-					w.directory.PutAccount(auth.Account{ID: account, Org: org, Changed: time.Now().Add(time.Millisecond).Truncate(time.Millisecond)})
+					w.directory.PutAccount(auth.Account{ID: account, Org: org, Changed: changed})
 					return nil
 				})
 		})
 	}
 	verb("/address", auth.Public, func(r *http.Request) (any, error) {
 		ticket, err := m.AddressTicket(r, r.PostFormValue("account"), r.PostFormValue("address"))
-		return string(ticket), err
+		return ticket.Reveal(), err
 	})
 	verb("/address/verify", auth.Public, func(r *http.Request) (any, error) {
-		account, address, err := m.VerifyAddress(r, session.MailTicket(r.PostFormValue("ticket")))
+		account, address, err := m.VerifyAddress(r, r.PostFormValue("ticket"))
 		return account + " " + address, err
 	})
 	return w
@@ -93,7 +96,7 @@ func (w *postOffice) forgot(login string) string {
 		w.t.Fatal(err)
 	}
 	time.Sleep(time.Millisecond) // tickets are ordered by their time
-	return string(w.mails[before].ticket)
+	return w.mails[before].ticket
 }
 
 // verify asks for a ticket for an address.
@@ -329,13 +332,13 @@ func TestF23WhatIsNoMailedTicket(t *testing.T) {
 func TestF23ByAnotherCredential(t *testing.T) {
 	bubble(t, "F23 by a token of another account", func(t *testing.T) {
 		w := newPostOffice(t)
-		ticket := session.MailTicket(w.forgot("ann"))
+		ticket := w.forgot("ann")
 		w.as(t, auth.Principal{Org: "acme", Account: "bob", Mechanism: "bearer"}, func(_ http.ResponseWriter, r *http.Request) {
 			if err := w.manager.ResetPassword(r, ticket, "the next one", nil); !errors.Is(err, session.ErrCode) {
 				t.Errorf("%v", err)
 			}
 		})
-		want(t, w.reset(string(ticket)), 200, "")
+		want(t, w.reset(ticket), 200, "")
 	})
 }
 
@@ -549,6 +552,9 @@ func TestF25AskingForAReset(t *testing.T) {
 		w.sent = func() { panic("no template") }
 		want(t, w.browser().post("/forgot", "login", "ann"), 200, "")
 		synctest.Wait()
+		if len(w.mails) != 1 || !strings.Contains(fmt.Sprint(w.mails[0].err), "no template") {
+			t.Errorf("failed got %+v", w.mails)
+		}
 		w.sent = nil
 		w.forgot("ann")
 	})

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -22,19 +21,19 @@ import (
 )
 
 // Manager creates, checks and ends the sessions of one Guard, as one of its Mechanisms.
-// Login, Verify and the other verbs are for handlers below the Guard's Mount. They
+// Login, VerifyCode and the other verbs are for handlers below the Guard's Mount. They
 // return an *auth.Error, which auth.Fail answers. It wraps one of this package's errors
 // where a caller may want to branch.
 //
 // Its fields must not change once it is in use. Its methods are safe for concurrent
 // use.
 type Manager struct {
-	Store Store // required
+	Store    Store    // required
+	Attempts Attempts // required
 
-	Passwords Passwords // required for Login, Reauthenticate and ChangePassword
-	Attempts  Attempts  // required for Login, for verbs that take a code, and for mailed tickets
-	Factors   Factors   // nil: no second factors; logins to an org that requires them fail
+	Passwords Passwords // required for the verbs that take a password, and for SendReset
 	Hasher    Hasher    // nil: PBKDF2
+	Factors   Factors   // nil: no second factors; logins to an org that requires them fail
 
 	// SHA256Codes selects HMAC-SHA-256 for the codes of second factors. Not every
 	// authenticator supports it: see FIPS 140 in the package documentation. The
@@ -53,10 +52,6 @@ type Manager struct {
 	// SameSite=Lax and the path /, so that no other host can set or read it (RFC
 	// 6265bis, section 4.1.3). Over plain http on a loopback BaseURL, cookies have
 	// neither the prefix nor Secure. Everywhere else they have both.
-	//
-	// No name should be another one with the Key of another org in it. With x-{org} and
-	// x-{org}-ticket, a login at the org a ends the session at the org a-ticket, in the
-	// same browser.
 	SessionCookie, TicketCookie, DeviceCookie string
 
 	// CrossOrigin decides which requests of browsers are cross-origin. If it is nil,
@@ -73,7 +68,6 @@ type Manager struct {
 	settings atomic.Pointer[auth.Settings] // of its Guard
 	prepare  sync.Once
 	hashing  hashing
-	delays   delays
 	mails    mails
 }
 
@@ -88,17 +82,24 @@ func (m *Manager) Validate() error {
 			problems = append(problems, errors.New("session: Manager."+text))
 		}
 	}
-	problem(m.Store == nil, "Store is required")
-	problem(m.Passwords != nil && m.Attempts == nil, "Attempts is required beside Passwords")
-	problem(m.Factors != nil && m.Attempts == nil, "Attempts is required beside Factors")
-	session, ticket, device := m.sessionCookie(), m.ticketCookie(), m.deviceCookie()
-	names := map[string]cookieName{"SessionCookie": session, "TicketCookie": ticket, "DeviceCookie": device}
-	for field, name := range names {
-		if err := name.validate(); err != nil {
-			problems = append(problems, fmt.Errorf("session: Manager.%s %w", field, err))
+	problem(m.Store == nil, "Store is required: a Memory, or the Sessions of sqlstore or redisstore")
+	problem(m.Attempts == nil, "Attempts is required: a Memory, or the Attempts of sqlstore or redisstore")
+	problem(m.Passwords == nil && (m.Hasher != nil || !m.DeviceKey.isNone() || m.MinPassword != 0),
+		"Passwords is required beside Hasher, DeviceKey and MinPassword")
+	problem(m.Factors == nil && m.SHA256Codes, "Factors is required beside SHA256Codes")
+	names := []struct {
+		field string
+		name  cookieName
+	}{{"SessionCookie", m.sessionCookie()}, {"TicketCookie", m.ticketCookie()}, {"DeviceCookie", m.deviceCookie()}}
+	for i, n := range names {
+		if err := n.name.validate(); err != nil {
+			problems = append(problems, fmt.Errorf("session: Manager.%s %w", n.field, err))
+		}
+		for _, other := range names[:i] {
+			problem(n.name.meets(other.name) || other.name.meets(n.name),
+				n.field+" may be the "+other.field+" of another org: neither may begin like the other")
 		}
 	}
-	problem(session == ticket || session == device || ticket == device, "SessionCookie, TicketCookie and DeviceCookie must differ")
 	return errors.Join(problems...)
 }
 
@@ -163,12 +164,16 @@ func parseToken(text string) (s token, ok bool) {
 type authentication struct {
 	account  string
 	at       time.Time
-	remember bool // the account asked to be remembered
+	remember bool      // the account asked to be remembered
+	since    time.Time // when the life of the session begins; zero: now
 }
 
 // newSession returns a new record for an account, and its token.
-func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, ticket Ticket, life time.Duration) (Session, token) {
+func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, ticket string, life time.Duration) (Session, token) {
 	token, now := newToken(), m.stamp()
+	if p.since.IsZero() {
+		p.since = now
+	}
 	var id [16]byte
 	rand.Read(id[:])
 	return Session{
@@ -177,7 +182,7 @@ func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, t
 		Org:           org.Key(),
 		Account:       p.account,
 		Ticket:        ticket,
-		Created:       now,
+		Created:       p.since,
 		Authenticated: p.at,
 		Seen:          now,
 		Expires:       now.Add(life),
@@ -225,6 +230,30 @@ func (m *Manager) admitted(r *http.Request) (*auth.Tenant, auth.Principal, error
 	return t, p, err
 }
 
+// freshFor is how old the proof of a session may be that changes what an account logs in with.
+const freshFor = 10 * time.Minute
+
+// checkFresh refuses a session that was left signed in. Other credentials are no browser's, and
+// each verb says which of them it serves.
+func (m *Manager) checkFresh(p auth.Principal) error {
+	if p.SessionID != "" && m.now().Sub(p.Authenticated) > freshFor {
+		return &auth.Error{Detail: auth.DetailReauthenticate, Err: errors.New("session: the session has not authenticated within ten minutes")}
+	}
+	return nil
+}
+
+// freshlyAdmitted is admitted for verbs that change the second factor.
+func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, auth.Principal, error) {
+	t, p, err := m.admitted(r)
+	switch {
+	case err != nil:
+		return t, p, err
+	case m.Factors == nil:
+		return t, p, errNoFactors
+	}
+	return t, p, m.checkFresh(p)
+}
+
 // errNoSession refuses requests that were admitted without a session.
 var errNoSession = &auth.Error{Detail: auth.DetailForbidden, Reason: "a session is required",
 	Err: errors.New("session: the request was not admitted with a session")}
@@ -238,16 +267,9 @@ func (m *Manager) tenant(ctx context.Context) (*auth.Tenant, error) {
 	return t, m.Bind(t.Settings())
 }
 
-// The defaults of an org's policy.
-const (
-	defaultIdle        = 30 * time.Minute
-	defaultMax         = 12 * time.Hour
-	defaultMaxSessions = 100
-)
+func idle(org *auth.Org) time.Duration { return org.Session.Effective().Idle }
 
-func idle(org *auth.Org) time.Duration { return cmp.Or(max(org.Session.Idle, 0), defaultIdle) }
-
-func maxAge(org *auth.Org) time.Duration { return cmp.Or(max(org.Session.Max, 0), defaultMax) }
+func maxAge(org *auth.Org) time.Duration { return org.Session.Effective().Max }
 
 // idle and maxAge are those of the org's present settings. If it no longer offers to
 // remember, they are those of any session.
@@ -273,12 +295,6 @@ func (s *Session) end(org *auth.Org) time.Time {
 	return s.Expires
 }
 
-// maxSessions returns how many sessions an account may have. No setting means
-// unlimited, because abandoned sessions would fill the store.
-func maxSessions(org *auth.Org) int {
-	return cmp.Or(max(org.Session.PerAccount, 0), defaultMaxSessions)
-}
-
 // Errors of a Manager's verbs. An *auth.Error wraps them.
 var (
 	// ErrCredentials means an unknown account or a wrong password. The reply does not
@@ -287,7 +303,7 @@ var (
 
 	// ErrSecondFactor means that the first step succeeded, and that a second factor is
 	// required. The reply sends a ticket cookie for it. The error's Reason names the
-	// step that the ticket permits: "code" for Verify, "enrol" for Enrol and Confirm.
+	// step that the ticket permits: "code" for VerifyCode, "enrol" for EnrolFactor and ConfirmFactor.
 	ErrSecondFactor = errors.New("session: second factor wanted")
 
 	// ErrCode means that the code is wrong or was used before, or that its ticket is no

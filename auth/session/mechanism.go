@@ -44,7 +44,7 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 		return auth.Principal{}, m.ended(t, auth.DetailSessionExpired, errors.New("session: malformed cookie"))
 	}
 	hash := token.hash()
-	s, err := m.Store.Get(ctx, hash)
+	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
 	now := m.now() // after the look-up, which may be slow
 	if err == nil {
 		err = s.check(t.Org, now)
@@ -71,7 +71,7 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 		if crossOrigin != nil {
 			return crossOrigin // only now, so that an unmet need is reported first
 		}
-		return m.refusal(t, m.Store.Touch(ctx, hash, used)) // the session may have ended meanwhile
+		return m.refusal(t, m.Store.Touch(ctx, t.Org.Key(), hash, used)) // the session may have ended meanwhile
 	}), nil
 }
 

@@ -59,85 +59,58 @@ type accountKey struct {
 	account string
 }
 
-// countLife is how long a count is kept after its latest attempt.
-const countLife = 24 * time.Hour
+// recordLife is how long a record of Attempts is kept after its latest Swap.
+const recordLife = 24 * time.Hour
 
 // attemptTable is the Attempts of a Memory.
 type attemptTable struct {
-	mu     sync.Mutex
-	counts map[string]count
+	mu      sync.Mutex
+	records map[attemptKey]attemptRecord
 }
 
-// count uses the times that Try is given, not the clock.
-type count struct {
-	attempts int
-	last     time.Time
-	until    time.Time // end of the delay that the latest attempt has set
+type attemptKey struct {
+	org auth.OrgKey
+	key string
 }
 
-func (c count) isForgotten(at time.Time) bool { return at.Sub(c.last) >= countLife }
+type attemptRecord struct {
+	text    string
+	swapped time.Time
+}
 
-// Try implements Attempts.
-func (m *Memory) Try(ctx context.Context, key string, at time.Time, free int) (int, time.Time, error) {
+// Load implements Attempts.
+func (m *Memory) Load(ctx context.Context, org auth.OrgKey, key string) (string, error) {
 	if err := ctx.Err(); err != nil {
-		return 0, time.Time{}, err
+		return "", err
 	}
 	t := &m.attempts
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	sweep(t.counts,
-		func(c count) bool { return c.isForgotten(at) },
-		func(key string, _ count) { delete(t.counts, key) })
-	c := t.counts[key]
-	if c.isForgotten(at) {
-		c = count{}
-	}
-	if at.Before(c.until) {
-		return c.attempts, c.until, nil
-	}
-	c.attempts++
-	if at.After(c.last) { // The clock of another process may be behind.
-		c.last = at
-	}
-	if delay := Delay(c.attempts, free); delay > 0 {
-		c.until = at.Add(delay)
-	}
-	if t.counts == nil {
-		t.counts = map[string]count{}
-	}
-	t.counts[key] = c
-	return c.attempts, time.Time{}, nil
+	return t.records[attemptKey{org, key}].text, nil
 }
 
-// Return implements Attempts.
-func (m *Memory) Return(ctx context.Context, key string) error {
+// Swap implements Attempts.
+func (m *Memory) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
-	t := &m.attempts
+	now, t, at := m.now(), &m.attempts, attemptKey{org, key}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := t.counts[key]
-	if c.attempts <= 1 {
-		delete(t.counts, key)
-		return nil
+	sweep(t.records,
+		func(r attemptRecord) bool { return now.Sub(r.swapped) > recordLife },
+		func(key attemptKey, _ attemptRecord) { delete(t.records, key) })
+	switch {
+	case t.records[at].text != old:
+		return false, nil
+	case record == "":
+		delete(t.records, at)
+		return true, nil
+	case t.records == nil:
+		t.records = map[attemptKey]attemptRecord{}
 	}
-	// The delay before it has ended, because no attempt is counted inside a delay.
-	c.attempts, c.until = c.attempts-1, time.Time{}
-	t.counts[key] = c
-	return nil
-}
-
-// Reset implements Attempts.
-func (m *Memory) Reset(ctx context.Context, key string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t := &m.attempts
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.counts, key)
-	return nil
+	t.records[at] = attemptRecord{record, now}
+	return true, nil
 }
 
 // factorTable is the Factors of a Memory.

@@ -31,7 +31,7 @@ type record struct {
 
 func (r *record) isExpired(now time.Time) bool { return !now.Before(r.Expires) }
 
-// byAge orders sessions for List and for the limit of Create: by Created, then by ID.
+// byAge orders sessions for List: by Created, then by ID.
 func byAge(a, b Session) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
@@ -41,9 +41,6 @@ func byAge(a, b Session) int {
 func (m *Memory) Create(ctx context.Context, s Session, limit int) error {
 	if err := ctx.Err(); err != nil {
 		return err
-	}
-	if s.Org == "" || s.Account == "" {
-		return errors.New("session: create a session: it has no org or no account")
 	}
 	now, t := m.now(), &m.sessions
 	t.mu.Lock()
@@ -75,8 +72,8 @@ func (t *sessionTable) knows(hash [32]byte) bool {
 	return t.records[hash] != nil || t.previous[hash] != nil
 }
 
-// evict ends the oldest of the account's records with the Ticket of s, until fewer than
-// limit are left.
+// evict ends those of the account's records with the Ticket of s that were not used for the
+// longest time, until fewer than limit are left.
 func (t *sessionTable) evict(s Session, limit int, now time.Time) {
 	var same []*record
 	for _, r := range t.orgs[s.Org][s.Account] {
@@ -87,7 +84,7 @@ func (t *sessionTable) evict(s Session, limit int, now time.Time) {
 	if len(same) < limit {
 		return
 	}
-	slices.SortFunc(same, func(a, b *record) int { return byAge(a.Session, b.Session) })
+	slices.SortFunc(same, func(a, b *record) int { return cmp.Or(a.Seen.Compare(b.Seen), byAge(a.Session, b.Session)) })
 	for _, r := range same[:len(same)-limit+1] {
 		t.remove(r)
 		r.evicted = true
@@ -129,17 +126,17 @@ func (t *sessionTable) remove(r *record) {
 	}
 }
 
-// live returns the live record that has this hash, or nil.
-func (t *sessionTable) live(hash [32]byte, now time.Time) *record {
+// live returns the live record of the org that has this hash, or nil.
+func (t *sessionTable) live(org auth.OrgKey, hash [32]byte, now time.Time) *record {
 	r := t.records[hash]
-	if r == nil || r.evicted || r.isExpired(now) {
+	if r == nil || r.Org != org || r.evicted || r.isExpired(now) {
 		return nil
 	}
 	return r
 }
 
 // Get implements Store.
-func (m *Memory) Get(ctx context.Context, hash [32]byte) (Session, error) {
+func (m *Memory) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (Session, error) {
 	if err := ctx.Err(); err != nil {
 		return Session{}, err
 	}
@@ -148,7 +145,7 @@ func (m *Memory) Get(ctx context.Context, hash [32]byte) (Session, error) {
 	defer t.mu.RUnlock()
 	r := t.records[hash]
 	switch {
-	case r == nil, r.isExpired(now):
+	case r == nil, r.Org != org, r.isExpired(now):
 		return Session{}, auth.ErrNotFound
 	case r.evicted:
 		return Session{}, ErrEvicted
@@ -157,14 +154,14 @@ func (m *Memory) Get(ctx context.Context, hash [32]byte) (Session, error) {
 }
 
 // Touch implements Store.
-func (m *Memory) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
+func (m *Memory) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	now, t := m.now(), &m.sessions
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.live(hash, now)
+	r := t.live(org, hash, now)
 	if r == nil {
 		return auth.ErrNotFound
 	}
@@ -175,14 +172,14 @@ func (m *Memory) Touch(ctx context.Context, hash [32]byte, seen time.Time) error
 }
 
 // Replace implements Store. A hash that is not new is an error.
-func (m *Memory) Replace(ctx context.Context, old [32]byte, s Session) error {
+func (m *Memory) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, s Session) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	now, t := m.now(), &m.sessions
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.live(old, now)
+	r := t.live(org, old, now)
 	if r == nil {
 		return auth.ErrNotFound
 	}
@@ -198,14 +195,14 @@ func (m *Memory) Replace(ctx context.Context, old [32]byte, s Session) error {
 }
 
 // Delete implements Store.
-func (m *Memory) Delete(ctx context.Context, hash [32]byte) error {
+func (m *Memory) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	t := &m.sessions
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r := cmp.Or(t.records[hash], t.previous[hash]); r != nil && !r.evicted {
+	if r := cmp.Or(t.records[hash], t.previous[hash]); r != nil && r.Org == org && !r.evicted {
 		t.remove(r)
 	}
 	return nil
@@ -232,9 +229,6 @@ func (m *Memory) DeleteAll(ctx context.Context, org auth.OrgKey, account, except
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	if account == "" {
-		return 0, errors.New("session: DeleteAll without an account")
-	}
 	now, t := m.now(), &m.sessions
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,9 +239,6 @@ func (m *Memory) DeleteAll(ctx context.Context, org auth.OrgKey, account, except
 func (m *Memory) DeleteOrg(ctx context.Context, org auth.OrgKey) (ended int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
-	}
-	if org == "" {
-		return 0, errors.New("session: DeleteOrg without an org")
 	}
 	now, t := m.now(), &m.sessions
 	t.mu.Lock()

@@ -97,7 +97,7 @@ func TestMemoryForgetsHashesAndAccounts(t *testing.T) {
 			}
 			old := s.Hash
 			s.Hash[0] = 1
-			if err := m.Replace(t.Context(), old, s); err != nil {
+			if err := m.Replace(t.Context(), s.Org, old, s); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)
@@ -115,21 +115,13 @@ func TestMemoryForgetsHashesAndAccounts(t *testing.T) {
 }
 
 func TestMemoryForgetsAttemptsAfterADay(t *testing.T) {
-	m := new(session.Memory)
-	start := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
-	try := func(key string, at time.Time, want int) {
-		t.Helper()
-		if n, until, err := m.Try(t.Context(), key, at, 100); n != want || !until.IsZero() || err != nil {
-			t.Errorf("Try = %d, %v, %v; want %d", n, until, err, want)
-		}
-	}
-	const day = 24 * time.Hour
-	try("a", start, 1)
-	try("a", start.Add(day-time.Millisecond), 2) // each attempt restarts the day
-	try("a", start.Add(2*day-2*time.Millisecond), 3)
-	try("a", start.Add(3*day-2*time.Millisecond), 1)
+	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
+	m := &session.Memory{Now: func() time.Time { return now }}
 	for i := range 10_000 {
-		try(fmt.Sprint(i), start.Add(4*day+time.Duration(i)*day/100), 1)
+		if done, err := m.Swap(t.Context(), "acme", fmt.Sprint(i), "", "1"); !done || err != nil {
+			t.Fatalf("Swap = %t, %v", done, err)
+		}
+		now = now.Add(24 * time.Hour / 100)
 	}
 	if n := m.Counts(); n > 400 {
 		t.Errorf("%d counts are kept, of which 100 are younger than a day", n)
@@ -149,10 +141,10 @@ func TestMemoryCreateRefusesWhatIsNotNew(t *testing.T) {
 			t.Errorf("the same %s: %v", name, err)
 		}
 	}
-	if err := m.Replace(t.Context(), first.Hash, first); err == nil {
+	if err := m.Replace(t.Context(), first.Org, first.Hash, first); err == nil {
 		t.Error("Replace by the same hash: no error")
 	}
-	if got, err := m.Get(t.Context(), first.Hash); err != nil || got.Account != first.Account {
+	if got, err := m.Get(t.Context(), first.Org, first.Hash); err != nil || got.Account != first.Account {
 		t.Errorf("Get = %+v, %v", got, err)
 	}
 }
@@ -165,7 +157,7 @@ func TestMemoryGetAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, unknown := t.Context(), numbered(2, time.Now()).Hash
-	if n := testing.AllocsPerRun(100, func() { m.Get(ctx, s.Hash); m.Get(ctx, unknown) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { m.Get(ctx, s.Org, s.Hash); m.Get(ctx, s.Org, unknown) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

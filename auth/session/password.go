@@ -54,6 +54,9 @@ func (m *Manager) verifyOnce(ctx context.Context, t *auth.Tenant, place *place, 
 		return "", auth.Unavailable(err)
 	}
 	ok, rehash, err := place.verify(ctx, encoded, password)
+	if ok && err == nil {
+		err = m.checkStill(ctx, t, login, encoded)
+	}
 	switch {
 	case err != nil:
 		return "", throttled(err)
@@ -68,6 +71,23 @@ func (m *Manager) verifyOnce(ctx context.Context, t *auth.Tenant, place *place, 
 	}
 	return account, nil
 }
+
+// checkStill returns errReplaced if the password was replaced while it was hashed, by
+// ChangePassword or by the rehash of another login: the caller must try again. The time of a
+// change alone does not refuse a login that has read the former password while a callback stored
+// the new one.
+func (m *Manager) checkStill(ctx context.Context, t *auth.Tenant, login, encoded string) error {
+	_, now, err := m.lookUp(ctx, t, login)
+	switch {
+	case err != nil && !auth.IsNotFound(err):
+		return auth.Unavailable(err)
+	case now != encoded:
+		return errReplaced
+	}
+	return nil
+}
+
+var errReplaced = fmt.Errorf("%w: the password was replaced meanwhile", errQueueFull)
 
 func (m *Manager) lookUp(ctx context.Context, t *auth.Tenant, login string) (account, encoded string, err error) {
 	ctx, cancel := t.Bound(ctx)
@@ -198,7 +218,7 @@ func (m *Manager) renew(w http.ResponseWriter, r *http.Request, t *auth.Tenant, 
 		return m.refusal(t, err)
 	}
 	token := newToken()
-	if err := m.Store.Replace(ctx, old, Session{Hash: token.hash(), Authenticated: authenticated, Seen: m.stamp()}); err != nil {
+	if err := m.Store.Replace(ctx, t.Org.Key(), old, Session{Hash: token.hash(), Authenticated: authenticated, Seen: m.stamp()}); err != nil {
 		return m.refusal(t, err)
 	}
 	m.sendSession(w, t, &s, token)
@@ -211,19 +231,20 @@ func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]b
 	if policy := t.Org.Session; !policy.Persistent && policy.RememberIdle <= 0 {
 		return Session{}, nil
 	}
-	return m.Store.Get(ctx, hash)
+	return m.Store.Get(ctx, t.Org.Key(), hash)
 }
 
 // ChangePassword lets the account of the request's session replace its password by
 // next. It verifies the present password first: login and password are those of
-// Reauthenticate, and wrong ones count in the same way. It ends the account's other
+// Reauthenticate, and wrong ones count in the same way. That is the proof of now which other
+// verbs ask a session for. It ends the account's other
 // sessions and its incomplete logins. This session gets a new token, and counts as
 // authenticated now.
 //
-// store must store the encoded next. It must then set auth.Account.Changed to the
-// current time, rounded up to a millisecond. In this order, a concurrent login that
-// has read the former password is older than the change, and so invalid. If store
-// fails, ChangePassword returns its error and changes no session. next has MinPassword
+// store must store the encoded next, and set auth.Account.Changed to changed, in one step: one
+// statement, or one transaction. A concurrent login that has read the former password is then
+// older than the change, and so invalid. If store fails, ChangePassword returns its error and
+// changes no session. next has MinPassword
 // characters at least and 1024 bytes at most. The application checks its quality.
 //
 // ChangePassword returns an error that wraps ErrCredentials, ErrLocked,
@@ -233,7 +254,7 @@ func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]b
 // auth.DetailOption for a password that no login accepts, and auth.DetailThrottled if
 // too many passwords are waiting.
 func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, password, next string,
-	store func(ctx context.Context, encoded string) error) error {
+	store func(ctx context.Context, encoded string, changed time.Time) error) error {
 	t, p, err := m.admitted(r)
 	if err != nil {
 		return err
@@ -248,14 +269,24 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	if err != nil {
 		return err
 	}
-	if err := store(r.Context(), encoded); err != nil {
+	changed := m.changed()
+	if err := store(r.Context(), encoded, changed); err != nil {
 		return err
 	}
 	if _, err := m.RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID); err != nil {
 		return err
 	}
-	// Not before Changed, which may be rounded up: it would end this session, too.
-	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: m.stamp().Add(time.Millisecond)})
+	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: later(m.stamp(), changed)})
+}
+
+// changed returns the time for auth.Account.Changed: whole milliseconds, rounded up.
+func (m *Manager) changed() time.Time { return wholeMillis(m.now().Add(time.Millisecond)) }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // minPassword is that of NIST SP 800-63B, section 5.1.1.1.
@@ -277,8 +308,8 @@ type Passwords interface {
 	// It returns auth.ErrNotFound for an unknown name, and for an account without a
 	// password. Any other error means that the outcome is unknown.
 	//
-	// With Manager.DeviceKey it may be called once more for a login, before the attempt
-	// is counted.
+	// It is called again after a right password was hashed. With Manager.DeviceKey it may be
+	// called once more, before the attempt is counted.
 	//
 	// Attempts are counted by the login name, in which case and surrounding blanks do
 	// not matter. Login names that differ only in these must belong to one account. org is

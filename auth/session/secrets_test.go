@@ -19,7 +19,7 @@ import (
 func TestNothingTellsASecret(t *testing.T) {
 	w := newWorld(t, knowsDevices)
 	var said strings.Builder
-	secrets := map[string]bool{string(deviceKey): true, annPassword: true, "a wrong password": true}
+	secrets := map[string]bool{deviceSecret: true, annPassword: true, "a wrong password": true}
 	note := func(got reply) reply {
 		if got.status != 200 {
 			said.WriteString(got.body)
@@ -43,7 +43,7 @@ func TestNothingTellsASecret(t *testing.T) {
 	for _, code := range recovery {
 		secrets[code] = true
 	}
-	secrets[factor.Base32()], secrets[string(factor)] = true, true
+	secrets[factor.Base32()], secrets[string(factor.Reveal())] = true, true
 	w.clock.Advance(time.Minute)
 	pending := w.browser()
 	note(pending.login("ann", annPassword))

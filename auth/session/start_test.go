@@ -179,3 +179,45 @@ func TestEventsOfMailedTicketsNameTheAccount(t *testing.T) {
 		}
 	})
 }
+
+// A session that Start creates from an open one ends with it, however often that is done, and also
+// through a ticket of a second factor.
+func TestStartIsNoLongerThanItsEvidence(t *testing.T) {
+	for name, c := range map[string]struct {
+		path, account string
+		factor, ends  bool // 12 h after the first login
+	}{
+		"on a public route":                  {"/start", "ann", false, true},
+		"on a route of sessions":             {"/continue", "ann", false, true},
+		"for another account, by a session":  {"/continue", "bob", false, true},
+		"with a second factor":               {"/start", "ann", true, true},
+		"another account, by a proof of its": {"/start", "bob", false, false},
+		"after a logout":                     {"/relogin", "ann", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := starting(t)
+			w.putOrg(func(o *auth.Org) { o.Session.Idle = 12 * time.Hour })
+			b := w.ann()
+			var secret session.FactorSecret
+			if c.factor {
+				secret, _ = b.enrol()
+			}
+			for range 2 {
+				w.clock.Advance(5*time.Hour + 59*time.Minute)
+				got := b.post(c.path, "account", c.account)
+				if c.factor {
+					want(t, got, 403, auth.DetailSecondFactor)
+					got = b.post("/verify", "code", w.code(secret))
+				}
+				want(t, got, 200, "")
+			}
+			want(t, b.get("/me"), 200, "")
+			w.clock.Advance(2 * time.Minute)
+			if c.ends {
+				want(t, b.get("/me"), 401, expired)
+			} else {
+				want(t, b.get("/me"), 200, "")
+			}
+		})
+	}
+}

@@ -19,7 +19,7 @@ type Session struct {
 
 	// Ticket is empty for a session. A record with a ticket admits no request. It only
 	// permits the step of the login that it names, or what a mailed ticket is for.
-	Ticket Ticket
+	Ticket string
 
 	// Times are whole milliseconds, in UTC.
 	Created       time.Time
@@ -37,16 +37,28 @@ type Session struct {
 // wholeMillis truncates a time to milliseconds, the precision of every store.
 func wholeMillis(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
-// Ticket is the step that an incomplete login waits for, or the purpose of a MailTicket.
-type Ticket string
-
+// The steps that an incomplete login waits for.
 const (
-	TicketCode  Ticket = "code"  // Verify with a code of the second factor
-	TicketEnrol Ticket = "enrol" // enrolment of a second factor, which the org requires
+	ticketCode  = "code"  // VerifyCode with a code of the second factor
+	ticketEnrol = "enrol" // enrolment of a second factor, which the org requires
 )
+
+// SessionInfo is a session as its owner may see it.
+type SessionInfo struct {
+	ID      string // for Revoke; auth.Principal.SessionID is that of the request's own
+	Created time.Time
+	Seen    time.Time // the last use, up to a twentieth of the idle time late
+	Address string    // of the client at login
+	Agent   string    // its User-Agent at login, at most 256 bytes of valid UTF-8
+}
 
 // Store keeps sessions by the hash of their token. Only Create adds a record. No other
 // verb brings an ended record back, whatever runs at the same time.
+//
+// Each verb names the org, so that the records of an org can be kept on one shard. A record
+// of another org is not found.
+//
+// The Manager passes no empty org, account or ID. A store must not panic for them.
 //
 // A record lives from Create until a verb ends it or its Expires has come, by the
 // store's clock. The verbs that end records are Delete, DeleteID, DeleteAll, DeleteOrg
@@ -59,55 +71,50 @@ const (
 // error means that the outcome is unknown. Implementations are safe for concurrent use,
 // in this process and in others that share the store, and return when ctx ends.
 type Store interface {
-	// Create adds s, whose hash and ID are new. In the same step it evicts the
-	// account's oldest records of the same Ticket, until limit of them are left,
-	// including s. A limit of 0 evicts none. The older of two records has the earlier
-	// Created, or the lower ID if these are equal. s itself is never evicted, not even
-	// if a clock was set back. Get returns ErrEvicted for an evicted record until its
-	// Expires.
+	// Create adds s, whose hash and ID are new. In the same step it evicts those of the
+	// account's records of the same Ticket that have the earliest Seen, until limit of
+	// them are left, including s. If Seen is equal, the older one is evicted. A limit of 0
+	// evicts none. The older of two records has the earlier Created, or the lower ID if
+	// these are equal. s itself is never evicted, not even if a clock was set back. Get
+	// returns ErrEvicted for an evicted record until its Expires.
 	//
-	// Create returns an error and changes nothing in two cases. The first is an s
-	// without an Org or an Account, because each record must belong to an account. The
-	// second is a hash that a record has, an evicted one included, or that a live
-	// record had until its latest Replace. A token must never open two sessions.
+	// Create returns an error and changes nothing if a record of the org has the hash, an
+	// evicted one included, or if a live one had it until its latest Replace. A token must
+	// never open two sessions.
 	Create(ctx context.Context, s Session, limit int) error
 
 	// Get returns the record, ErrNotFound, or ErrEvicted if a later Create has evicted
 	// it.
-	Get(ctx context.Context, hash [32]byte) (Session, error)
+	Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (Session, error)
 
 	// Touch sets Seen to seen, unless Seen is that late already. It returns ErrNotFound
 	// if there is no such record.
-	Touch(ctx context.Context, hash [32]byte, seen time.Time) error
+	Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error
 
 	// Replace gives the record of the hash old the Hash, Authenticated and Seen of s.
 	// All else stays, and from then on no record has the hash old. Of any number of
 	// concurrent calls with one old hash, exactly one returns nil, and the others
 	// return ErrNotFound. If a record already has the hash of s, Replace returns
 	// another error and changes nothing.
-	Replace(ctx context.Context, old [32]byte, s Session) error
+	Replace(ctx context.Context, org auth.OrgKey, old [32]byte, s Session) error
 
 	// Delete ends the record that has this hash, or had it until its latest Replace. A
 	// logout therefore also ends a session whose token a concurrent step-up renews.
 	// Delete returns nil if there is no such record.
-	Delete(ctx context.Context, hash [32]byte) error
+	Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error
 
-	// DeleteID ends the account's record with this ID, or returns ErrNotFound. It also
-	// returns ErrNotFound for an empty account or ID.
+	// DeleteID ends the account's record with this ID, or returns ErrNotFound.
 	DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error
 
 	// DeleteAll ends the account's records, including tickets, and returns how many
-	// sessions it ended. If except is not empty, the record with that ID stays. An
-	// empty account is an error, and nothing is ended: the zero auth.Principal has an
-	// empty account, and it must never mean every account.
+	// sessions it ended. If except is not empty, the record with that ID stays.
 	DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error)
 
 	// DeleteOrg ends all records of the org, including tickets, and returns how many
-	// sessions it ended. An empty org is an error, and nothing is ended.
+	// sessions it ended.
 	DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error)
 
-	// List returns the account's records, including tickets, the oldest first. An empty
-	// account has none.
+	// List returns the account's records, including tickets, the oldest first.
 	List(ctx context.Context, org auth.OrgKey, account string) ([]Session, error)
 }
 

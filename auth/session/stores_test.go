@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -82,33 +83,33 @@ func (s *stores) Create(ctx context.Context, r session.Session, limit int) error
 	return s.Memory.Create(ctx, r, limit)
 }
 
-func (s *stores) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
+func (s *stores) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
 	if err := s.at("Get"); err != nil {
 		return session.Session{}, err
 	}
-	return s.Memory.Get(ctx, hash)
+	return s.Memory.Get(ctx, org, hash)
 }
 
-func (s *stores) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
+func (s *stores) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
 	if err := s.at("Touch"); err != nil {
 		return err
 	}
-	return s.Memory.Touch(ctx, hash, seen)
+	return s.Memory.Touch(ctx, org, hash, seen)
 }
 
-func (s *stores) Replace(ctx context.Context, old [32]byte, r session.Session) error {
+func (s *stores) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
 	if err := s.at("Replace"); err != nil {
 		return err
 	}
-	return s.Memory.Replace(ctx, old, r)
+	return s.Memory.Replace(ctx, org, old, r)
 }
 
-func (s *stores) Delete(ctx context.Context, hash [32]byte) error {
+func (s *stores) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	if err := s.at("Delete"); err != nil {
 		return err
 	}
 	s.wrote()
-	return s.Memory.Delete(ctx, hash)
+	return s.Memory.Delete(ctx, org, hash)
 }
 
 func (s *stores) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
@@ -140,25 +141,29 @@ func (s *stores) List(ctx context.Context, org auth.OrgKey, account string) ([]s
 	return s.Memory.List(ctx, org, account)
 }
 
-func (s *stores) Try(ctx context.Context, key string, at time.Time, free int) (int, time.Time, error) {
-	if err := s.at("Try"); err != nil {
-		return 0, time.Time{}, err
+// Load and Swap are calls of Try, which a Swap counts if it adds an attempt.
+func (s *stores) Load(ctx context.Context, org auth.OrgKey, key string) (string, error) {
+	s.mu.Lock()
+	err := s.fail["Try"]
+	s.mu.Unlock()
+	if err != nil {
+		return "", err
 	}
-	count, until, err := s.Memory.Try(ctx, key, at, free)
-	if until.IsZero() {
-		s.wrote()
-	}
-	return count, until, err
+	return s.Memory.Load(ctx, org, key)
 }
 
-func (s *stores) Return(ctx context.Context, key string) error {
+func (s *stores) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
+	done, err := s.Memory.Swap(ctx, org, key, old, record)
+	if !done || err != nil {
+		return done, err
+	}
 	s.wrote()
-	return s.Memory.Return(ctx, key)
-}
-
-func (s *stores) Reset(ctx context.Context, key string) error {
-	s.wrote()
-	return s.Memory.Reset(ctx, key)
+	var before, after int
+	fmt.Sscan(old, &before)
+	if fmt.Sscan(record, &after); after > before {
+		s.at("Try")
+	}
+	return done, err
 }
 
 func (s *stores) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
@@ -197,7 +202,7 @@ func (s *stores) put(org, account, encoded string) {
 // hanging is a store that does not answer until ctx ends.
 type hanging struct{ session.Store }
 
-func (hanging) Get(ctx context.Context, _ [32]byte) (session.Session, error) {
+func (hanging) Get(ctx context.Context, _ auth.OrgKey, _ [32]byte) (session.Session, error) {
 	<-ctx.Done()
 	return session.Session{}, ctx.Err()
 }
@@ -222,7 +227,7 @@ func (hanging) DeleteOrg(ctx context.Context, _ auth.OrgKey) (int, error) {
 	return 0, ctx.Err()
 }
 
-func (hanging) Delete(ctx context.Context, _ [32]byte) error {
+func (hanging) Delete(ctx context.Context, _ auth.OrgKey, _ [32]byte) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"cmp"
 	"crypto/fips140"
 	"net/http"
 	"net/http/httptest"
@@ -24,13 +23,14 @@ func TestValidate(t *testing.T) {
 		err     string
 	}{
 		"nothing":                     {&session.Manager{}, "Store"},
-		"passwords without attempts":  {&session.Manager{Store: memory, Passwords: &stores{}}, "Attempts"},
-		"factors without attempts":    {&session.Manager{Store: memory, Factors: memory}, "Attempts"},
+		"without attempts":            {&session.Manager{Store: memory}, "Attempts is required: a Memory"},
+		"a Hasher without passwords":  {&session.Manager{Store: memory, Attempts: memory, Hasher: session.PBKDF2{}}, "Passwords is required beside Hasher"},
+		"codes without factors":       {&session.Manager{Store: memory, Attempts: memory, SHA256Codes: true}, "Factors is required beside SHA256Codes"},
 		"codes of SHA-1":              {&session.Manager{Store: memory, Factors: memory, Attempts: memory}, codes},
 		"codes of SHA-256":            {&session.Manager{Store: memory, Factors: memory, Attempts: memory, SHA256Codes: true}, ""},
-		"a short device key":          {&session.Manager{Store: memory, DeviceKey: make([]byte, 31)}, "31 bytes"},
-		"an empty device key":         {&session.Manager{Store: memory, DeviceKey: session.DeviceKey{}}, "0 bytes"},
-		"sessions of accounts proven": {&session.Manager{Store: memory}, ""},
+		"a short device key":          {&session.Manager{Store: memory, DeviceKey: session.NewDeviceKey(make([]byte, 31))}, "31 bytes"},
+		"an empty device key":         {&session.Manager{Store: memory, DeviceKey: session.NewDeviceKey(nil)}, "0 bytes"},
+		"sessions of accounts proven": {&session.Manager{Store: memory, Attempts: memory}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.manager.Validate()
@@ -44,7 +44,9 @@ func TestValidate(t *testing.T) {
 // A missing field of a Manager is an internal error for callers, and never admits
 // anybody.
 func TestVerbsWithoutTheirStores(t *testing.T) {
-	w := newWorld(t, func(w *world) { w.manager.Passwords, w.manager.Attempts, w.manager.Factors = nil, nil, nil })
+	w := newWorld(t, func(w *world) {
+		w.manager.Passwords, w.manager.Hasher, w.manager.Factors, w.manager.SHA256Codes = nil, nil, nil, false
+	})
 	b := w.browser()
 	want(t, b.login("ann", annPassword), 500, auth.DetailInternal)
 	want(t, b.post("/start", "account", "ann"), 200, "")
@@ -53,11 +55,7 @@ func TestVerbsWithoutTheirStores(t *testing.T) {
 		want(t, b.post(path, "login", "ann", "password", annPassword), 500, auth.DetailInternal)
 	}
 	w.mux.HandleFunc("POST /mailed", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-		_, err := w.manager.AddressTicket(r, "ann", "a@b")
-		auth.Fail(rw, r, cmp.Or(w.manager.SendReset(r, "ann", nil), err)) // the first error
-		if err == nil {
-			t.Error("a ticket without Attempts")
-		}
+		auth.Fail(rw, r, w.manager.SendReset(r, "ann", nil, nil))
 	})
 	want(t, b.post("/mailed"), 500, auth.DetailInternal)
 	if err := w.manager.ResetFactor(t.Context(), "acme", "ann"); err == nil {
@@ -77,22 +75,22 @@ func TestVerbsOutsideAGuard(t *testing.T) {
 	r := authtest.Request("POST", "/", nil, auth.Principal{Org: "acme", Account: "ann", SessionID: "x"})
 	for name, verb := range map[string]func(http.ResponseWriter) error{
 		"Login": func(w http.ResponseWriter) error {
-			_, err := m.Login(w, r, session.Form{Login: "ann", Password: annPassword})
+			_, err := m.Login(w, r, session.LoginForm{Login: "ann", Password: annPassword})
 			return err
 		},
 		"Start":          func(w http.ResponseWriter) error { _, err := m.Start(w, r, "ann"); return err },
-		"Verify":         func(w http.ResponseWriter) error { _, err := m.Verify(w, r, "000000"); return err },
+		"Verify":         func(w http.ResponseWriter) error { _, err := m.VerifyCode(w, r, "000000"); return err },
 		"Reauthenticate": func(w http.ResponseWriter) error { _, err := m.Reauthenticate(w, r, "ann", annPassword); return err },
 		"Logout":         func(w http.ResponseWriter) error { return m.Logout(w, r) },
-		"Enrol":          func(http.ResponseWriter) error { _, err := m.Enrol(r); return err },
-		"Confirm":        func(w http.ResponseWriter) error { _, err := m.Confirm(w, r, "000000"); return err },
-		"Remove":         func(http.ResponseWriter) error { return m.Remove(r, "000000") },
-		"SendReset":      func(http.ResponseWriter) error { return m.SendReset(r, "ann", nil) },
+		"Enrol":          func(http.ResponseWriter) error { _, err := m.EnrolFactor(r); return err },
+		"Confirm":        func(w http.ResponseWriter) error { _, err := m.ConfirmFactor(w, r, "000000"); return err },
+		"Remove":         func(http.ResponseWriter) error { return m.RemoveFactor(r, "000000") },
+		"SendReset":      func(http.ResponseWriter) error { return m.SendReset(r, "ann", nil, nil) },
 		"ResetPassword":  func(http.ResponseWriter) error { return m.ResetPassword(r, "", "next", nil) },
 		"AddressTicket":  func(http.ResponseWriter) error { _, err := m.AddressTicket(r, "ann", "a@b"); return err },
 		"VerifyAddress":  func(http.ResponseWriter) error { _, _, err := m.VerifyAddress(r, ""); return err },
 		"RegenerateRecovery": func(http.ResponseWriter) error {
-			_, err := m.RegenerateRecovery(r, "000000")
+			_, err := m.RenewRecovery(r, "000000")
 			return err
 		},
 	} {
@@ -109,9 +107,9 @@ func TestVerbsWithoutASession(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()
 	for path, verb := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"/remove-open": func(_ http.ResponseWriter, r *http.Request) error { return w.manager.Remove(r, "000000") },
+		"/remove-open": func(_ http.ResponseWriter, r *http.Request) error { return w.manager.RemoveFactor(r, "000000") },
 		"/recovery-open": func(_ http.ResponseWriter, r *http.Request) error {
-			_, err := w.manager.RegenerateRecovery(r, "000000")
+			_, err := w.manager.RenewRecovery(r, "000000")
 			return err
 		},
 		"/again-open": func(rw http.ResponseWriter, r *http.Request) error {

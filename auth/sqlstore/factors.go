@@ -62,25 +62,19 @@ func (f *factors) read(factor *session.Factor, at location, sealed, recovery []b
 	return nil
 }
 
-// appendSecret appends a secret after its length plus 1. The length 0 means no secret,
-// so no secret differs from an empty one.
+// appendSecret appends a secret after its length. The length 0 means no secret.
 func appendSecret(to []byte, secret session.FactorSecret) []byte {
-	if secret == nil {
-		return binary.AppendUvarint(to, 0)
-	}
-	return append(binary.AppendUvarint(to, uint64(len(secret))+1), secret...)
+	text := secret.Reveal()
+	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
 
 func cutSecret(from []byte) (secret session.FactorSecret, rest []byte, err error) {
 	n, size := binary.Uvarint(from)
-	if size <= 0 || n > uint64(len(from)-size)+1 {
-		return nil, nil, errors.New("a secret has another form than this package writes")
+	if size <= 0 || n > uint64(len(from)-size) {
+		return secret, nil, errors.New("a secret has another form than this package writes")
 	}
 	from = from[size:]
-	if n == 0 {
-		return nil, from, nil
-	}
-	return session.FactorSecret(from[:n-1]), from[n-1:], nil
+	return session.NewFactorSecret(from[:n]), from[n:], nil
 }
 
 // Save implements session.Factors.

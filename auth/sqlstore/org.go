@@ -25,13 +25,13 @@ var deleteOrgTexts = []string{
 		SELECT account, id FROM {sessions} WHERE org = $1 AND replaced = 0 LIMIT $2 {lock})`,
 	`DELETE FROM {sessions} WHERE hash IN (SELECT hash FROM {sessions} WHERE org = $1 AND replaced <> 0 LIMIT $2 {lock})`,
 	`DELETE FROM {factors} WHERE org = $1 AND account IN (SELECT account FROM {factors} WHERE org = $1 LIMIT $2 {lock})`,
+	`DELETE FROM {attempts} WHERE org = $1 AND key IN (SELECT key FROM {attempts} WHERE org = $1 LIMIT $2 {lock})`,
 }
 
 // DeleteOrg deletes what the store keeps of an org: signing secrets and key pairs with
-// their former ones, tokens, sessions, incomplete logins, mailed tickets and second
-// factors. Call it when an org is deleted for good, so that nobody finds them who gets
-// its key (auth.Org.Key) later. Accepted requests and counts of tries stay until they
-// end.
+// their former ones, tokens, sessions, incomplete logins, mailed tickets, second
+// factors and counts of attempts. Call it when an org is deleted for good, so that nobody finds them who gets
+// its key (auth.Org.Key) later. Accepted requests stay until they end.
 //
 // Delete or disable the org in the Directory first, and wait until no cache knows it:
 // DeleteOrg does not keep anybody from writing. It deletes up to a thousand rows at a

@@ -122,13 +122,13 @@ CREATE INDEX IF NOT EXISTS {sessions}_previous ON {sessions} (previous) WHERE pr
 CREATE INDEX IF NOT EXISTS {sessions}_expires ON {sessions} (expires);
 
 CREATE TABLE IF NOT EXISTS {attempts} (
-	key {text} PRIMARY KEY,
-	tries {int} NOT NULL,
-	latest {int} NOT NULL,   -- this and until: Unix nanoseconds
-	until {int} NOT NULL,    -- 0: no delay
-	refused {int} NOT NULL   -- 1: the latest try was inside the delay
+	org {text} NOT NULL,
+	key {text} NOT NULL,
+	record {text} NOT NULL,
+	swapped {int} NOT NULL, -- Unix milliseconds
+	PRIMARY KEY (org, key)
 ){strict};
-CREATE INDEX IF NOT EXISTS {attempts}_latest ON {attempts} (latest);
+CREATE INDEX IF NOT EXISTS {attempts}_swapped ON {attempts} (swapped);
 
 CREATE TABLE IF NOT EXISTS {factors} (
 	org {text} NOT NULL,

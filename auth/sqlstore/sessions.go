@@ -27,10 +27,7 @@ const (
 // Create implements session.Store. It returns an error if the hash exists, or if the
 // account has a record with the id.
 func (s *sessions) Create(ctx context.Context, n session.Session, limit int) error {
-	if n.Org == "" || n.Account == "" {
-		return errors.New("sqlstore: create a session: it has no org or no account")
-	}
-	if !storable(n.ID, string(n.Org), n.Account, string(n.Ticket), n.Address, n.Agent) {
+	if !storable(n.ID, string(n.Org), n.Account, n.Ticket, n.Address, n.Agent) {
 		return errors.New("sqlstore: create a session: a text is not UTF-8 or has a zero byte")
 	}
 	add := func(q conn) error { return s.add(ctx, q, n) }
@@ -60,22 +57,22 @@ func (s *sessions) add(ctx context.Context, q conn, n session.Session) error {
 		INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, replaced)
 		SELECT CAST($1 AS {bytes}), $2, $3, $4, $5, CAST($6 AS bigint), CAST($7 AS bigint), CAST($8 AS bigint), CAST($9 AS bigint), $10, $11, $12, 0
 		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE hash = $1 OR previous = $1)`,
-		n.Hash[:], n.ID, n.Org, n.Account, string(n.Ticket),
+		n.Hash[:], n.ID, n.Org, n.Account, n.Ticket,
 		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent, number(n.Remember))
 	return changed(rows, err, errHash)
 }
 
 var errHash = errors.New("the hash is not new")
 
-// makeRoom ends the oldest records of n's account and ticket kind until fewer than
-// limit are live. It selects them by id, because a concurrent Replace may change a
+// makeRoom ends those records of n's account and ticket kind that were not used for the
+// longest time, until fewer than limit are live. It selects them by id, because a concurrent Replace may change a
 // hash. It locks those that stay, too: a concurrent Delete has made room before, or waits.
 func (s *sessions) makeRoom(ctx context.Context, q conn, n session.Session, limit int) error {
 	_, err := q.exec(ctx, `
 		UPDATE {sessions} SET replaced = 1 WHERE `+ofAccountText+` AND replaced = 0 AND id IN (
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
-			ORDER BY created DESC, id DESC LIMIT 1000000000 OFFSET $4 {lock})`,
-		n.Org, n.Account, string(n.Ticket), limit-1)
+			ORDER BY seen DESC, created DESC, id DESC LIMIT 1000000000 OFFSET $4 {lock})`,
+		n.Org, n.Account, n.Ticket, limit-1)
 	return err
 }
 
@@ -85,27 +82,26 @@ const sessionText = `hash, id, org, account, ticket, created, authenticated, see
 func scanSession(scan func(...any) error, more ...any) (session.Session, error) {
 	var n session.Session
 	var hash []byte
-	var ticket string
 	var created, authenticated, seen, expires int64
-	err := scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember}, more...)...)
+	err := scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &n.Ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember}, more...)...)
 	if err != nil {
 		return session.Session{}, err
 	}
 	if len(hash) != len(n.Hash) {
 		return session.Session{}, errors.New("a hash is not 32 bytes long")
 	}
-	n.Hash, n.Ticket = [32]byte(hash), session.Ticket(ticket)
+	n.Hash = [32]byte(hash)
 	n.Created, n.Authenticated = time.UnixMilli(created).UTC(), time.UnixMilli(authenticated).UTC()
 	n.Seen, n.Expires = time.UnixMilli(seen).UTC(), time.UnixMilli(expires).UTC()
 	return n, nil
 }
 
 // Get implements session.Store.
-func (s *sessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
+func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
 	var found session.Session
 	var evicted bool
 	err := s.store.read(ctx, func(q conn) (err error) {
-		row := q.row(ctx, `SELECT `+sessionText+`, replaced = 1 FROM {sessions} WHERE hash = $1 AND `+notOverText, hash[:])
+		row := q.row(ctx, `SELECT `+sessionText+`, replaced = 1 FROM {sessions} WHERE org = $1 AND hash = $2 AND `+notOverText, org, hash[:])
 		found, err = scanSession(row.Scan, &evicted)
 		return err
 	})
@@ -121,15 +117,15 @@ func (s *sessions) Get(ctx context.Context, hash [32]byte) (session.Session, err
 }
 
 // Touch implements session.Store.
-func (s *sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
-	args, late := []any{hash[:], seen.UnixMilli()}, false
+func (s *sessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
+	args, late := []any{org, hash[:], seen.UnixMilli()}, false
 	err := s.store.write(ctx, func(q conn) error {
 		for {
-			n, err := q.exec(ctx, `UPDATE {sessions} SET seen = $2 WHERE hash = $1 AND seen < $2 AND `+liveSessionText, args...)
+			n, err := q.exec(ctx, `UPDATE {sessions} SET seen = $3 WHERE org = $1 AND hash = $2 AND seen < $3 AND `+liveSessionText, args...)
 			if n > 0 || err != nil {
 				return err
 			}
-			err = q.row(ctx, `SELECT seen >= $2 FROM {sessions} WHERE hash = $1 AND `+liveSessionText, args...).Scan(&late)
+			err = q.row(ctx, `SELECT seen >= $3 FROM {sessions} WHERE org = $1 AND hash = $2 AND `+liveSessionText, args...).Scan(&late)
 			if late || err != nil {
 				return err
 			}
@@ -143,34 +139,34 @@ func (s *sessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) err
 }
 
 // Replace implements session.Store. It returns an error if the new hash exists.
-func (s *sessions) Replace(ctx context.Context, old [32]byte, n session.Session) error {
+func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, n session.Session) error {
 	rows, err := s.store.exec(ctx, `
-		UPDATE {sessions} SET hash = $2, previous = $1, authenticated = $3, seen = $4 WHERE hash = $1 AND `+liveSessionText,
-		old[:], n.Hash[:], n.Authenticated.UnixMilli(), n.Seen.UnixMilli())
+		UPDATE {sessions} SET hash = $3, previous = $2, authenticated = $4, seen = $5 WHERE org = $1 AND hash = $2 AND `+liveSessionText,
+		org, old[:], n.Hash[:], n.Authenticated.UnixMilli(), n.Seen.UnixMilli())
 	return failed("replace a session's token", changed(rows, err, auth.ErrNotFound))
 }
 
 // Delete implements session.Store. If a concurrent Replace has changed the row,
 // PostgreSQL checks the condition again and finds the hash in the other column.
-func (s *sessions) Delete(ctx context.Context, hash [32]byte) error {
-	may, err := s.mayDelete(ctx, hash)
+func (s *sessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
+	may, err := s.mayDelete(ctx, org, hash)
 	if err == nil && may {
-		_, err = s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+openedText, hash[:])
+		_, err = s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+openedText, org, hash[:])
 	}
 	return failed("delete a session", err)
 }
 
 // openedText is true for the record that has the hash, or had it before its latest
 // Replace.
-const openedText = `(hash = $1 OR previous = $1) AND replaced = 0`
+const openedText = `org = $1 AND (hash = $2 OR previous = $2) AND replaced = 0`
 
 // mayDelete reports whether there may be a record to delete. Anybody can log out with
 // invented cookies: in SQLite that must not take the write lock.
-func (s *sessions) mayDelete(ctx context.Context, hash [32]byte) (may bool, err error) {
+func (s *sessions) mayDelete(ctx context.Context, org auth.OrgKey, hash [32]byte) (may bool, err error) {
 	if s.store.dialect != SQLite {
 		return true, nil
 	}
-	err = s.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {sessions} WHERE `+openedText+`)`, []any{hash[:]}, &may)
+	err = s.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {sessions} WHERE `+openedText+`)`, []any{org, hash[:]}, &may)
 	return may, err
 }
 
@@ -185,9 +181,6 @@ func (s *sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id st
 
 // DeleteAll implements session.Store.
 func (s *sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
-	if account == "" {
-		return 0, errors.New("sqlstore: delete sessions: no account is named")
-	}
 	if !storable(string(org), account, except) {
 		return 0, nil
 	}
@@ -205,9 +198,6 @@ func accountLock(org auth.OrgKey, account string) string {
 
 // DeleteOrg implements session.Store.
 func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
-	if org == "" {
-		return 0, errors.New("sqlstore: delete sessions: no org is named")
-	}
 	if !storable(string(org)) {
 		return 0, nil
 	}

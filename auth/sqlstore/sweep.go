@@ -46,8 +46,8 @@ var deleteExpired = []string{
 		SELECT client_key, id FROM {ledger} WHERE expires <= (SELECT {now} / 1000) ORDER BY expires LIMIT $1 {skip})`,
 	`DELETE FROM {sessions} WHERE hash IN (
 		SELECT hash FROM {sessions} WHERE expires <= (SELECT {now}) ORDER BY expires LIMIT $1 {skip})`,
-	`DELETE FROM {attempts} WHERE key IN (
-		SELECT key FROM {attempts} WHERE latest <= (SELECT {now} - 86400000) * 1000000 ORDER BY latest LIMIT $1 {skip})`,
+	`DELETE FROM {attempts} WHERE (org, key) IN (
+		SELECT org, key FROM {attempts} WHERE swapped <= (SELECT {now} - 86400000) ORDER BY swapped LIMIT $1 {skip})`,
 	deadFormersText,
 	`DELETE FROM {former_keys} WHERE key_id IN (
 		SELECT key_id FROM {former_keys} WHERE ends <= (SELECT {now}) ORDER BY ends LIMIT $1 {skip})`,

@@ -8,26 +8,31 @@ import (
 )
 
 func (t *sessionTest) limit() {
-	a, b, c, d := t.one("ann"), t.one("ann"), t.one("ann"), t.one("ann")
-	// The oldest has the earliest Created, then the lowest ID. The order of the calls
-	// and the latest use do not matter.
-	b.Created, b.ID = a.Created, strings.Repeat("0", 32)
-	a.ID = strings.Repeat("f", 32)
-	b.Seen = b.Seen.Add(time.Minute)
-	t.create(3, c, a, b)
-	t.lives(a, b, c)
-	t.create(3, d)
-	t.ends(session.ErrEvicted, b)
-	t.lists(t.org, "ann", a, c, d)
-	last := t.one("ann")
-	t.create(1, last)
-	t.ends(session.ErrEvicted, a, b, c, d)
-	t.lists(t.org, "ann", last)
+	a, b, c, d, e := t.one("ann"), t.one("ann"), t.one("ann"), t.one("ann"), t.one("ann")
+	// The earliest Seen goes first, then the earliest Created, then the lowest ID. The order of
+	// the calls does not matter, and a Touch is a use.
+	a.Created, a.Seen, a.ID = b.Created, b.Seen, strings.Repeat("0", 32)
+	d.Seen = b.Seen.Add(-time.Minute)
+	t.create(4, c, d, a, b)
+	t.lives(a, b, c, d)
+	used := t.now().UTC().Truncate(time.Millisecond)
+	t.is(nil, "Touch", func() error { return t.store.Touch(t.Context(), d.Org, d.Hash, used) })
+	d.Seen = used
+	t.create(4, e)
+	t.ends(session.ErrEvicted, a)
+	t.lives(b, c, d, e)
+	last, latest := t.one("ann"), t.one("ann")
+	t.create(3, last)
+	t.ends(session.ErrEvicted, b, c)
+	t.lists(t.org, "ann", d, e, last)
+	t.create(1, latest)
+	t.ends(session.ErrEvicted, d, e, last)
+	t.lists(t.org, "ann", latest)
 }
 
 func (t *sessionTest) limitApart() {
 	s, code, enrol, other := t.one("ann"), t.ticket("ann"), t.one("ann"), t.one("bob")
-	enrol.Ticket = session.TicketEnrol
+	enrol.Ticket = "enrol"
 	foreign := t.one("ann")
 	foreign.Org = t.other("-2")
 	t.create(1, s, code, enrol, other, foreign)
@@ -62,7 +67,7 @@ func (t *sessionTest) evicted() {
 	t.ends(session.ErrEvicted, old)
 	t.answersNothing(old)
 	t.ends(session.ErrEvicted, old)
-	t.is(nil, "Delete", func() error { return t.store.Delete(t.Context(), old.Hash) })
+	t.is(nil, "Delete", func() error { return t.store.Delete(t.Context(), old.Org, old.Hash) })
 	t.deletesAll(0, t.org, "ann", s.ID)
 	t.ends(session.ErrEvicted, old)
 	t.lists(t.org, "ann", s)

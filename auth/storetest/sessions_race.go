@@ -19,7 +19,7 @@ func (t *sessionTest) raceCreate() {
 	tally(t.T, atOnce(len(all), func(i int) error { return t.store.Create(t.Context(), all[i], limit) }))
 	var living []session.Session
 	for _, s := range all {
-		_, err := t.store.Get(t.Context(), s.Hash)
+		_, err := t.store.Get(t.Context(), s.Org, s.Hash)
 		switch {
 		case err == nil:
 			living = append(living, s)
@@ -41,7 +41,7 @@ func (t *sessionTest) raceReplace() {
 		next[i] = s
 		next[i].Hash, next[i].Seen = newHash(), s.Seen.Add(time.Duration(i)*time.Second)
 	}
-	errs := atOnce(len(next), func(i int) error { return t.store.Replace(t.Context(), s.Hash, next[i]) })
+	errs := atOnce(len(next), func(i int) error { return t.store.Replace(t.Context(), s.Org, s.Hash, next[i]) })
 	won := winner(t.T, errs, auth.ErrNotFound)
 	for i := range next {
 		if i != won {
@@ -67,7 +67,7 @@ func (t *sessionTest) raceDeleteID() {
 func (t *sessionTest) raceEnd() {
 	const rounds = 200
 	ends := []func(s session.Session) error{
-		func(s session.Session) error { return t.store.Delete(t.Context(), s.Hash) },
+		func(s session.Session) error { return t.store.Delete(t.Context(), s.Org, s.Hash) },
 		func(s session.Session) error { return t.store.DeleteID(t.Context(), s.Org, s.Account, s.ID) },
 		func(s session.Session) error {
 			_, err := t.store.DeleteAll(t.Context(), s.Org, s.Account, "")
@@ -91,11 +91,11 @@ func (t *sessionTest) raceEnd() {
 		errs := atOnce(4, func(i int) error {
 			switch i {
 			case 0:
-				return t.store.Replace(t.Context(), s.Hash, next)
+				return t.store.Replace(t.Context(), s.Org, s.Hash, next)
 			case 1:
-				return t.store.Touch(t.Context(), s.Hash, s.Seen.Add(time.Minute))
+				return t.store.Touch(t.Context(), s.Org, s.Hash, s.Seen.Add(time.Minute))
 			case 2:
-				return t.store.Touch(t.Context(), next.Hash, s.Seen.Add(time.Minute))
+				return t.store.Touch(t.Context(), next.Org, next.Hash, s.Seen.Add(time.Minute))
 			}
 			err := ends[round%len(ends)](s)
 			if err == nil {
@@ -122,9 +122,9 @@ func (t *sessionTest) raceRenewal() {
 		errs := atOnce(3, func(i int) error {
 			switch i {
 			case 0:
-				return t.store.Replace(t.Context(), s.Hash, next)
+				return t.store.Replace(t.Context(), s.Org, s.Hash, next)
 			case 1:
-				return t.store.Touch(t.Context(), next.Hash, late)
+				return t.store.Touch(t.Context(), next.Org, next.Hash, late)
 			}
 			return t.store.Create(t.Context(), second, 3*(round%2))
 		})
@@ -143,7 +143,7 @@ func (t *sessionTest) raceRenewal() {
 
 func (t *sessionTest) gone(when string, all ...session.Session) {
 	for i, s := range all {
-		_, err := t.store.Get(t.Context(), s.Hash)
+		_, err := t.store.Get(t.Context(), s.Org, s.Hash)
 		if !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrEvicted) {
 			t.Errorf("%s: Get of hash %d after its end: %v", when, i, err)
 		}

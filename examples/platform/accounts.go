@@ -86,23 +86,17 @@ func (s *store) setPassword(ctx context.Context, org auth.OrgKey, id, encoded st
 		"UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 }
 
-// changePassword stores another password, and ends the sessions that began before.
-// It sets Changed before and after the password. The first change ends the sessions
-// even if the rest fails. The second one also ends a session whose login has read
-// the former password in between.
-func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded string) error {
-	changed := func(a *account) error {
-		a.Changed = time.Now().Add(time.Millisecond).Truncate(time.Millisecond)
+// changePassword stores another password, and ends the sessions that began before, even if
+// storing the password fails.
+func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded string, changed time.Time) error {
+	_, err := s.changeAccount(ctx, org, id, func(a *account) error {
+		a.Changed = changed
 		return nil
-	}
-	if _, err := s.changeAccount(ctx, org, id, changed); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	if err := s.setPassword(ctx, org, id, encoded); err != nil {
-		return err
-	}
-	_, err := s.changeAccount(ctx, org, id, changed)
-	return err
+	return s.setPassword(ctx, org, id, encoded)
 }
 
 // Rehash implements session.Rehasher.

@@ -284,8 +284,9 @@ func (p *platform) newFactor(ctx context.Context, a account, to *string) error {
 	if err != nil {
 		return err
 	}
-	secret := make(session.FactorSecret, 20)
-	rand.Read(secret)
+	random := make([]byte, 20)
+	rand.Read(random)
+	secret := session.NewFactorSecret(random)
 	*to = secret.Base32()
 	return p.stores.factors.Save(ctx, a.Org, a.ID, session.Factor{Version: f.Version, Secret: secret})
 }

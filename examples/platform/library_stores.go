@@ -147,7 +147,8 @@ func (o options) sealingKey() ([]byte, error) {
 // deviceKey is derived from the sealing key. So all instances have the same one, it
 // survives a restart, and there is only one key to keep.
 func deviceKey(sealingKey []byte) (session.DeviceKey, error) {
-	return hkdf.Key(sha256.New, sealingKey, nil, "tenantkit platform: device cookies", sha256.Size)
+	key, err := hkdf.Key(sha256.New, sealingKey, nil, "tenantkit platform: device cookies", sha256.Size)
+	return session.NewDeviceKey(key), err
 }
 
 func newSealingKey() []byte {

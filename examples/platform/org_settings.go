@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -23,7 +22,7 @@ type settingsReply struct {
 }
 
 func replyOfSettings(o *auth.Org) settingsReply {
-	s := effective(o.Session)
+	s := o.Session.Effective()
 	return settingsReply{
 		Item:                envelope.Item{ID: o.Code, Object: "settings"},
 		Idle:                int64(s.Idle / time.Second),
@@ -31,14 +30,6 @@ func replyOfSettings(o *auth.Org) settingsReply {
 		RequireSecondFactor: s.SecondFactor,
 		SessionsPerAccount:  int64(s.PerAccount),
 	}
-}
-
-// effective returns a policy with the defaults in place of zero values.
-func effective(s auth.SessionPolicy) auth.SessionPolicy {
-	s.Idle = cmp.Or(s.Idle, 30*time.Minute)
-	s.Max = cmp.Or(s.Max, 12*time.Hour)
-	s.PerAccount = cmp.Or(s.PerAccount, 100)
-	return s
 }
 
 func (h settings) get(r *http.Request) (settingsReply, error) {
@@ -71,7 +62,7 @@ func (h settings) update(r *http.Request) (settingsReply, error) {
 	}
 	p := auth.From(r.Context())
 	o, err := alter(r.Context(), h.store, orgRow(string(p.Org)), func(o *auth.Org) error {
-		before := effective(o.Session)
+		before := o.Session.Effective()
 		if seconds, given := values["idle"].(int64); given {
 			o.Session.Idle = time.Duration(seconds) * time.Second
 		}
@@ -82,7 +73,7 @@ func (h settings) update(r *http.Request) (settingsReply, error) {
 			o.Session.PerAccount = int(most)
 		}
 		setIfGiven(&o.Session.SecondFactor, values, "requireSecondFactor")
-		if !weakens(before, effective(o.Session)) {
+		if !weakens(before, o.Session.Effective()) {
 			return nil
 		}
 		return mayMake(p, auth.Everything(p.Account)) // because everybody's sessions last longer

@@ -44,7 +44,7 @@ func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelo
 	if err := noFields(r); err != nil {
 		return none, err
 	}
-	e, err := h.sessions.Enrol(r)
+	e, err := h.sessions.EnrolFactor(r)
 	if err != nil {
 		return none, err
 	}
@@ -68,14 +68,14 @@ func (h secondFactor) confirm(w http.ResponseWriter, r *http.Request) (none enve
 	if err != nil {
 		return none, err
 	}
-	codes, err := h.sessions.Confirm(w, r, code)
+	codes, err := h.sessions.ConfirmFactor(w, r, code)
 	return result(recoveryReply{codes}, err)
 }
 
 func (h secondFactor) remove(_ http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
 	code, err := readCode(r)
 	if err == nil {
-		err = h.sessions.Remove(r, code)
+		err = h.sessions.RemoveFactor(r, code)
 	}
 	return done(err)
 }
@@ -86,7 +86,7 @@ func (h secondFactor) renewRecovery(r *http.Request) (none envelope.Result[recov
 	if err != nil {
 		return none, err
 	}
-	codes, err := h.sessions.RegenerateRecovery(r, code)
+	codes, err := h.sessions.RenewRecovery(r, code)
 	return result(recoveryReply{codes}, err)
 }
 

@@ -28,7 +28,7 @@ func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error)
 	if err != nil {
 		return envelope.List[sessionReply]{}, err
 	}
-	return ownPage(r, "session", each(open, func(s session.Session) sessionReply {
+	return ownPage(r, "session", each(open, func(s session.SessionInfo) sessionReply {
 		return sessionReply{
 			Item:    envelope.Item{ID: s.ID, Object: "session"},
 			Created: date(s.Created),

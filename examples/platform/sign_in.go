@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -141,9 +142,9 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request) (loginReply, error
 	var p auth.Principal
 	switch {
 	case hasEmail && hasPassword:
-		p, err = h.sessions.Login(w, r, session.Form{Login: email, Password: password, Code: code})
+		p, err = h.sessions.Login(w, r, session.LoginForm{Login: email, Password: password, Code: code})
 	case hasCode && !hasEmail && !hasPassword:
-		p, err = h.sessions.Verify(w, r, code)
+		p, err = h.sessions.VerifyCode(w, r, code)
 	default:
 		err = required(values, "email", "password")
 	}
@@ -234,8 +235,8 @@ func (h signIn) changePassword(w http.ResponseWriter, r *http.Request) (accountR
 	if err != nil {
 		return accountReply{}, err
 	}
-	err = h.sessions.ChangePassword(w, r, a.Email, password, next, func(ctx context.Context, encoded string) error {
-		return h.store.changePassword(ctx, p.Org, p.Account, encoded)
+	err = h.sessions.ChangePassword(w, r, a.Email, password, next, func(ctx context.Context, encoded string, changed time.Time) error {
+		return h.store.changePassword(ctx, p.Org, p.Account, encoded, changed)
 	})
 	if err != nil {
 		return accountReply{}, err

@@ -34,7 +34,7 @@ func main() {
 	users["ada"], _ = people.Hash(context.Background(), "correct horse")
 	mux := (&auth.Guard{BaseURL: "http://localhost:8081", Directory: directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{people, partners}}).Mux()
 	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		if _, err := people.Login(w, r, session.Form{Login: r.PostFormValue("name"), Password: r.PostFormValue("password")}); err != nil {
+		if _, err := people.Login(w, r, session.LoginForm{Login: r.PostFormValue("name"), Password: r.PostFormValue("password")}); err != nil {
 			auth.Fail(w, r, err)
 		}
 	})

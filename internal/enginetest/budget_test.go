@@ -325,7 +325,7 @@ func (w *refusing) ofSessions(t *testing.T) []refusal {
 	live, ended := w.login(t, w.account), w.login(t, w.account)
 	w.accepts(t, w.posting("/logout", ended))
 	name, _, _ := strings.Cut(live, "=")
-	ticket, code := w.login(t, "second"), codeOf(w.factor, time.Now().Add(24*time.Hour))
+	ticket, code := w.login(t, "second"), codeOf(w.factor.Reveal(), time.Now().Add(24*time.Hour))
 	login := func(who, from string) *http.Request {
 		r := w.request("POST", "/login")
 		r.Header.Set("Login", who)
@@ -402,9 +402,9 @@ func (s keptSessions) Create(ctx context.Context, n session.Session, limit int) 
 	return s.Store.Create(ctx, n, limit)
 }
 
-func (s keptSessions) Delete(ctx context.Context, hash [32]byte) error {
+func (s keptSessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	s.kept.set(hash, 0)
-	return s.Store.Delete(ctx, hash)
+	return s.Store.Delete(ctx, org, hash)
 }
 
 // writingAttempts counts the calls that change a count.
@@ -413,22 +413,12 @@ type writingAttempts struct {
 	writes *atomic.Int64
 }
 
-func (a writingAttempts) Try(ctx context.Context, key string, at time.Time, free int) (int, time.Time, error) {
-	count, until, err := a.Attempts.Try(ctx, key, at, free)
-	if until.IsZero() {
+func (a writingAttempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
+	done, err := a.Attempts.Swap(ctx, org, key, old, record)
+	if done {
 		a.writes.Add(1)
 	}
-	return count, until, err
-}
-
-func (a writingAttempts) Return(ctx context.Context, key string) error {
-	a.writes.Add(1)
-	return a.Attempts.Return(ctx, key)
-}
-
-func (a writingAttempts) Reset(ctx context.Context, key string) error {
-	a.writes.Add(1)
-	return a.Attempts.Reset(ctx, key)
+	return done, err
 }
 
 type keptAttempts struct {
@@ -436,18 +426,10 @@ type keptAttempts struct {
 	kept kept
 }
 
-func (a keptAttempts) Try(ctx context.Context, key string, at time.Time, free int) (int, time.Time, error) {
-	count, until, err := a.Attempts.Try(ctx, key, at, free)
-	a.kept.set("tries "+key, count)
-	return count, until, err
-}
-
-func (a keptAttempts) Return(ctx context.Context, key string) error {
-	a.kept.set("tries "+key, a.kept["tries "+key]-1)
-	return a.Attempts.Return(ctx, key)
-}
-
-func (a keptAttempts) Reset(ctx context.Context, key string) error {
-	a.kept.set("tries "+key, 0)
-	return a.Attempts.Reset(ctx, key)
+func (a keptAttempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
+	done, err := a.Attempts.Swap(ctx, org, key, old, record)
+	if done {
+		a.kept.set("attempts "+key, len(record))
+	}
+	return done, err
 }

@@ -34,12 +34,12 @@ func TestSessionsEndInTheirMillisecond(t *testing.T) {
 					old := s.Hash
 					s.Hash = aSession("ann").Hash
 					// On a busy machine the session may have expired by now.
-					if err := c.sessions.Replace(ctx, old, s); time.Now().Before(s.Expires) {
+					if err := c.sessions.Replace(ctx, s.Org, old, s); time.Now().Before(s.Expires) {
 						expect(t, "Replace", err, nil)
 					}
 				}
 				waitFor(s.Expires)
-				_, err := c.sessions.Get(ctx, s.Hash)
+				_, err := c.sessions.Get(ctx, s.Org, s.Hash)
 				expect(t, "Get", err, auth.ErrNotFound)
 			}
 		})

@@ -61,7 +61,7 @@ const known = 100
 func (g *grown) operations() map[string]func(b *testing.B, i int) {
 	return map[string]func(b *testing.B, i int){
 		"session look-up": func(b *testing.B, i int) {
-			if _, err := g.sessions.Get(b.Context(), g.hashes[i%len(g.hashes)]); err != nil {
+			if _, err := g.sessions.Get(b.Context(), "acme", g.hashes[i%len(g.hashes)]); err != nil {
 				b.Fatal(err)
 			}
 		},

@@ -113,12 +113,12 @@ func usesEveryStore(t *testing.T, db *sql.DB) {
 	_, generated := keys.Generate(ctx, "acme", clientKey)
 	now := time.Now()
 	hour := now.Add(time.Hour)
-	_, _, tried := store.Attempts().Try(ctx, "ann", now, 5)
+	_, tried := countUp(ctx, store.Attempts(), "ann")
 	minter := token.Minter{Signers: keys, Ledger: store.Ledger()}
 	_, _, minted := minter.Permanent(ctx, token.Claims{Issuer: clientKey, Subject: "ann", Audience: "https://api.example.com/acme/v2"})
 	_, others := store.Sessions().List(ctx, "acme", "ann")
 	err = errors.Join(found, generated, tried, minted, others,
-		factors.Save(ctx, "acme", "ann", session.Factor{Secret: make(session.FactorSecret, 20)}),
+		factors.Save(ctx, "acme", "ann", session.Factor{Secret: session.NewFactorSecret(make([]byte, 20))}),
 		store.Sessions().Create(ctx, session.Session{Hash: [32]byte{1}, ID: "1", Org: "acme", Account: "ann", Expires: hour, Created: now, Seen: now}, 5),
 		store.Sweep(ctx))
 	if err != nil {

@@ -54,10 +54,10 @@ func unsettle(t *testing.T, replays signing.Replays, ledger token.Ledger, sessio
 	})
 	unsettled(t, func(ctx context.Context) error {
 		n := aSession("jane")
-		return errors.Join(sessions.Create(ctx, n, 3), sessions.Delete(ctx, n.Hash))
+		return errors.Join(sessions.Create(ctx, n, 3), sessions.Delete(ctx, n.Org, n.Hash))
 	})
 	unsettled(t, func(ctx context.Context) error {
-		_, _, err := attempts.Try(ctx, "key", time.Now(), 5)
+		_, err := countUp(ctx, attempts, "key")
 		return err
 	})
 }

@@ -35,10 +35,13 @@ func newMailing(directory auth.Directory, sessions session.Store, attempts sessi
 		})
 	}
 	verb("/forgotten", func(r *http.Request) error {
-		return w.manager.SendReset(r, "ann", func(_ context.Context, _ string, ticket session.MailTicket, _ error) { w.mails <- ticket })
+		return w.manager.SendReset(r, "ann", func(_ context.Context, _ string, ticket session.MailTicket) error {
+			w.mails <- ticket
+			return nil
+		}, func(_ context.Context, err error) { panic(err) })
 	})
 	verb("/reset", func(r *http.Request) error {
-		return w.manager.ResetPassword(r, session.MailTicket(r.Header.Get("Ticket")), "next password", func(context.Context, string, string) error {
+		return w.manager.ResetPassword(r, r.Header.Get("Ticket"), "next password", func(context.Context, string, string, time.Time) error {
 			w.changed.Add(1)
 			return nil
 		})
@@ -51,7 +54,7 @@ func newMailing(directory auth.Directory, sessions session.Store, attempts sessi
 		return err
 	})
 	verb("/verify", func(r *http.Request) error {
-		account, address, err := w.manager.VerifyAddress(r, session.MailTicket(r.Header.Get("Ticket")))
+		account, address, err := w.manager.VerifyAddress(r, r.Header.Get("Ticket"))
 		if err == nil && account+address == "annann@example.test" {
 			w.changed.Add(1)
 		}
@@ -80,7 +83,7 @@ func TestF23TicketsOnTwoProcesses(t *testing.T) {
 				if status := processes[0].post(ask, ""); status != 200 {
 					t.Fatalf("%s: %d", ask, status)
 				}
-				ticket := string(<-processes[0].mails)
+				ticket := (<-processes[0].mails).Reveal()
 				var all sync.WaitGroup
 				var passed atomic.Int64
 				for i := range 8 { // the queue of hashes has a place for each

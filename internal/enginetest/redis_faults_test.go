@@ -63,8 +63,8 @@ func expect(t *testing.T, what string, got, want error) {
 
 // verbs calls one method of each store, which must return when its context ends.
 func (s redisStores) verbs(ctx context.Context, i uint64) map[string]error {
-	_, _, try := s.attempts.Try(ctx, "key", time.Now(), 100)
-	_, get := s.sessions.Get(ctx, sessionOf(fmt.Sprint("verbs", i)).Hash)
+	_, try := countUp(ctx, s.attempts, "key")
+	_, get := s.sessions.Get(ctx, "acme", sessionOf(fmt.Sprint("verbs", i)).Hash)
 	if errors.Is(get, auth.ErrNotFound) {
 		get = nil
 	}
@@ -134,9 +134,9 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 	kept, ended := sessionOf("kept"), sessionOf("ended")
 	expect(t, "create", stores.sessions.Create(ctx, kept, 0), nil)
 	expect(t, "create", stores.sessions.Create(ctx, ended, 0), nil)
-	expect(t, "delete", stores.sessions.Delete(ctx, ended.Hash), nil)
+	expect(t, "delete", stores.sessions.Delete(ctx, ended.Org, ended.Hash), nil)
 	for range 2 {
-		_, _, err := stores.attempts.Try(ctx, "key", time.Now(), 2)
+		_, err := countUp(ctx, stores.attempts, "key")
 		expect(t, "try", err, nil)
 	}
 
@@ -162,14 +162,14 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 	expect(t, "third use", spend(ctx, stores.ledger, limited), nil)
 	expect(t, "fourth use of three", spend(ctx, stores.ledger, limited), token.ErrExhausted)
 	expect(t, "revoked token", spend(ctx, stores.ledger, revoked), token.ErrRevoked)
-	got, err := stores.sessions.Get(ctx, kept.Hash)
+	got, err := stores.sessions.Get(ctx, kept.Org, kept.Hash)
 	expect(t, "session", err, nil)
 	if diff := cmp.Diff(kept, got); diff != "" {
 		t.Errorf("session (-want +got):\n%s", diff)
 	}
-	_, err = stores.sessions.Get(ctx, ended.Hash)
+	_, err = stores.sessions.Get(ctx, ended.Org, ended.Hash)
 	expect(t, "ended session", err, auth.ErrNotFound)
-	if count, _, err := stores.attempts.Try(ctx, "key", time.Now(), 2); err != nil || count < 2 {
+	if count, err := countUp(ctx, stores.attempts, "key"); err != nil || count < 2 {
 		t.Errorf("tries are forgotten: %d, %v", count, err)
 	}
 	stores.eventually(t, 6000)
@@ -197,7 +197,7 @@ func TestK05RedisIsKilledUnderLoad(t *testing.T) {
 				one := sessionOf(fmt.Sprint("load", i))
 				claimed := stores.replays.Claim(ctx, u)
 				_ = stores.sessions.Create(ctx, one, 0)
-				deleted := stores.sessions.Delete(ctx, one.Hash)
+				deleted := stores.sessions.Delete(ctx, one.Org, one.Hash)
 				begun.Add(1)
 				if spend(ctx, stores.ledger, limited) == nil {
 					spent.Add(1)
@@ -230,7 +230,7 @@ func TestK05RedisIsKilledUnderLoad(t *testing.T) {
 		}
 	}
 	for _, hash := range ended {
-		if _, err := stores.sessions.Get(t.Context(), hash); !errors.Is(err, auth.ErrNotFound) {
+		if _, err := stores.sessions.Get(t.Context(), "acme", hash); !errors.Is(err, auth.ErrNotFound) {
 			t.Errorf("a session that was ended: %v", err)
 		}
 	}
@@ -265,11 +265,14 @@ func TestK05RedisDoesNotAnswer(t *testing.T) {
 			expect(t, "issue", stores.ledger.Issue(t.Context(), one, nil, 1<<30), nil)
 			c.begin()
 			calls := map[string]func(context.Context) error{
-				"Claim":  func(ctx context.Context) error { return stores.replays.Claim(ctx, u) },
-				"Spend":  func(ctx context.Context) error { return spend(ctx, stores.ledger, one) },
-				"Get":    func(ctx context.Context) error { _, err := stores.sessions.Get(ctx, sessionOf("x").Hash); return err },
+				"Claim": func(ctx context.Context) error { return stores.replays.Claim(ctx, u) },
+				"Spend": func(ctx context.Context) error { return spend(ctx, stores.ledger, one) },
+				"Get": func(ctx context.Context) error {
+					_, err := stores.sessions.Get(ctx, "acme", sessionOf("x").Hash)
+					return err
+				},
 				"Create": func(ctx context.Context) error { return stores.sessions.Create(ctx, sessionOf("x"), 0) },
-				"Try":    func(ctx context.Context) error { _, _, err := stores.attempts.Try(ctx, "k", time.Now(), 9); return err },
+				"Try":    func(ctx context.Context) error { _, err := countUp(ctx, stores.attempts, "k"); return err },
 			}
 			for verb, call := range calls {
 				ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -379,10 +382,10 @@ func TestK05RedisIsFull(t *testing.T) {
 	if err := stores.ledger.Issue(ctx, tokenOf("new", 0), nil, 10); err == nil {
 		t.Error("a token was issued with no memory for it")
 	}
-	_, err = stores.sessions.Get(ctx, kept.Hash)
+	_, err = stores.sessions.Get(ctx, kept.Org, kept.Hash)
 	expect(t, "what a failed Create might have ended", err, nil)
-	expect(t, "ending a session", stores.sessions.Delete(ctx, kept.Hash), nil)
-	_, err = stores.sessions.Get(ctx, kept.Hash)
+	expect(t, "ending a session", stores.sessions.Delete(ctx, kept.Org, kept.Hash), nil)
+	_, err = stores.sessions.Get(ctx, kept.Org, kept.Hash)
 	expect(t, "which has ended", err, auth.ErrNotFound)
 
 	s.command(t, "CONFIG", "SET", "maxmemory", "0")

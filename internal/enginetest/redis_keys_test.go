@@ -259,7 +259,7 @@ func TestRedisAnOrgForgetsAccounts(t *testing.T) {
 			t.Errorf("limit %d: the account's sessions are %v, want two", limit, n)
 		}
 	}
-	if n := s.command(t, "ZCARD", "tenantkit:o:acme"); n != int64(2) {
+	if n := s.command(t, "ZCARD", "tenantkit:o:4:acme"); n != int64(2) {
 		t.Errorf("the org has %v accounts with sessions, want two", n)
 	}
 }
@@ -275,7 +275,7 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 		one.Account, one.Expires = fmt.Sprint("account", i), soon
 		expect(t, "create", stores.sessions.Create(ctx, one, 2), nil)
 		next := sessionOf(fmt.Sprint("next", i))
-		expect(t, "replace", stores.sessions.Replace(ctx, one.Hash, next), nil)
+		expect(t, "replace", stores.sessions.Replace(ctx, one.Org, one.Hash, next), nil)
 		r := tokenOf(fmt.Sprint("short", i), 0)
 		r.Subject, r.Expires = fmt.Sprint("subject", i), soon
 		expect(t, "issue", stores.ledger.Issue(ctx, r, nil, 2), nil)
@@ -315,7 +315,7 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	expect(t, "issue", stores.ledger.Issue(ctx, forever, nil, 9), nil)
 	expect(t, "revoke", stores.ledger.Revoke(ctx, forever.Holder(), forever.ID), nil)
 	expect(t, "create", stores.sessions.Create(ctx, sessionOf("one"), 0), nil)
-	expect(t, "delete", stores.sessions.Delete(ctx, sessionOf("one").Hash), nil)
+	expect(t, "delete", stores.sessions.Delete(ctx, "acme", sessionOf("one").Hash), nil)
 	if keys := s.keys(t); keys != nil {
 		t.Errorf("left for ever: %s", keys)
 	}
@@ -432,7 +432,7 @@ func TestRedisUserNeedsLittle(t *testing.T) {
 	if _, err := stores.sessions.DeleteOrg(t.Context(), "acme"); err != nil {
 		t.Error(err)
 	}
-	if err := stores.sessions.Touch(t.Context(), sessionOf("none").Hash, time.Now()); !errors.Is(err, auth.ErrNotFound) {
+	if err := stores.sessions.Touch(t.Context(), "acme", sessionOf("none").Hash, time.Now()); !errors.Is(err, auth.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -468,7 +468,10 @@ func TestRedisVerbsOnAnotherVersion(t *testing.T) {
 	for verb, err := range stores.verbs(t.Context(), 1) {
 		expect(t, verb, err, auth.ErrUnavailable)
 	}
-	_, err := stores.sessions.Get(t.Context(), one.Hash)
+	_, err := stores.sessions.Get(t.Context(), one.Org, one.Hash)
 	expect(t, "Get", err, auth.ErrUnavailable)
-	expect(t, "Reset", stores.attempts.Reset(t.Context(), "key"), auth.ErrUnavailable)
+	_, err = stores.attempts.Load(t.Context(), "acme", "key")
+	expect(t, "Load", err, auth.ErrUnavailable)
+	_, err = stores.attempts.Swap(t.Context(), "acme", "key", "", "1")
+	expect(t, "Swap", err, auth.ErrUnavailable)
 }

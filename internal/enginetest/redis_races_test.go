@@ -28,13 +28,13 @@ func TestRedisLogoutWins(t *testing.T) {
 				}
 			})
 		}
-		race(func() error { return requests.Touch(t.Context(), one.Hash, time.Now()) })
-		race(func() error { return requests.Replace(t.Context(), one.Hash, next) })
-		race(func() error { return requests.Touch(t.Context(), next.Hash, time.Now()) })
+		race(func() error { return requests.Touch(t.Context(), one.Org, one.Hash, time.Now()) })
+		race(func() error { return requests.Replace(t.Context(), one.Org, one.Hash, next) })
+		race(func() error { return requests.Touch(t.Context(), next.Org, next.Hash, time.Now()) })
 		time.Sleep(time.Duration(round%10) * 50 * time.Microsecond)
-		expect(t, "logout", logouts.Delete(t.Context(), one.Hash), nil)
+		expect(t, "logout", logouts.Delete(t.Context(), one.Org, one.Hash), nil)
 		for _, hash := range [][32]byte{one.Hash, next.Hash} {
-			if _, err := requests.Get(t.Context(), hash); !errors.Is(err, auth.ErrNotFound) {
+			if _, err := requests.Get(t.Context(), "acme", hash); !errors.Is(err, auth.ErrNotFound) {
 				t.Errorf("F03 round %d, after the logout: %v", round, err)
 			}
 		}

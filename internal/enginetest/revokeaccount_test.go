@@ -32,7 +32,7 @@ type admitted struct {
 
 func newAdmitted(t *testing.T, sessions session.Store, ledger token.Ledger) *admitted {
 	e := &admitted{sessions: sessions, ledger: ledger}
-	open := func(org auth.OrgKey, account string, ticket session.Ticket) session.Session {
+	open := func(org auth.OrgKey, account string, ticket string) session.Session {
 		s := sessionOf(newClientKey())
 		s.Org, s.Account, s.Ticket = org, account, ticket
 		expect(t, "Create", sessions.Create(t.Context(), s, 0), nil)
@@ -44,7 +44,7 @@ func newAdmitted(t *testing.T, sessions session.Store, ledger token.Ledger) *adm
 		expect(t, "Issue", ledger.Issue(t.Context(), r, nil, 10), nil)
 		return r
 	}
-	e.gone = []session.Session{open("acme", "ann", ""), open("acme", "ann", session.TicketEnrol)}
+	e.gone = []session.Session{open("acme", "ann", ""), open("acme", "ann", "enrol")}
 	e.stay = []session.Session{open("acme", "bob", ""), open("globex", "ann", "")}
 	first := issue("acme", "one", "ann", "")
 	e.dead = []token.Record{first, issue("acme", "two", "ann", ""), issue("acme", "one", "bob", first.ID)}
@@ -60,7 +60,7 @@ func (e *admitted) check(t *testing.T, sessions []session.Session, records []tok
 		noSession, noToken = auth.ErrNotFound, token.ErrRevoked
 	}
 	for _, s := range sessions {
-		_, err := e.sessions.Get(t.Context(), s.Hash)
+		_, err := e.sessions.Get(t.Context(), s.Org, s.Hash)
 		expect(t, "session of "+string(s.Org)+" "+s.Account, err, noSession)
 	}
 	for _, r := range records {

@@ -213,20 +213,20 @@ func (s spoiledSessions) Create(ctx context.Context, r session.Session, limit in
 	return s.around(ctx, "session.Store.Create", func() error { return s.of.Create(ctx, r, limit) })
 }
 
-func (s spoiledSessions) Get(ctx context.Context, hash [32]byte) (session.Session, error) {
-	return result(ctx, s.sabotage, "session.Store.Get", func() (session.Session, error) { return s.of.Get(ctx, hash) })
+func (s spoiledSessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
+	return result(ctx, s.sabotage, "session.Store.Get", func() (session.Session, error) { return s.of.Get(ctx, org, hash) })
 }
 
-func (s spoiledSessions) Touch(ctx context.Context, hash [32]byte, seen time.Time) error {
-	return s.around(ctx, "session.Store.Touch", func() error { return s.of.Touch(ctx, hash, seen) })
+func (s spoiledSessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
+	return s.around(ctx, "session.Store.Touch", func() error { return s.of.Touch(ctx, org, hash, seen) })
 }
 
-func (s spoiledSessions) Replace(ctx context.Context, old [32]byte, r session.Session) error {
-	return s.around(ctx, "session.Store.Replace", func() error { return s.of.Replace(ctx, old, r) })
+func (s spoiledSessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
+	return s.around(ctx, "session.Store.Replace", func() error { return s.of.Replace(ctx, org, old, r) })
 }
 
-func (s spoiledSessions) Delete(ctx context.Context, hash [32]byte) error {
-	return s.around(ctx, "session.Store.Delete", func() error { return s.of.Delete(ctx, hash) })
+func (s spoiledSessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
+	return s.around(ctx, "session.Store.Delete", func() error { return s.of.Delete(ctx, org, hash) })
 }
 
 func (s spoiledSessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
@@ -245,20 +245,12 @@ func (s spoiledSessions) List(ctx context.Context, org auth.OrgKey, account stri
 	return result(ctx, s.sabotage, "session.Store.List", func() ([]session.Session, error) { return s.of.List(ctx, org, account) })
 }
 
-func (s spoiledAttempts) Try(ctx context.Context, key string, at time.Time, free int) (count int, until time.Time, err error) {
-	err = s.around(ctx, "session.Attempts.Try", func() (err error) {
-		count, until, err = s.of.Try(ctx, key, at, free)
-		return err
-	})
-	return count, until, err
+func (s spoiledAttempts) Load(ctx context.Context, org auth.OrgKey, key string) (string, error) {
+	return result(ctx, s.sabotage, "session.Attempts.Load", func() (string, error) { return s.of.Load(ctx, org, key) })
 }
 
-func (s spoiledAttempts) Return(ctx context.Context, key string) error {
-	return s.politely(ctx, "session.Attempts.Return", func() error { return s.of.Return(ctx, key) })
-}
-
-func (s spoiledAttempts) Reset(ctx context.Context, key string) error {
-	return s.politely(ctx, "session.Attempts.Reset", func() error { return s.of.Reset(ctx, key) })
+func (s spoiledAttempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
+	return result(ctx, s.sabotage, "session.Attempts.Swap", func() (bool, error) { return s.of.Swap(ctx, org, key, old, record) })
 }
 
 func (s spoiledFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -58,7 +59,7 @@ func TestAlteredSecretsDoNotOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			factor.Secret = bytes.Repeat([]byte("s"), 20)
+			factor.Secret = session.NewFactorSecret(bytes.Repeat([]byte("s"), 20))
 			if err := factors.Save(t.Context(), "acme", account, factor); err != nil {
 				t.Fatal(err)
 			}

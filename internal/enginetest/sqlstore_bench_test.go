@@ -92,7 +92,7 @@ func BenchmarkReadBesideSelect(b *testing.B) {
 			}
 			besideSelect(b, db, `SELECT hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced
 				FROM `+h.prefix+`sessions WHERE hash = $1`, []any{n.Hash[:]}, func() error {
-				_, err := s.Sessions().Get(b.Context(), n.Hash)
+				_, err := s.Sessions().Get(b.Context(), n.Org, n.Hash)
 				return err
 			})
 		})
@@ -224,7 +224,7 @@ func benchSession(b *testing.B, s *sqlstore.Store) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := s.Sessions().Get(b.Context(), n.Hash); err != nil {
+		if _, err := s.Sessions().Get(b.Context(), n.Org, n.Hash); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -46,13 +46,13 @@ func populate(t *testing.T, s *sqlstore.Store, org, app string) (e estate) {
 		e.record = token.Record{ID: rand.Text(), Org: auth.OrgKey(org), ClientKey: app, Subject: "ann", KeyID: present.KeyID, Issued: now}
 		expect(t, "Issue", s.Ledger().Issue(ctx, e.record, nil, 10), nil)
 	}
-	for i, ticket := range []session.Ticket{"", "", session.TicketEnrol} {
+	for i, ticket := range []string{"", "", "enrol"} {
 		rand.Read(e.hash[:])
 		n := session.Session{Hash: e.hash, ID: fmt.Sprint("session ", i), Org: auth.OrgKey(org), Account: "ann", Ticket: ticket, Created: now, Seen: now, Expires: now.Add(time.Hour)}
 		expect(t, "Create", s.Sessions().Create(ctx, n, 1), nil)
 		now = now.Add(time.Second)
 	}
-	expect(t, "Save", must(s.Factors())(t).Save(ctx, auth.OrgKey(org), "ann", session.Factor{Secret: []byte("secret")}), nil)
+	expect(t, "Save", must(s.Factors())(t).Save(ctx, auth.OrgKey(org), "ann", session.Factor{Secret: session.NewFactorSecret([]byte("secret"))}), nil)
 	return e
 }
 
@@ -115,7 +115,7 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 			}
 			credentials, keys := must(s.Credentials())(t), must(s.Keys())(t)
 			must(keys.Public(ctx, stays.former.KeyID))(t)
-			must(s.Sessions().Get(ctx, stays.hash))(t)
+			must(s.Sessions().Get(ctx, "globex", stays.hash))(t)
 			expect(t, "another org's token", spend(ctx, s.Ledger(), stays.record), nil)
 
 			// The next owner of the key also gets the client key.
@@ -132,7 +132,7 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 			expect(t, "K23 the former owner's token", spend(ctx, s.Ledger(), gone.record), token.ErrRevoked)
 			_, err := keys.Public(ctx, gone.former.KeyID)
 			expect(t, "K23 the former owner's key", err, token.ErrNotFound)
-			_, err = s.Sessions().Get(ctx, gone.hash)
+			_, err = s.Sessions().Get(ctx, "acme", gone.hash)
 			expect(t, "K23 the former owner's session", err, auth.ErrNotFound)
 		})
 	}

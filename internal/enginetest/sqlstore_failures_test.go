@@ -224,8 +224,8 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 				"Claim":  func(ctx context.Context) error { return s.Replays().Claim(ctx, u) },
 				"Issue":  func(ctx context.Context) error { return s.Ledger().Issue(ctx, r, nil, 1) },
 				"Revoke": func(ctx context.Context) error { return s.Ledger().Revoke(ctx, r.Holder(), r.ID) },
-				"Try": func(ctx context.Context) error {
-					_, _, err := s.Attempts().Try(ctx, "key", time.Now(), 1)
+				"Swap": func(ctx context.Context) error {
+					_, err := s.Attempts().Swap(ctx, "acme", "key", "", "1")
 					return err
 				},
 				"Sweep": s.Sweep,

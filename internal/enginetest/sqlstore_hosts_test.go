@@ -348,7 +348,7 @@ func TestVerbsAreOneStep(t *testing.T) {
 	}
 	t.Run("a login while all sessions end", func(t *testing.T) {
 		first, login := aSession("ann"), aSession("ann")
-		first.Ticket = session.TicketCode // which makes no room for a session: the login does not wait for it
+		first.Ticket = "code" // which makes no room for a session: the login does not wait for it
 		expect(t, "Create", s.Sessions().Create(ctx, first, 9), nil)
 		release := hold(t, "sessions", first.ID)
 		done := make(chan error, 1)
@@ -373,10 +373,10 @@ func TestVerbsAreOneStep(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- s.Sessions().Create(ctx, login, 2) }()
 		waitsFor(t, db, "UPDATE "+h.prefix+"sessions")
-		before := within(t, func(ctx context.Context) error { return s.Sessions().Delete(ctx, second.Hash) })
+		before := within(t, func(ctx context.Context) error { return s.Sessions().Delete(ctx, second.Org, second.Hash) })
 		release()
 		expect(t, "Create", <-done, nil)
-		if _, err := s.Sessions().Get(ctx, first.Hash); before && err != nil {
+		if _, err := s.Sessions().Get(ctx, first.Org, first.Hash); before && err != nil {
 			t.Errorf("the logout had made room, and another session: %v", err)
 		}
 	})

@@ -58,13 +58,13 @@ func keepSecrets(t *testing.T, s *sqlstore.Store) (kept secrets) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		factor := session.Factor{Secret: make([]byte, 20), Pending: make([]byte, 20), Step: 7, Recovery: [][32]byte{{1}, {2}}}
-		rand.Read(factor.Secret)
-		rand.Read(factor.Pending)
+		active, pending := []byte(rand.Text()), []byte(rand.Text())
+		factor := session.Factor{Secret: session.NewFactorSecret(active), Pending: session.NewFactorSecret(pending),
+			Step: 7, Recovery: [][32]byte{{1}, {2}}}
 		if err := factors.Save(t.Context(), "acme", clientKey, factor); err != nil {
 			t.Fatal(err)
 		}
-		kept.plain = append(kept.plain, private[len(private)-64:], factor.Secret, factor.Pending)
+		kept.plain = append(kept.plain, private[len(private)-64:], active, pending)
 	}
 	return kept
 }

@@ -31,13 +31,13 @@ func TestLimitWhileTokensChange(t *testing.T) {
 					}
 					changed := old
 					rand.Read(changed.Hash[:])
-					return sessions.Replace(t.Context(), old.Hash, changed)
+					return sessions.Replace(t.Context(), old.Org, old.Hash, changed)
 				}, auth.ErrNotFound)
 				list, err := sessions.List(t.Context(), "acme", account)
 				if err != nil || len(list) != 1 || list[0].ID != next.ID {
 					t.Fatalf("round %d: %d sessions, %v", round, len(list), err)
 				}
-				if _, err := sessions.Get(t.Context(), old.Hash); !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrEvicted) {
+				if _, err := sessions.Get(t.Context(), old.Org, old.Hash); !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrEvicted) {
 					t.Fatalf("round %d: the old token: %v", round, err)
 				}
 			}
@@ -113,7 +113,7 @@ func TestF20MadeUpSessionsWaitForNoLock(t *testing.T) {
 	defer other.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	if err := s.Sessions().Delete(ctx, sha256.Sum256([]byte("made up"))); err != nil {
+	if err := s.Sessions().Delete(ctx, "acme", sha256.Sum256([]byte("made up"))); err != nil {
 		t.Error(err)
 	}
 }

@@ -31,7 +31,9 @@ func verbsOf(t *testing.T, s *sqlstore.Store) map[string]func(context.Context) e
 	last := func(_ any, err error) error { return err }
 	return map[string]func(context.Context) error{
 		"Claim": func(ctx context.Context) error { return s.Replays().Claim(ctx, aUse()) },
-		"Used":  func(ctx context.Context) error { return last(s.Replays().(signing.UsedNonces).Used(ctx, "key", aUse().Nonce)) },
+		"Used": func(ctx context.Context) error {
+			return last(s.Replays().(signing.UsedNonces).Used(ctx, "key", aUse().Nonce))
+		},
 
 		"Issue":         func(ctx context.Context) error { return ledger.Issue(ctx, r, nil, 10) },
 		"Spend":         func(ctx context.Context) error { return spend(ctx, ledger, r) },
@@ -43,10 +45,10 @@ func verbsOf(t *testing.T, s *sqlstore.Store) map[string]func(context.Context) e
 		},
 
 		"Create":           func(ctx context.Context) error { return sessions.Create(ctx, n, 5) },
-		"Get":              func(ctx context.Context) error { return last(sessions.Get(ctx, n.Hash)) },
-		"Touch":            func(ctx context.Context) error { return sessions.Touch(ctx, n.Hash, time.Now()) },
-		"Replace":          func(ctx context.Context) error { return sessions.Replace(ctx, n.Hash, n) },
-		"Delete":           func(ctx context.Context) error { return sessions.Delete(ctx, n.Hash) },
+		"Get":              func(ctx context.Context) error { return last(sessions.Get(ctx, n.Org, n.Hash)) },
+		"Touch":            func(ctx context.Context) error { return sessions.Touch(ctx, n.Org, n.Hash, time.Now()) },
+		"Replace":          func(ctx context.Context) error { return sessions.Replace(ctx, n.Org, n.Hash, n) },
+		"Delete":           func(ctx context.Context) error { return sessions.Delete(ctx, n.Org, n.Hash) },
 		"DeleteID":         func(ctx context.Context) error { return sessions.DeleteID(ctx, org, "ann", n.ID) },
 		"DeleteAll":        func(ctx context.Context) error { return last(sessions.DeleteAll(ctx, org, "ann", "")) },
 		"List of sessions": func(ctx context.Context) error { return last(sessions.List(ctx, org, "ann")) },
@@ -69,12 +71,8 @@ func verbsOf(t *testing.T, s *sqlstore.Store) map[string]func(context.Context) e
 		"Factor": func(ctx context.Context) error { return last(factors.Factor(ctx, org, "ann")) },
 		"Save":   func(ctx context.Context) error { return factors.Save(ctx, org, "ann", session.Factor{}) },
 
-		"Try": func(ctx context.Context) error {
-			_, _, err := attempts.Try(ctx, "key", time.Now(), 5)
-			return err
-		},
-		"Return": func(ctx context.Context) error { return attempts.Return(ctx, "key") },
-		"Reset":  func(ctx context.Context) error { return attempts.Reset(ctx, "key") },
+		"Load": func(ctx context.Context) error { return last(attempts.Load(ctx, org, "key")) },
+		"Swap": func(ctx context.Context) error { return last(attempts.Swap(ctx, org, "key", "", "1")) },
 
 		"Sweep":     s.Sweep,
 		"Reseal":    s.Reseal,

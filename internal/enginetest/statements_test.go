@@ -127,8 +127,7 @@ var suitesOf = []struct {
 	{"redisstore/lua/session.lua", redisSteps("Sessions", sessionTests)},
 	{"redisstore/lua/sessions.lua", redisSteps("Sessions", sessionTests)},
 	{"redisstore/lua/touch.lua", redisSteps("Sessions", sessionTests)},
-	{"redisstore/lua/return.lua", redisSteps("Attempts", triesTests)},
-	{"redisstore/lua/try.lua", redisSteps("Attempts", triesTests)},
+	{"redisstore/lua/swap.lua", redisSteps("Attempts", triesTests)},
 }
 
 // TestEachScriptIsSpoiled fails for a script that TestStatementsUnderSabotage leaves out.

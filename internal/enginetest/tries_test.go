@@ -2,11 +2,11 @@ package enginetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -49,45 +49,66 @@ func (c counted) holds(t *testing.T, when string, want int) {
 	}
 }
 
+// countUp counts as a Manager does, and returns the new number.
+func countUp(ctx context.Context, attempts session.Attempts, key string) (int, error) {
+	for {
+		old, err := attempts.Load(ctx, "acme", key)
+		if err != nil {
+			return 0, err
+		}
+		n, _ := strconv.Atoi(old)
+		done, err := attempts.Swap(ctx, "acme", key, old, strconv.Itoa(n+1))
+		if done || err != nil {
+			return n + 1, err
+		}
+	}
+}
+
 func TestBudgetOfReturnedTries(t *testing.T) {
 	for _, c := range countedStores(t) {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, now := t.Context(), time.Now()
-			try := func(want int) {
+			swap := func(old, record string, want bool) {
 				t.Helper()
-				if n, _, err := c.attempts.Try(ctx, "key", now, 5); n != want || err != nil {
-					t.Errorf("try %d, %v; want %d", n, err, want)
+				if done, err := c.attempts.Swap(t.Context(), "acme", "key", old, record); done != want || err != nil {
+					t.Errorf("Swap(%q, %q) = %t, %v", old, record, done, err)
 				}
 			}
-			expect(t, "of no key", c.attempts.Return(ctx, "key"), nil)
-			c.holds(t, "F14 nothing was tried", 0)
-			try(1)
-			expect(t, "the only one", c.attempts.Return(ctx, "key"), nil)
-			c.holds(t, "F14 the only try was returned", 0)
-			try(1)
-			try(2)
-			expect(t, "one of two", c.attempts.Return(ctx, "key"), nil)
-			c.holds(t, "one of two was returned", 1)
-			try(2)
-			for range 3 {
-				expect(t, "all", c.attempts.Return(ctx, "key"), nil)
-			}
-			c.holds(t, "F14 all were returned", 0)
+			swap("", "", true)
+			swap("1", "2", false)
+			c.holds(t, "F14 nothing was counted", 0)
+			swap("", "1", true)
+			swap("1", "", true)
+			c.holds(t, "F14 the only attempt was undone", 0)
 			succeed(t, 64, func(int) error {
-				_, _, err := c.attempts.Try(ctx, "key", now, 1000)
-				return errors.Join(err, c.attempts.Return(ctx, "key"))
+				if _, err := countUp(t.Context(), c.attempts, "key"); err != nil {
+					return err
+				}
+				for {
+					old, err := c.attempts.Load(t.Context(), "acme", "key")
+					if err != nil {
+						return err
+					}
+					next := ""
+					if n, _ := strconv.Atoi(old); n > 1 {
+						next = strconv.Itoa(n - 1)
+					}
+					if done, err := c.attempts.Swap(t.Context(), "acme", "key", old, next); done || err != nil {
+						return err
+					}
+				}
 			})
-			c.holds(t, "F14 64 returns and tries at once", 0)
+			c.holds(t, "F14 64 count and undo at once", 0)
 		})
 	}
 }
 
-// TestRefusedTriesWriteNothing lets another client hold the lock that a write needs.
+// TestRefusedTriesWriteNothing lets another client hold the lock that a write needs. A Manager
+// refuses an attempt inside a delay by what Load returns: see session.TestBudgetOfRefusedLogins.
 func TestRefusedTriesWriteNothing(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
-			attempts, now := h.store(t).Attempts(), time.Now()
-			if _, _, err := attempts.Try(t.Context(), "key", now, 1); err != nil {
+			attempts := h.store(t).Attempts()
+			if _, err := countUp(t.Context(), attempts, "key"); err != nil {
 				t.Fatal(err)
 			}
 			other := must(h.open(t).Conn(t.Context()))(t)
@@ -100,8 +121,8 @@ func TestRefusedTriesWriteNothing(t *testing.T) {
 			defer other.ExecContext(context.WithoutCancel(t.Context()), "ROLLBACK")
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			if n, until, err := attempts.Try(ctx, "key", now, 1); n != 1 || until.IsZero() || err != nil {
-				t.Errorf("F14 Try = %d, %v, %v", n, until, err)
+			if record, err := attempts.Load(ctx, "acme", "key"); record != "1" || err != nil {
+				t.Errorf("F14 Load = %q, %v", record, err)
 			}
 		})
 	}
@@ -150,7 +171,7 @@ func (c counted) perSession(t *testing.T) int {
 	one.Org = "else"
 	expect(t, "create", c.sessions.Create(t.Context(), one, 0), nil)
 	n := c.size(t) - before
-	expect(t, "delete", c.sessions.Delete(t.Context(), one.Hash), nil)
+	expect(t, "delete", c.sessions.Delete(t.Context(), one.Org, one.Hash), nil)
 	return n
 }
 
@@ -173,7 +194,7 @@ func newLogins(c counted) *logins {
 		Now:     func() time.Time { return now }}
 	w.mux = guard.Mux()
 	w.mux.HandleFunc("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-		if _, err := manager.Login(rw, r, session.Form{Login: r.Header.Get("Login"), Password: password}); err != nil {
+		if _, err := manager.Login(rw, r, session.LoginForm{Login: r.Header.Get("Login"), Password: password}); err != nil {
 			auth.Fail(rw, r, err)
 		}
 	})

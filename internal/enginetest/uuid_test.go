@@ -22,12 +22,13 @@ const uuidTable = `CREATE TABLE uuid_factors (org uuid, account uuid, version bi
 	secret bytea, pending bytea, step bigint NOT NULL, recovery bytea NOT NULL, PRIMARY KEY (org, account))`
 
 func (s uuidFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (f session.Factor, err error) {
-	var recovery []byte
+	var secret, pending, recovery []byte
 	err = s.db.QueryRowContext(ctx, `SELECT version, secret, pending, step, recovery FROM uuid_factors WHERE org = $1 AND account = $2`,
-		org, account).Scan(&f.Version, (*[]byte)(&f.Secret), (*[]byte)(&f.Pending), &f.Step, &recovery)
+		org, account).Scan(&f.Version, &secret, &pending, &f.Step, &recovery)
 	if errors.Is(err, sql.ErrNoRows) {
 		return session.Factor{}, nil
 	}
+	f.Secret, f.Pending = session.NewFactorSecret(secret), session.NewFactorSecret(pending)
 	for ; len(recovery) >= 32; recovery = recovery[32:] {
 		f.Recovery = append(f.Recovery, [32]byte(recovery))
 	}
@@ -45,7 +46,7 @@ func (s uuidFactors) Save(ctx context.Context, org auth.OrgKey, account string, 
 	for _, hash := range f.Recovery {
 		recovery = append(recovery, hash[:]...)
 	}
-	done, err := s.db.ExecContext(ctx, statement, org, account, f.Version, []byte(f.Secret), []byte(f.Pending), f.Step, recovery)
+	done, err := s.db.ExecContext(ctx, statement, org, account, f.Version, f.Secret.Reveal(), f.Pending.Reveal(), f.Step, recovery)
 	if err != nil {
 		return err
 	}

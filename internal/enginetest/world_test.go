@@ -114,7 +114,7 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 	w := &world{
 		sabotage: spoil, shared: s,
 		org: strings.ToLower(rand.Text()), account: rand.Text(),
-		factor:   make(session.FactorSecret, 20),
+		factor:   session.NewFactorSecret([]byte(rand.Text())),
 		accepted: make(map[string]int), over: make(map[string]bool), now: time.Now,
 	}
 	w.tenantURL = "http://127.0.0.1/" + w.org + "/v2"
@@ -149,7 +149,6 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 func (w *world) populate(t *testing.T, pair *token.KeyPair) {
 	t.Helper()
 	w.key, w.secret = signing.Generate()
-	rand.Read(w.factor)
 	w.directory = new(auth.Memory)
 	w.directory.PutOrg(auth.Org{Code: w.org, ID: w.org})
 	w.directory.PutApp(auth.App{ClientKey: w.key, Org: auth.OrgKey(w.org)})
@@ -232,11 +231,11 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		}
 	})
 	route("POST /login", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
-		_, err := w.manager.Login(rw, r, session.Form{Login: r.Header.Get("Login"), Password: cmp.Or(r.Header.Get("Password"), password)})
+		_, err := w.manager.Login(rw, r, session.LoginForm{Login: r.Header.Get("Login"), Password: cmp.Or(r.Header.Get("Password"), password)})
 		return err
 	})
 	route("POST /code", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
-		_, err := w.manager.Verify(rw, r, r.Header.Get("Code"))
+		_, err := w.manager.VerifyCode(rw, r, r.Header.Get("Code"))
 		return err
 	})
 	ofSession := auth.Authenticated.By(session.Name)
@@ -284,7 +283,7 @@ func (w *world) endAnother(ctx context.Context, org *auth.Org, p auth.Principal)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(list, func(s session.Session) bool { return s.ID != p.SessionID })
+	at := slices.IndexFunc(list, func(s session.SessionInfo) bool { return s.ID != p.SessionID })
 	if at < 0 {
 		return auth.ErrNotFound
 	}

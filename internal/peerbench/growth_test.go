@@ -105,7 +105,7 @@ func sessionsOf(t testing.TB, store session.Store, n, some int) func(int) error 
 		}
 	}
 	return func(i int) error {
-		_, err := store.Get(context.Background(), hashes[i%some])
+		_, err := store.Get(context.Background(), "acme", hashes[i%some])
 		return err
 	}
 }

@@ -13,23 +13,23 @@ if ttl <= 0 then
   return 0
 end
 
-local gone, ended, same = {}, {}, 1
-local from = -1
-if limit == 0 then
-  from = 3 -- nothing to count: check the four oldest, so that dead members do not accumulate
-end
-for _, member in ipairs(redis.call(limit == 0 and 'ZRANGE' or 'ZREVRANGE', KEYS[2], 0, from)) do
+local gone, same = {}, {}
+-- Without a limit check the four oldest, so that dead members do not accumulate.
+for _, member in ipairs(redis.call('ZRANGE', KEYS[2], 0, limit == 0 and 3 or -1)) do
   local key = ARGV[8] .. string.sub(member, -32)
   local session = alive(key)
   if not session then
     gone[#gone + 1] = member
   elseif limit > 0 and part(session, 4) == ARGV[6] then
-    same = same + 1
-    if same > limit then
-      gone[#gone + 1] = member
-      ended[#ended + 1] = key
-    end
+    same[#same + 1] = {tonumber(string.sub(session, 2, 17)), #same, member, key}
   end
+end
+-- The members are in the order of creation, the oldest first.
+table.sort(same, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+local ended = {}
+for i = 1, limit > 0 and #same - limit + 1 or 0 do
+  gone[#gone + 1] = same[i][3]
+  ended[i] = same[i][4]
 end
 
 local before = {redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3])}

@@ -1,5 +1,5 @@
--- KEYS: 1 session. ARGV: 1 its hash, 2 prefix of the keys of sessions, 3 of accounts, 4
--- of orgs. Returns 0.
+-- KEYS: 1 session, 2 the org's accounts. ARGV: 1 its hash, 2 prefix of the keys of the org's
+-- sessions, 3 of its account indexes. Returns 0.
 local key, hash = KEYS[1], ARGV[1]
 local v = redis.call('GET', key)
 if v and string.sub(v, 1, 1) == 'M' then
@@ -8,8 +8,8 @@ if v and string.sub(v, 1, 1) == 'M' then
 end
 local session = alive(key)
 if session then
-  local org, account = part(session, 2), part(session, 3)
+  local account = part(session, 3)
   redis.call('DEL', key, KEYS[1])
-  forget(ARGV[3] .. #org .. ':' .. org .. account, ARGV[4] .. org, account, {part(session, 1) .. hash})
+  forget(ARGV[3] .. account, KEYS[2], account, {part(session, 1) .. hash})
 end
 return 0

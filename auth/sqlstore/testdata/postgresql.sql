@@ -99,13 +99,13 @@ CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_previous ON tenantkit_v6_sessio
 CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_expires ON tenantkit_v6_sessions (expires);
 
 CREATE TABLE IF NOT EXISTS tenantkit_v6_attempts (
-	key text COLLATE "C" PRIMARY KEY,
-	tries bigint NOT NULL,
-	latest bigint NOT NULL,   -- this and until: Unix nanoseconds
-	until bigint NOT NULL,    -- 0: no delay
-	refused bigint NOT NULL   -- 1: the latest try was inside the delay
+	org text COLLATE "C" NOT NULL,
+	key text COLLATE "C" NOT NULL,
+	record text COLLATE "C" NOT NULL,
+	swapped bigint NOT NULL, -- Unix milliseconds
+	PRIMARY KEY (org, key)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v6_attempts_latest ON tenantkit_v6_attempts (latest);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_attempts_swapped ON tenantkit_v6_attempts (swapped);
 
 CREATE TABLE IF NOT EXISTS tenantkit_v6_factors (
 	org text COLLATE "C" NOT NULL,

@@ -99,13 +99,13 @@ CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_previous ON tenantkit_v6_sessio
 CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_expires ON tenantkit_v6_sessions (expires);
 
 CREATE TABLE IF NOT EXISTS tenantkit_v6_attempts (
-	key TEXT PRIMARY KEY,
-	tries INTEGER NOT NULL,
-	latest INTEGER NOT NULL,   -- this and until: Unix nanoseconds
-	until INTEGER NOT NULL,    -- 0: no delay
-	refused INTEGER NOT NULL   -- 1: the latest try was inside the delay
+	org TEXT NOT NULL,
+	key TEXT NOT NULL,
+	record TEXT NOT NULL,
+	swapped INTEGER NOT NULL, -- Unix milliseconds
+	PRIMARY KEY (org, key)
 ) STRICT;
-CREATE INDEX IF NOT EXISTS tenantkit_v6_attempts_latest ON tenantkit_v6_attempts (latest);
+CREATE INDEX IF NOT EXISTS tenantkit_v6_attempts_swapped ON tenantkit_v6_attempts (swapped);
 
 CREATE TABLE IF NOT EXISTS tenantkit_v6_factors (
 	org TEXT NOT NULL,

@@ -61,17 +61,17 @@ func New(table *Table, memory *session.Memory, keys *token.MemoryKeys, mail Mail
 // session, but no fresh one.
 func (s *Server) routes() {
 	signedIn := auth.Authenticated.By(session.Name)
-	fresh := signedIn.Fresh(10*time.Minute, session.Name)
+	fresh := signedIn.Fresh(10*time.Minute, session.Name) // the Manager's own verbs ask for that themselves
 	s.handle("POST /login", auth.Public, s.login)
 	s.handle("POST /reauthenticate", signedIn, s.reauthenticate)
-	s.handle("POST /password", fresh, s.changePassword)
+	s.handle("POST /password", signedIn, s.changePassword)
 	s.handle("POST /password/forgotten", auth.Public, s.forgotten)
 	s.handle("POST /password/reset", auth.Public, s.resetPassword)
-	s.handle("POST /email", fresh, s.changeEmail)
+	s.handle("POST /email", signedIn, s.changeEmail)
 	s.handle("POST /email/verify", signedIn, s.verifyEmail) // the link alone is not enough: the address may be mistyped
-	s.handle("POST /factor", auth.Optional.Fresh(10*time.Minute, session.Name), s.enrol)
+	s.handle("POST /factor", auth.Optional, s.enrol)
 	s.handle("POST /factor/confirm", auth.Optional, s.confirm)
-	s.handle("POST /factor/recovery", fresh, s.newRecovery)
+	s.handle("POST /factor/recovery", signedIn, s.newRecovery)
 	s.handle("GET /factor", signedIn, s.factor)
 	s.handle("POST /tokens", fresh, s.newToken)
 	s.handle("POST /account/delete", fresh, s.deleteOwn)
@@ -90,7 +90,7 @@ func (s *Server) handle(pattern string, n auth.Need, do func(http.ResponseWriter
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) (any, error) {
-	p, err := s.sessions.Login(w, r, session.Form{
+	p, err := s.sessions.Login(w, r, session.LoginForm{
 		Login: r.PostFormValue("email"), Password: r.PostFormValue("password"), Code: r.PostFormValue("code"),
 	})
 	return p.Account, err
@@ -106,28 +106,26 @@ func (s *Server) changePassword(w http.ResponseWriter, r *http.Request) (any, er
 	account := auth.From(r.Context()).Account
 	email := s.table.Email(account)
 	err := s.sessions.ChangePassword(w, r, email, r.PostFormValue("password"), r.PostFormValue("new"),
-		func(_ context.Context, encoded string) error { return s.table.SetPassword(account, encoded) })
+		func(_ context.Context, encoded string, changed time.Time) error {
+			return s.table.SetPassword(account, encoded, changed)
+		})
 	return "changed", err
 }
 
 func (s *Server) forgotten(_ http.ResponseWriter, r *http.Request) (any, error) {
 	err := s.sessions.SendReset(r, r.PostFormValue("email"),
-		func(ctx context.Context, account string, ticket session.MailTicket, err error) {
-			if err == nil {
-				email := s.table.Email(account)
-				err = s.mail(ctx, email, "https://www.example.com/reset#"+string(ticket))
-			}
-			if err != nil {
-				slog.ErrorContext(ctx, "no mail for a reset", "account", account, "cause", err)
-			}
-		})
+		func(ctx context.Context, account string, ticket session.MailTicket) error {
+			return s.mail(ctx, s.table.Email(account), "https://www.example.com/reset#"+ticket.Reveal())
+		},
+		func(ctx context.Context, err error) { slog.ErrorContext(ctx, "no mail for a reset", "cause", err) })
 	return "If there is such an account, a mail is on its way.", err
 }
 
 func (s *Server) resetPassword(_ http.ResponseWriter, r *http.Request) (any, error) {
-	ticket := session.MailTicket(r.PostFormValue("ticket"))
-	err := s.sessions.ResetPassword(r, ticket, r.PostFormValue("new"),
-		func(_ context.Context, account, encoded string) error { return s.table.SetPassword(account, encoded) })
+	err := s.sessions.ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("new"),
+		func(_ context.Context, account, encoded string, changed time.Time) error {
+			return s.table.SetPassword(account, encoded, changed)
+		})
 	return "Sign in with the new password.", err
 }
 
@@ -140,14 +138,14 @@ func (s *Server) changeEmail(_ http.ResponseWriter, r *http.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mail(r.Context(), email, "https://www.example.com/verify#"+string(ticket)); err != nil {
+	if err := s.mail(r.Context(), email, "https://www.example.com/verify#"+ticket.Reveal()); err != nil {
 		return nil, err
 	}
 	return "Look into your mails.", s.mail(r.Context(), s.table.Email(account), "Somebody asked to change the address of your account.")
 }
 
 func (s *Server) verifyEmail(_ http.ResponseWriter, r *http.Request) (any, error) {
-	account, email, err := s.sessions.VerifyAddress(r, session.MailTicket(r.PostFormValue("ticket")))
+	account, email, err := s.sessions.VerifyAddress(r, r.PostFormValue("ticket"))
 	if err != nil {
 		return nil, err
 	}
@@ -160,18 +158,18 @@ func (s *Server) verifyEmail(_ http.ResponseWriter, r *http.Request) (any, error
 }
 
 func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
-	e, err := s.sessions.Enrol(r)
+	e, err := s.sessions.EnrolFactor(r)
 	email := s.table.Email(e.Account)
 	return s.sessions.OTPAuth("Example", email, e.Secret), err
 }
 
 func (s *Server) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
-	codes, err := s.sessions.Confirm(w, r, r.PostFormValue("code"))
+	codes, err := s.sessions.ConfirmFactor(w, r, r.PostFormValue("code"))
 	return codes, err
 }
 
 func (s *Server) newRecovery(_ http.ResponseWriter, r *http.Request) (any, error) {
-	codes, err := s.sessions.RegenerateRecovery(r, r.PostFormValue("code"))
+	codes, err := s.sessions.RenewRecovery(r, r.PostFormValue("code"))
 	return codes, err
 }
 

@@ -63,7 +63,7 @@ func (t *Table) byEmail(email string) (id string) {
 
 // SetPassword stores an encoded password and the time of the change, in one step. In SQL
 // it is one UPDATE.
-func (t *Table) SetPassword(id, encoded string) error {
+func (t *Table) SetPassword(id, encoded string, changed time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r, ok := t.rows[id]
@@ -71,7 +71,7 @@ func (t *Table) SetPassword(id, encoded string) error {
 		return auth.ErrNotFound
 	}
 	r.password = encoded
-	r.Changed = time.Now().Add(time.Millisecond).Truncate(time.Millisecond) // rounded up
+	r.Changed = changed
 	t.rows[id] = r
 	return nil
 }

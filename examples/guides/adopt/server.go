@@ -68,7 +68,7 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	s.sessions = &session.Manager{
 		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
 		Passwords: passwords{db}, Hasher: session.Migrating(oldHasher{bcrypt.DefaultCost}, session.PBKDF2{}),
-		DeviceKey: deviceKey,
+		DeviceKey: session.NewDeviceKey(deviceKey),
 	}
 	return s, nil
 }
@@ -108,7 +108,7 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 	}{
 		"POST /login":          {auth.Public, body.Handle(s.login)},
 		"POST /logout":         {auth.Public, body.None(s.logout)},
-		"POST /factor":         {fresh, body.None(s.enrol)},
+		"POST /factor":         {person, body.None(s.enrol)},
 		"POST /factor/confirm": {person, body.Handle(s.confirm)},
 		"POST /tokens":         {fresh, body.Handle(s.createToken)},
 		"DELETE /tokens":       {person, body.None(s.revokeTokens)},

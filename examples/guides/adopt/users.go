@@ -55,7 +55,7 @@ type credentials struct {
 }
 
 func (s *service) login(w http.ResponseWriter, r *http.Request, ask credentials) (any, error) {
-	p, err := s.sessions.Login(w, r, session.Form{Login: ask.Email, Password: ask.Password, Code: ask.Code, Remember: ask.Remember})
+	p, err := s.sessions.Login(w, r, session.LoginForm{Login: ask.Email, Password: ask.Password, Code: ask.Code, Remember: ask.Remember})
 	return self{p.Account, p.Roles}, err
 }
 
@@ -65,7 +65,7 @@ func (s *service) logout(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // enrol and confirm set up a second factor.
 func (s *service) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
-	e, err := s.sessions.Enrol(r)
+	e, err := s.sessions.EnrolFactor(r)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +79,6 @@ type code struct {
 }
 
 func (s *service) confirm(w http.ResponseWriter, r *http.Request, ask code) (any, error) {
-	codes, err := s.sessions.Confirm(w, r, ask.Code)
+	codes, err := s.sessions.ConfirmFactor(w, r, ask.Code)
 	return map[string][]string{"recovery": codes}, err
 }

@@ -54,7 +54,7 @@ func Policy() auth.SessionPolicy {
 // Login signs a person in. The form has a box to be remembered.
 func Login(sessions *session.Manager) http.HandlerFunc {
 	return body.None(func(w http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
-		_, err := sessions.Login(w, r, session.Form{
+		_, err := sessions.Login(w, r, session.LoginForm{
 			Login:    r.PostFormValue("email"),
 			Password: r.PostFormValue("password"),
 			Code:     r.PostFormValue("code"),

@@ -79,7 +79,7 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 	}
 	mux := guard.Mux()
 	mux.Handle("POST /login", auth.Public, body.Handle(func(w http.ResponseWriter, r *http.Request, ask login) (envelope.Result[string], error) {
-		p, err := sessions.Login(w, r, session.Form{Login: ask.Login, Password: ask.Password})
+		p, err := sessions.Login(w, r, session.LoginForm{Login: ask.Login, Password: ask.Password})
 		return envelope.Result[string]{Data: p.Account}, err
 	}))
 	mux.HandleFunc("GET /me", auth.Authenticated, account)

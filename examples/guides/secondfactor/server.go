@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -36,13 +35,13 @@ func New(people People, store *session.Memory, factors session.Factors) *Server 
 	guard := &auth.Guard{BaseURL: "https://api.example.com", Directory: s.directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.sessions}}
 	s.Mux = guard.Mux()
 
-	// Without a session there is the ticket of a login, if the org requires a factor.
-	fresh := auth.Optional.Fresh(10*time.Minute, session.Name)
 	s.handle("POST /login", auth.Public, s.login)
 	s.handle("POST /login/code", auth.Public, s.code)
-	s.handle("POST /factor", fresh, s.enrol)
-	s.handle("POST /factor/confirm", fresh, s.confirm)
-	s.handle("POST /factor/remove", auth.Authenticated.By(session.Name).Fresh(10*time.Minute), s.remove)
+	// Optional, because without a session there is the ticket of a login, if the org requires a
+	// factor. A session must be fresh for these verbs: the Manager sees to that.
+	s.handle("POST /factor", auth.Optional, s.enrol)
+	s.handle("POST /factor/confirm", auth.Optional, s.confirm)
+	s.handle("POST /factor/remove", auth.Authenticated.By(session.Name), s.remove)
 	s.handle("GET /settings", auth.Allow("admin.read"), func(http.ResponseWriter, *http.Request) (any, error) { return "settings", nil })
 	return s
 }
@@ -56,18 +55,18 @@ func (s *Server) handle(pattern string, n auth.Need, do func(http.ResponseWriter
 
 // login is the first step. If there is a second one, its error is a 403 whose reason names it.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) (any, error) {
-	p, err := s.sessions.Login(w, r, session.Form{Login: r.PostFormValue("email"), Password: r.PostFormValue("password")})
+	p, err := s.sessions.Login(w, r, session.LoginForm{Login: r.PostFormValue("email"), Password: r.PostFormValue("password")})
 	return p.Account, err
 }
 
 // code is the second step. The browser sends the ticket of the first as a cookie.
 func (s *Server) code(w http.ResponseWriter, r *http.Request) (any, error) {
-	p, err := s.sessions.Verify(w, r, r.PostFormValue("code"))
+	p, err := s.sessions.VerifyCode(w, r, r.PostFormValue("code"))
 	return p.Account, err
 }
 
 func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
-	e, err := s.sessions.Enrol(r)
+	e, err := s.sessions.EnrolFactor(r)
 	if err != nil {
 		return nil, err
 	}
@@ -79,12 +78,12 @@ func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
 func (s *Server) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
 	// Also after an error: an administrator with a factor has other roles from now on.
 	defer s.directory.Invalidate(auth.TenantFrom(r.Context()).Org.Key())
-	return s.sessions.Confirm(w, r, r.PostFormValue("code"))
+	return s.sessions.ConfirmFactor(w, r, r.PostFormValue("code"))
 }
 
 func (s *Server) remove(_ http.ResponseWriter, r *http.Request) (any, error) {
 	defer s.directory.Invalidate(auth.From(r.Context()).Org)
-	return "removed", s.sessions.Remove(r, r.PostFormValue("code"))
+	return "removed", s.sessions.RemoveFactor(r, r.PostFormValue("code"))
 }
 
 // strict is a Directory in which administrators without a second factor have no role.
@@ -103,7 +102,7 @@ func (d strict) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.
 	if err != nil {
 		return nil, err // 503: it is not known whether there is one
 	}
-	if factor.Secret != nil {
+	if factor.Secret != (session.FactorSecret{}) {
 		return a, nil
 	}
 	enrolling := *a // a Directory shares what it returns
