@@ -184,20 +184,9 @@ func ExampleNewPair() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	thumbprint, err := token.Thumbprint(&signer.PublicKey)
-	fmt.Println(pair.KeyID == thumbprint, err)
+	fmt.Println(pair.Key.Equal(signer.Public()), len(pair.KeyID))
 	// Output:
-	// true <nil>
-}
-
-func ExampleThumbprint() {
-	pair, err := token.ParsePairJWK([]byte(rfcKey)) // the key of RFC 7515, appendix A.2
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(token.Thumbprint(pair.Key))
-	// Output:
-	// IsUn6_e04MaShXFIISMp4kG62LWzMIPy_MvSA5pJgX8 <nil>
+	// true 43
 }
 
 func ExampleParsePairJWK() {

@@ -12,6 +12,7 @@ var (
 	ReadHeader = readHeader
 	ReadClaims = readClaims
 	Sign       = sign
+	Thumbprint = thumbprint
 )
 
 type Extra = extra

@@ -63,7 +63,7 @@ func (k *PublicKey) Validate() error {
 	if err := k.check(); err != nil {
 		return err
 	}
-	if kid, err := Thumbprint(k.Key); err != nil || k.KeyID != kid {
+	if kid, err := thumbprint(k.Key); err != nil || k.KeyID != kid {
 		return badKey("key id is not the thumbprint")
 	}
 	return nil
@@ -109,10 +109,10 @@ func isClientKey(s string) bool {
 	return 0 < len(s) && len(s) <= maxClientKey
 }
 
-// Thumbprint returns the KeyID of a key: RFC 7638, SHA-256, base64url. If k is not an
-// RSA key, the error matches ErrBadKey. Thumbprint does not check whether the key is
+// thumbprint returns the KeyID of a key: RFC 7638, SHA-256, base64url. If k is not an
+// RSA key, the error matches ErrBadKey. It does not check whether the key is
 // acceptable; PublicKey.Validate does.
-func Thumbprint(k *rsa.PublicKey) (string, error) {
+func thumbprint(k *rsa.PublicKey) (string, error) {
 	if k == nil || k.N == nil {
 		return "", badKey("not an RSA key")
 	}
@@ -146,7 +146,7 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 	if err := weakkey.CheckRSA(key); err != nil {
 		return nil, badKey(err.Error())
 	}
-	kid, err := Thumbprint(key)
+	kid, err := thumbprint(key)
 	if err != nil {
 		return nil, err
 	}

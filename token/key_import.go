@@ -7,9 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/go-jose/go-jose/v4"
-
-	"github.com/tenantkit/tenantkit/internal/strictjson"
+	"github.com/tenantkit/tenantkit/internal/jwks"
 )
 
 // maxKeyText is several times the text of the largest acceptable key. The parsers
@@ -60,37 +58,18 @@ func ParsePairJWK(text []byte) (*KeyPair, error) {
 	if len(text) > maxKeyText {
 		return nil, badKey("text larger than 16 KiB")
 	}
-	if err := checkJWK(string(text)); err != nil {
+	j, err := jwks.ReadJWK(string(text))
+	switch {
+	case err != nil:
 		return nil, badKey(err.Error())
+	case j.Use != "" && j.Use != "sig":
+		return nil, badKey("JWK use is not sig")
+	case j.Algorithm != "" && j.Algorithm != algorithm:
+		return nil, badKey("JWK alg is not RS256")
+	case j.Ops != nil && !isSigning(j.Ops):
+		return nil, badKey("JWK key_ops is not sign")
 	}
-	var jwk jose.JSONWebKey
-	if err := jwk.UnmarshalJSON(text); err != nil {
-		return nil, badKey("JWK is malformed")
-	}
-	return privatePair(jwk.Key)
-}
-
-// checkJWK checks the members of a JWK that say how it may be used. The parser does
-// not check them.
-func checkJWK(text string) error {
-	r := strictjson.New(text, limits)
-	for name := range r.Object {
-		switch name {
-		case "kty":
-			readExactly(&r, "RSA", errors.New("JWK kty is not RSA"))
-		case "use":
-			readExactly(&r, "sig", errors.New("JWK use is not sig"))
-		case "alg":
-			readExactly(&r, algorithm, errors.New("JWK alg is not RS256"))
-		case "key_ops":
-			if !isSigning(readTexts(&r, limits.Members)) {
-				r.Fail(errors.New("JWK key_ops is not sign"))
-			}
-		default:
-			r.Skip()
-		}
-	}
-	return r.End()
+	return privatePair(j.Key())
 }
 
 func isSigning(ops []string) bool {
@@ -118,7 +97,7 @@ func privatePair(key any) (*KeyPair, error) {
 	}
 	for _, prime := range private.Primes {
 		if !prime.ProbablyPrime(primeRounds) {
-			return nil, badKey("a prime that is none")
+			return nil, badKey("a factor of the modulus is not prime")
 		}
 	}
 	return pair, nil

@@ -124,7 +124,7 @@ type Spender interface {
 //
 // A ledger does not ask the directory. The tokens that an account's TokensFrom has ended stay live
 // here; package bearer takes them for dead everywhere: in Authenticate and Inspect, in Mint before
-// they count against a limit, and by Makers in lists.
+// they count against a limit, and by CheckMakers in lists.
 //
 // The ancestors are the record of the same ClientKey that Parent names, the parent of
 // that record, and so on. They may have other subjects and keys. A record is dead if

@@ -34,9 +34,6 @@ func verified(c Claims, extras []extra, set scope.Set, key *PublicKey) *Verified
 // that verified it.
 func (t *Verified) Issuer() string { return t.claims.Issuer }
 
-// Org is the org of that app, according to Keys.
-func (t *Verified) Org() OrgKey { return t.key.Org }
-
 // Subject is the account the token authenticates as.
 func (t *Verified) Subject() string { return t.claims.Subject }
 

@@ -42,9 +42,6 @@ func TestVerifiedSaysWhatTheTokenSays(t *testing.T) {
 	if diff := cmp.Diff(want, byMethod); diff != "" {
 		t.Error(diff)
 	}
-	if got.Org() != "acme" {
-		t.Errorf("Org = %q", got.Org())
-	}
 	set, _ := got.Scope()
 	if !set.Allows(scope.Admin(scope.Update)) || set.Allows(scope.Object(scope.Read, "x", "", "")) {
 		t.Error("Scope is another one")

@@ -42,7 +42,7 @@ func TestAPrincipalTellsWhichToken(t *testing.T) {
 		t.Errorf("of a limited-use token: %+v", p)
 	}
 	raw := honest(t, "jti", "permanent", "exp", nil)
-	kid, _ := token.Thumbprint(&keys[0]().PublicKey)
+	kid, _ := kidOf(0)
 	record := token.Record{ID: "permanent", Org: "acme", ClientKey: appA, Subject: "ann", KeyID: kid, Issued: time.Now()}
 	if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) (err error) {
 // it.
 func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.Lineage) error {
 	r := token.Record{ClientKey: v.Issuer(), Subject: v.Subject(), Issued: v.IssuedAt(), Lineage: by}
-	if err := made(ctx, a.tenant, r); err != nil {
+	if err := checkMakers(ctx, a.tenant, r); err != nil {
 		return admission.Refuse(err)
 	}
 	if by.MakerApp != r.ClientKey {

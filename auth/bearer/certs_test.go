@@ -19,8 +19,8 @@ import (
 
 func TestCertsOfExposedAppsOnly(t *testing.T) {
 	w := newWorld(t)
-	exposed, _ := token.Thumbprint(&keys[0]().PublicKey)
-	hidden, _ := token.Thumbprint(&keys[1]().PublicKey)
+	exposed, _ := kidOf(0)
+	hidden, _ := kidOf(1)
 	for path, contentType := range map[string]string{
 		"/acme/v2/auth/certs/jwk": "application/jwk-set+json", "/acme/v2/auth/certs/pem": "application/x-pem-file",
 	} {
@@ -104,7 +104,7 @@ func TestRegeneratingTearsNoAnswer(t *testing.T) {
 	w := newWorld(t)
 	known := map[string]bool{}
 	for _, i := range []int{0, 3} {
-		kid, _ := token.Thumbprint(&keys[i]().PublicKey)
+		kid, _ := kidOf(i)
 		known[kid] = true
 	}
 	stop := make(chan struct{})
@@ -193,7 +193,7 @@ func TestCertsOutsideAGuard(t *testing.T) {
 // set of now: with the new key at once, and without the former one from its end on.
 func TestCertsDuringAnOverlap(t *testing.T) {
 	m := newMinting(t)
-	first, _ := token.Thumbprint(&keys[0]().PublicKey)
+	first, _ := kidOf(0)
 	seen := map[string]bool{}
 	step := func(what, etag string, kids ...string) string {
 		t.Helper()

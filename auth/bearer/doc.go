@@ -4,7 +4,7 @@
 //   - Mechanism authenticates requests. Its Mint decides whether a caller may mint a token, and
 //     signs it. Its errors are ready for auth.Fail.
 //   - Certs serves the public keys of an org's apps, for others that verify tokens.
-//   - Makers checks that the issuers of a token in a ledger still exist.
+//   - CheckMakers checks that the issuers of a token in a ledger still exist.
 //
 // The application chooses where the keys are stored, and the ledger of tokens that have an id.
 // Package token stores both in memory, sqlstore stores both in a database, and redisstore stores

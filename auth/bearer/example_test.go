@@ -138,3 +138,27 @@ func ExampleCerts() {
 	fmt.Println(w.Body)
 	// Output: {"object":"list","data":[],"hasMore":false,"keys":[]}
 }
+
+// A list of tokens leaves out those whose maker is gone.
+func ExampleCheckMakers() {
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
+		BaseURL:    "https://api.example.com",
+		Directory:  auth.Cached(directory, 0, 0), // many tokens have the same makers
+		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: new(token.MemoryKeys)}},
+	}
+	mux := guard.Mux()
+	mux.HandleFunc("GET /tokens", auth.Public, func(_ http.ResponseWriter, r *http.Request) {
+		for _, maker := range []string{"ann", "gone"} { // records of a ledger
+			record := token.Record{Subject: "ann", Lineage: token.Lineage{Maker: maker}}
+			fmt.Println(maker, auth.IsNotFound(bearer.CheckMakers(r.Context(), auth.TenantFrom(r.Context()), record)))
+		}
+	})
+	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/acme/v2/tokens", nil))
+	// Output:
+	// ann false
+	// gone true
+}

@@ -127,10 +127,19 @@ func claims(pairs ...any) map[string]any {
 	return c
 }
 
+// kidOf returns the key id of a shared key.
+func kidOf(i int) (string, error) {
+	pair, err := token.NewPair(keys[i]())
+	if err != nil {
+		return "", err
+	}
+	return pair.KeyID, nil
+}
+
 // signWith writes a token without package token.
 func signWith(t testing.TB, i int, payload any) string {
 	t.Helper()
-	kid, err := token.Thumbprint(&keys[i]().PublicKey)
+	kid, err := kidOf(i)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +165,7 @@ func honest(t testing.TB, pairs ...any) string { return signWith(t, 0, claims(pa
 func (w *world) limited(t testing.TB, id string, uses int64, pairs ...any) string {
 	t.Helper()
 	c := claims(append([]any{"jti", id, "service/cnt", uses}, pairs...)...)
-	kid, _ := token.Thumbprint(&keys[0]().PublicKey)
+	kid, _ := kidOf(0)
 	record := token.Record{ID: id, Org: "acme", ClientKey: appA, Subject: c["sub"].(string), KeyID: kid, MaxUses: uses,
 		Issued: time.Unix(c["iat"].(int64), 0), Expires: time.Unix(c["exp"].(int64), 0)}
 	if err := w.ledger.Issue(t.Context(), record, nil, 10); err != nil {

@@ -72,14 +72,13 @@ func (m *Mechanism) minter(s *auth.Settings) (*token.Minter, error) {
 }
 
 // dropWithoutMaker revokes those tokens of a subject that are dead by the directory: see
-// Makers.Made. If there are none, it returns token.ErrTooMany.
+// CheckMakers. If there are none, it returns token.ErrTooMany.
 func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, c token.Claims) (dropped bool, err error) {
-	makers := Makers{Tenant: t}
 	for r, err := range token.Records(ctx, ledger, token.Holder{Org: t.Org.Key(), ClientKey: c.Issuer, Subject: c.Subject}) {
 		if err != nil {
 			return false, err
 		}
-		err := makers.Made(ctx, r)
+		err := CheckMakers(ctx, t, r)
 		if err == nil {
 			continue
 		}

@@ -97,13 +97,11 @@ func TestT36TokensFromLeavesNoCorpses(t *testing.T) {
 		t.Errorf("T36 %d records, want the new one", n)
 	}
 	m.tokensFrom(auth.Cached(nil, 0, 0).TokensFrom(m.clock.Now().Add(time.Hour)))
-	makers := bearer.Makers{Tenant: m.tenant}
-	if err := makers.Made(t.Context(), m.records(t)[0]); !errors.Is(err, auth.ErrNotFound) {
+	if err := bearer.CheckMakers(t.Context(), m.tenant, m.records(t)[0]); !errors.Is(err, auth.ErrNotFound) {
 		t.Errorf("T36 listed: %v", err)
 	}
-	makers = bearer.Makers{Tenant: m.tenant}
 	m.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true})
-	if err := makers.Made(t.Context(), m.records(t)[0]); err != nil {
+	if err := bearer.CheckMakers(t.Context(), m.tenant, m.records(t)[0]); err != nil {
 		t.Errorf("a disabled account may come back: %v", err)
 	}
 }

@@ -97,7 +97,7 @@ func scopeText(chains []string) string {
 	return strings.Join(chains, " ")
 }
 
-// unminted returns the error for the client of one of bearer.Mint.
+// unminted returns the error for the client of one of bearer.Mechanism.Mint.
 func unminted(err error) error {
 	if errors.Is(err, auth.ErrUnavailable) {
 		return err

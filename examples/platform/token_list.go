@@ -227,7 +227,7 @@ func (h *tokens) held(ctx context.Context, of token.Holder) (all []token.Record,
 // key, and records whose maker no longer exists. Their tokens are refused anyway.
 type standing struct {
 	kids   []string
-	makers bearer.Makers
+	tenant *auth.Tenant
 }
 
 func (h *tokens) standing(ctx context.Context, clientKey string) (*standing, error) {
@@ -235,7 +235,7 @@ func (h *tokens) standing(ctx context.Context, clientKey string) (*standing, err
 	if err != nil {
 		return nil, err
 	}
-	return &standing{kids, bearer.Makers{Tenant: auth.TenantFrom(ctx)}}, nil
+	return &standing{kids, auth.TenantFrom(ctx)}, nil
 }
 
 // among returns those of some records whose tokens are valid.
@@ -244,7 +244,7 @@ func (s *standing) among(ctx context.Context, records []token.Record) (valid []t
 		if !slices.Contains(s.kids, record.KeyID) {
 			continue
 		}
-		err := s.makers.Made(ctx, record)
+		err := bearer.CheckMakers(ctx, s.tenant, record)
 		if err != nil && !auth.IsNotFound(err) {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
@@ -116,43 +117,62 @@ func parse(text string) (map[string]*Key, error) {
 // Such a key is not for signatures, names another algorithm, or has a private part. With
 // a private part that was published, anybody signs.
 func readKey(text string) (kid string, key *Key) {
-	var use, alg string
-	ops, private := true, false
-	numbers := map[string]json.RawMessage{}
+	j, err := ReadJWK(text)
+	verifies := j.Ops == nil || slices.Contains(j.Ops, "verify")
+	if err != nil || j.Private || !verifies || j.Use != "" && j.Use != "sig" {
+		return j.KeyID, nil
+	}
+	key, err = NewKey(j.Key())
+	if err != nil || j.Algorithm != "" && j.Algorithm != key.Algorithm {
+		return j.KeyID, nil
+	}
+	return j.KeyID, key
+}
+
+// JWK has the members of a JWK (RFC 7517, section 4) that say what it is for.
+type JWK struct {
+	KeyID, Use, Algorithm string
+	Ops                   []string // nil: no key_ops
+	Private               bool     // it has a private member
+
+	numbers map[string]json.RawMessage
+}
+
+// ReadJWK reads a JWK. Its certificates are not looked at.
+func ReadJWK(text string) (j JWK, err error) {
+	j.numbers = map[string]json.RawMessage{}
 	r := strictjson.New(text, limits)
 	for name := range r.Object {
 		switch name {
 		case "kid":
-			kid = r.Text()
+			j.KeyID = r.Text()
 		case "use":
-			use = r.Text()
+			j.Use = r.Text()
 		case "alg":
-			alg = r.Text()
+			j.Algorithm = r.Text()
 		case "key_ops":
-			ops = false
+			j.Ops = []string{}
 			for range r.Array {
-				ops = r.Text() == "verify" || ops
+				j.Ops = append(j.Ops, r.Text())
 			}
 		case "d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv":
-			private = true
-			r.Skip()
+			j.Private = true
+			j.numbers[name] = json.RawMessage(r.Skip())
 		case "kty", "n", "e", "crv", "x", "y":
-			numbers[name] = json.RawMessage(r.Skip())
-		default: // certificates are not looked at
+			j.numbers[name] = json.RawMessage(r.Skip())
+		default:
 			r.Skip()
 		}
 	}
-	if r.End() != nil || private || !ops || use != "" && use != "sig" {
-		return kid, nil
+	return j, r.End()
+}
+
+// Key returns the public key, or the private one, in the type of its package; nil if there is none.
+func (j *JWK) Key() any {
+	var key jose.JSONWebKey
+	text, err := json.Marshal(j.numbers)
+	if err != nil || key.UnmarshalJSON(text) != nil {
+		return nil
 	}
-	public, err := json.Marshal(numbers)
-	var jwk jose.JSONWebKey
-	if err != nil || jwk.UnmarshalJSON(public) != nil {
-		return kid, nil
-	}
-	key, err = NewKey(jwk.Key)
-	if err != nil || alg != "" && alg != key.Algorithm {
-		return kid, nil
-	}
-	return kid, key
+	return key.Key
 }
