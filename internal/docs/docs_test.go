@@ -13,8 +13,12 @@ import (
 	"time"
 )
 
-var documents = append([]string{"README.md", "INTERFACE.md", "internal/docs/CONFORMANCE.md", "internal/docs/BOUNDS.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "internal/docs/RELEASE.md",
-	"examples/platform/VISIT.md", "internal/interop/README.md", "internal/interop/conformance/v1/README.md"}, guides()...)
+// documents returns the paths of all documents. It is no variable, because the guides are looked for in
+// the root, where only TestMain goes.
+func documents() []string {
+	return append([]string{"README.md", "INTERFACE.md", "internal/docs/CONFORMANCE.md", "internal/docs/BOUNDS.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "internal/docs/RELEASE.md",
+		"examples/platform/VISIT.md", "internal/interop/README.md", "internal/interop/conformance/v1/README.md"}, guides()...)
+}
 
 // guides returns the pages about one subject each.
 func guides() []string {
@@ -58,7 +62,7 @@ func read(t *testing.T, document string) string {
 // file named above it. The block must be a part of that file, word for word, except for
 // indentation. Each file is compiled or run. File names are relative to the root.
 func TestDocumentedCode(t *testing.T) {
-	for _, document := range documents {
+	for _, document := range documents() {
 		for _, b := range blocks(t, document) {
 			if b.language != "go" && !strings.Contains(b.comment, "/") {
 				continue
@@ -87,7 +91,7 @@ func unindented(text string) string {
 var relativeLink = regexp.MustCompile(`\]\(([^):#]+)[)#]`)
 
 func TestDocumentedLinks(t *testing.T) {
-	for _, document := range documents {
+	for _, document := range documents() {
 		for _, m := range relativeLink.FindAllStringSubmatch(read(t, document), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
 				t.Errorf("%s links to %s: %v", document, m[1], err)
@@ -101,7 +105,7 @@ var citedTest = regexp.MustCompile("`(Test\\w+)`\\s+in\\s+\\[[^\\]]*\\]\\(([^)]+
 // TestDocumentedTests checks that each test exists that a document cites, as `TestX` in a folder
 // that is linked.
 func TestDocumentedTests(t *testing.T) {
-	for _, document := range documents {
+	for _, document := range documents() {
 		for _, m := range citedTest.FindAllStringSubmatch(read(t, document), -1) {
 			files, _ := filepath.Glob(filepath.Join(filepath.Dir(document), m[2], "*_test.go")) // the pattern is well-formed
 			if !slices.ContainsFunc(files, func(file string) bool { return strings.Contains(read(t, file), "func "+m[1]+"(") }) {
