@@ -2,15 +2,12 @@ package token_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -103,36 +100,4 @@ func TestPublishedKeysThatAreRefused(t *testing.T) {
 			t.Errorf("%v, %d requests", err, f.asked)
 		}
 	})
-}
-
-// Another service verifies tokens by the keys that the server publishes for an org.
-func ExamplePublishedKeys() {
-	ctx, keys := context.Background(), new(token.MemoryKeys)
-	key, err := keys.Generate(ctx, "acme", "acmeKey000000000000001")
-	if err != nil {
-		log.Fatal(err)
-	}
-	published := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(token.PEM([]token.PublicKey{*key})) }))
-	defer published.Close()
-	minter := token.Minter{Signers: keys}
-	raw, _, err := minter.Ephemeral(ctx, token.Claims{
-		Issuer: "acmeKey000000000000001", Subject: "ann", Audience: "https://api.example.com/acme/v2", Scope: []string{"object.read"},
-	}, 0)
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	verifier := token.Verifier{
-		Keys: &token.PublishedKeys{
-			URL:  published.URL + "/acme/v2/auth/certs/pem",
-			Base: published.Client().Transport, // only here: the server's certificate is one for tests
-		},
-		Cache: new(token.Cache),
-	}
-	verified, err := verifier.Verify(ctx, string(raw), token.Expect{Audience: "https://api.example.com/acme/v2"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(verified.Subject())
-	// Output: ann
 }
