@@ -44,7 +44,7 @@ var arrows = map[string]string{
 	"auth/issuer":     "auth internal/admission internal/compact internal/jwks internal/recent internal/strictjson scope token",
 	"auth/oauth":      "auth auth/bearer auth/openapi auth/signature internal/compact internal/strictjson internal/whole scope signing token",
 	"auth/openapi":    "auth envelope envelope/body internal/faults internal/jsonfields internal/listing internal/whole",
-	"auth/session":    "auth internal/clock internal/hotp internal/recent internal/redacted scope",
+	"auth/session":    "auth internal/clock internal/hotp internal/redacted scope",
 	"auth/sqlstore":   "auth auth/session auth/signature internal/prepared internal/recent internal/redacted internal/sqldialect signing token",
 	"auth/redisstore": "auth auth/session signing token",
 	"auth/storetest":  "auth auth/session auth/signature signing token",
