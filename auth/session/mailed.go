@@ -268,7 +268,8 @@ func (m *Manager) ResetPassword(r *http.Request, ticket, next string,
 		return err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Mechanism: Name})
-	if err := store(r.Context(), s.Account, encoded, m.changed()); err != nil {
+	_, err = m.storing(func(changed time.Time) error { return store(r.Context(), s.Account, encoded, changed) })
+	if err != nil {
 		return err
 	}
 	_, err = m.RevokeAll(r.Context(), t.Org.Key(), s.Account, "")
