@@ -65,7 +65,7 @@ func newStreaming(t *testing.T) *streaming {
 		replays: countedReplays{Replays: signing.NewMemory(100)}, need: auth.Allow("admin.read"), between: func() {}}
 	s.sessions.Now = s.clock.Now
 	s.ledger = &token.MemoryLedger{Now: s.clock.Now}
-	s.manager = &sessions.Manager{Store: s.sessions}
+	s.manager = &sessions.Manager{Store: s.sessions, Attempts: new(sessions.Memory)}
 	s.directory.PutOrg(auth.Org{Code: "acme"})
 	s.directory.PutApp(auth.App{ClientKey: streamed, Org: "acme"})
 	s.directory.PutRole("acme", auth.Role{Name: "admin", Scope: []string{"admin.read"}})
