@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -76,14 +77,17 @@ func TestPublishedKeysThatAreRefused(t *testing.T) {
 		text, kid string
 		unknown   bool // and not a failure
 	}{
-		"no answer":           {"", good.KeyID, false},
-		"another page":        {"<html>" + whole, good.KeyID, false},
-		"cut off":             {whole[:len(whole)-40], good.KeyID, false},
-		"no keys":             {"# no keys\n", good.KeyID, true},
-		"no owner":            {"# kid: " + good.KeyID + "\n" + block, good.KeyID, true},
-		"another kid":         {"# app: x\n# kid: " + kid(t, 1) + "\n" + block, kid(t, 1), true},
-		"another kid's place": {"# app: x\n# kid: " + kid(t, 1) + "\n" + block, good.KeyID, true},
-		"T30 a ROCA modulus":  {weak.String(), id, true},
+		"no answer":                       {"", good.KeyID, false},
+		"another page":                    {"<html>" + whole, good.KeyID, false},
+		"cut off":                         {whole[:len(whole)-40], good.KeyID, false},
+		"no keys":                         {"# no keys\n", good.KeyID, true},
+		"no owner":                        {"# kid: " + good.KeyID + "\n" + block, good.KeyID, true},
+		"another kid":                     {"# app: x\n# kid: " + kid(t, 1) + "\n" + block, kid(t, 1), true},
+		"another kid's place":             {"# app: x\n# kid: " + kid(t, 1) + "\n" + block, good.KeyID, true},
+		"two owners":                      {whole + strings.Replace(whole, appA, appB, 1), good.KeyID, true},
+		"a block that is none before it":  {"# app: " + appB + "\n# kid: " + good.KeyID + "\n-----BEGIN PUBLIC KEY-----\n!\n-----END PUBLIC KEY-----\n" + whole, good.KeyID, false},
+		"a block that has none before it": {"# app: " + appB + "\n# kid: " + good.KeyID + "\n-----BEGIN PUBLIC KEY-----\n!\n" + whole, good.KeyID, false},
+		"T30 a ROCA modulus":              {weak.String(), id, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key, err := publishedBy(&file{text: c.text}).Public(t.Context(), c.kid)
@@ -100,4 +104,20 @@ func TestPublishedKeysThatAreRefused(t *testing.T) {
 			t.Errorf("%v, %d requests", err, f.asked)
 		}
 	})
+}
+
+// The largest file of small blocks costs little more than its text: each block is copied once.
+func TestPublishedKeysOfManyBlocks(t *testing.T) {
+	good := pairOf(t, 0, appA).PublicKey
+	text := string(token.PEM([]token.PublicKey{good}))
+	text += strings.Repeat("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", (256<<10-len(text))/60)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := publishedBy(&file{text: text}).Public(t.Context(), good.KeyID); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 16<<20 {
+		t.Errorf("%d bytes", bytes)
+	}
 }
