@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -245,12 +247,36 @@ func (s spoiledSessions) List(ctx context.Context, org auth.OrgKey, account stri
 	return result(ctx, s.sabotage, "session.Store.List", func() ([]session.Session, error) { return s.of.List(ctx, org, account) })
 }
 
-func (s spoiledAttempts) Load(ctx context.Context, org auth.OrgKey, key string) (string, error) {
-	return result(ctx, s.sabotage, "session.Attempts.Load", func() (string, error) { return s.of.Load(ctx, org, key) })
+func (s spoiledAttempts) Load(ctx context.Context, org auth.OrgKey, key string) (record string, err error) {
+	err = s.counted()(ctx, "session.Attempts.Load", func() error {
+		record, err = s.of.Load(ctx, org, key)
+		return err
+	})
+	return record, err
 }
 
-func (s spoiledAttempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
-	return result(ctx, s.sabotage, "session.Attempts.Swap", func() (bool, error) { return s.of.Swap(ctx, org, key, old, record) })
+func (s spoiledAttempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (done bool, err error) {
+	err = s.counted()(ctx, "session.Attempts.Swap", func() error {
+		done, err = s.of.Swap(ctx, org, key, old, record)
+		return err
+	})
+	return done && err == nil, err
+}
+
+// counted returns around, or politely for a call that takes a try back. Only who calls tells the one
+// from the other.
+func (s spoiledAttempts) counted() func(context.Context, string, func() error) error {
+	callers := make([]uintptr, 16)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.Function, "session.attempt.withdraw") {
+			return s.politely
+		}
+		if !more {
+			return s.around
+		}
+	}
 }
 
 func (s spoiledFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {

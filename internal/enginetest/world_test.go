@@ -271,8 +271,15 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		return asUnavailable(err)
 	})
 	route("GET /tokens", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
-		_, _, err := w.minter.Ledger.List(ctx, w.heldBy(w.account), token.Position{}, token.MaxPage)
-		return asUnavailable(err)
+		page, _, err := w.minter.Ledger.List(ctx, w.heldBy(w.account), token.Position{}, token.MaxPage)
+		id := "none"
+		if len(page) > 0 {
+			id = page[0].ID
+		}
+		if err == nil {
+			_, err = w.minter.Ledger.Get(ctx, w.heldBy(w.account), id)
+		}
+		return asUnavailable(err, token.ErrNotFound)
 	})
 	return w.recovering(guard, mux)
 }
