@@ -54,14 +54,6 @@ func ExampleOrg_Key() {
 	// Output: true
 }
 
-// An administrator sees what applies to the sessions of an org, not only what was set.
-func ExampleSessionPolicy_Effective() {
-	org := auth.Org{Code: "acme", Session: auth.SessionPolicy{Idle: 10 * time.Minute, PerAccount: 1}}
-	policy := org.Session.Effective()
-	fmt.Println(policy.Idle, policy.Max, policy.PerAccount)
-	// Output: 10m0s 12h0m0s 1
-}
-
 // A mechanism of the application finds the Guard's settings in the tenant.
 func ExampleSettings() {
 	guard := &auth.Guard{

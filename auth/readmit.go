@@ -47,8 +47,9 @@ func (g *Guard) readmit(r *http.Request, n Need) (Principal, error) {
 	}
 	c.mu.Lock()
 	mechanism, before := c.mechanism, c.principal
+	admitted := before.onAdmit == nil || c.admission != nil && c.admission.err == nil
 	c.mu.Unlock()
-	if before.Account == "" {
+	if before.Account == "" || !admitted {
 		return Principal{}, errNotAdmitted
 	}
 	m, ok := g.Mechanisms[mechanism].(Readmitter)
@@ -67,7 +68,8 @@ func (g *Guard) readmit(r *http.Request, n Need) (Principal, error) {
 	if err == nil {
 		err = again.verify(&p)
 	}
-	if err == nil && (p.Account != before.Account || p.App != before.App) {
+	// The code of the org may have been given to another one, which may have the same names.
+	if err == nil && (p.Org != before.Org || p.Account != before.Account || p.App != before.App) {
 		err = &Error{Detail: DetailPrincipal, Err: errors.New("auth: the credential now acts as another account")}
 	}
 	if err == nil {
@@ -84,4 +86,4 @@ func (c *call) reenter(ctx context.Context, to *Tenant) (err error) {
 	return err
 }
 
-var errNotAdmitted = errors.New("auth: Readmit of a request that no mechanism has authenticated")
+var errNotAdmitted = errors.New("auth: Readmit of a request that was not admitted")

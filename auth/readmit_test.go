@@ -270,3 +270,77 @@ type fallen struct {
 func (f fallen) Readmit(context.Context, *http.Request, *auth.Tenant) (auth.Principal, error) {
 	return auth.Principal{}, f.err
 }
+
+// OnAdmit decides about a request, too. Readmit does not run it again, and does not admit what it
+// has refused or what it was never asked about.
+func TestReadmitOfWhatOnAdmitHasNotAdmitted(t *testing.T) {
+	for name, c := range map[string]struct {
+		need   auth.Need
+		err    error
+		detail string
+	}{
+		"admitted":       {auth.Authenticated, nil, ""},
+		"refused":        {auth.Authenticated, &auth.Error{Detail: auth.DetailForbidden}, auth.DetailInternal},
+		"an unmet need":  {auth.Authenticated.Fresh(time.Minute), nil, auth.DetailInternal},
+		"no other check": {auth.Public, nil, auth.DetailInternal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := guard()
+			g.Mechanisms = []auth.Mechanism{readmitted{stamped{presence: auth.Header,
+				do: func(context.Context, *http.Request) error { return c.err }}}}
+			mux := g.Mux()
+			mux.HandleFunc("GET /events", auth.Public, func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = g.Check(r, c.need)
+				p, err := g.Readmit(r, auth.Authenticated)
+				detail := ""
+				if err != nil {
+					detail = err.(*auth.Error).Fault().Detail
+				}
+				if detail != c.detail || (p.Account == "ann") != (detail == "") {
+					t.Errorf("%+v, %v", p, err)
+				}
+			})
+			do(mux, "GET", "/acme/v2/events")
+		})
+	}
+}
+
+type readmitted struct{ stamped }
+
+func (m readmitted) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.Authenticate(ctx, r, t)
+}
+
+// A code may be given to another org while a request to it is still being answered.
+func TestReadmitAtTheCodeOfAnotherOrg(t *testing.T) {
+	g, directory := guard(), new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme", ID: "1"})
+	g.Directory, g.OrgIDs = directory, true
+	g.Mechanisms = []auth.Mechanism{authtest.As(auth.Principal{Account: "ann"})}
+	mux := g.Mux()
+	mux.HandleFunc("GET /events", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) {
+		if p, err := g.Readmit(r, auth.Authenticated); err != nil || p.Org != "1" {
+			t.Errorf("%+v, %v", p, err)
+		}
+		directory.PutOrg(auth.Org{Code: "older", ID: "1"})
+		directory.PutOrg(auth.Org{Code: "acme", ID: "2"})
+		p, err := g.Readmit(r, auth.Authenticated)
+		if e, ok := err.(*auth.Error); !ok || e.Detail != auth.DetailPrincipal || p.Account != "" {
+			t.Errorf("%+v, %v", p, err)
+		}
+	})
+	if rec := do(mux, "GET", "/acme/v2/events"); rec.Code != 200 {
+		t.Error(rec.Code, rec.Body)
+	}
+}
+
+// A token that is used up would not be admitted again.
+func TestReadmitWithTheLastUse(t *testing.T) {
+	s := newStreaming(t)
+	client := s.client(bearer.Name)
+	for use, want := range []bool{true, true, false} {
+		if reply, err := client.Get(s.clients.URL + "/events"); err != nil || reply.StatusCode != 200 || (s.err == nil) != want {
+			t.Errorf("use %d: %v, %v, and then %v", use+1, reply.Status, err, s.err)
+		}
+	}
+}

@@ -78,8 +78,12 @@ func (i *intersection) common(n *shape) iter.Seq[shape] {
 	}
 }
 
-// chains yields what each chain of a has in common with each of b.
+// chains yields what each chain of a has in common with each of b. With more than maxPairs
+// pairs it yields nothing.
 func (i *intersection) chains(yield func(Chain, string) bool) bool {
+	if i.a.pairs()*i.b.pairs() > maxPairs {
+		return true
+	}
 	for c, source := range i.a.Chains() {
 		for d, other := range i.b.Chains() {
 			both, ok := meet(c.text, d.text)
@@ -92,13 +96,13 @@ func (i *intersection) chains(yield func(Chain, string) bool) bool {
 }
 
 // pairs returns how many pairs of chains the intersections of s have, and how many chains
-// there are in its lists. Beyond maxPairs it need not be exact.
+// there are in its lists. Beyond maxPairs it is maxPairs+1, so that no product overflows.
 func (s Set) pairs() (n int) {
 	for _, x := range s.parts {
 		if n += len(x.chains); x.both != nil {
 			n += x.both.a.pairs() * x.both.b.pairs()
 		}
-		n = min(n, 2*maxPairs)
+		n = min(n, maxPairs+1)
 	}
 	return n
 }

@@ -155,6 +155,13 @@ func TestIntersectionIsBoundedInTime(t *testing.T) {
 		began = time.Now()
 		missing := scope.Set{}.Missing(both)
 		t.Logf("%d chains are missing: %s", len(missing), time.Since(began))
+		common := 0
+		for range both.Chains() {
+			common++
+		}
+		if common > 0 != tt.found {
+			t.Errorf("%d and %d: %d chains in common", tt.record, tt.roles, common)
+		}
 		if want := map[bool]int{true: 1, false: tt.record}[tt.found]; len(missing) != want {
 			t.Errorf("%d and %d: %d missing", tt.record, tt.roles, len(missing))
 		}

@@ -96,7 +96,7 @@ func (s Set) Missing(t Set) []Chain {
 
 // Chains yields each chain with its source, in the order given. For an intersection it
 // yields what each chain of one Set has in common with each of the other. That may be a
-// chain more than once.
+// chain more than once. An intersection of more than 32,768 pairs of chains yields none.
 func (s Set) Chains() iter.Seq2[Chain, string] {
 	return func(yield func(Chain, string) bool) {
 		for _, part := range s.parts {

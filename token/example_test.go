@@ -349,3 +349,35 @@ const rfcKey = `{"kty":"RSA",
 		"d":"Eq5xpGnNCivDflJsRQBXHx1hdR1k6Ulwe2JZD50LpXyWPEAeP88vLNO97IjlA7_GQ5sLKMgvfTeXZx9SE-7YwVol2NXOoAJe46sui395IW_GO-pWJ1O0BkTGoVEn2bKVRUCgu-GjBVaYLU6f3l9kJfFNS3E0QbVdxzubSu3Mkqzjkn439X0M_V51gfpRLI9JYanrC4D4qAdGcopV_0ZHHzQlBjudU2QvXt4ehNYTCBr6XCLQUShb1juUO1ZdiYoFaFQT5Tw8bGUl_x_jTj3ccPDVZFD9pIuhLhBOneufuBiB4cS98l2SR_RQyGWSeWjnczT0QU91p1DhOVRuOopznQ",
 		"p":"4BzEEOtIpmVdVEZNCqS7baC4crd0pqnRH_5IB3jw3bcxGn6QLvnEtfdUdiYrqBdss1l58BQ3KhooKeQTa9AB0Hw_Py5PJdTJNPY8cQn7ouZ2KKDcmnPGBY5t7yLc1QlQ5xHdwW1VhvKn-nXqhJTBgIPgtldC-KDV5z-y2XDwGUc",
 		"q":"uQPEfgmVtjL0Uyyx88GZFF1fOunH3-7cepKmtH4pxhtCoHqpWmT8YAmZxaewHgHAjLYsp1ZSe7zFYHj7C6ul7TjeLQeZD_YwD66t62wDmpe_HlB-TnBA-njbglfIsRLtXlnDzQkv5dTltRJ11BKBBypeeF6689rjcJIDEz9RWdc"}`
+
+// Another service verifies tokens by the keys that the server publishes for an org.
+func ExamplePublishedKeys() {
+	ctx, keys := context.Background(), new(token.MemoryKeys)
+	key, err := keys.Generate(ctx, "acme", "acmeKey000000000000001")
+	if err != nil {
+		log.Fatal(err)
+	}
+	published := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(token.PEM([]token.PublicKey{*key})) }))
+	defer published.Close()
+	minter := token.Minter{Signers: keys}
+	raw, _, err := minter.Ephemeral(ctx, token.Claims{
+		Issuer: "acmeKey000000000000001", Subject: "ann", Audience: "https://api.example.com/acme/v2", Scope: []string{"object.read"},
+	}, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	verifier := token.Verifier{
+		Keys: &token.PublishedKeys{
+			URL:  published.URL + "/acme/v2/auth/certs/pem",
+			Base: published.Client().Transport, // only here: the server's certificate is one for tests
+		},
+		Cache: new(token.Cache),
+	}
+	verified, err := verifier.Verify(ctx, string(raw), token.Expect{Audience: "https://api.example.com/acme/v2"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(verified.Subject())
+	// Output: ann
+}

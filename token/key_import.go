@@ -62,9 +62,9 @@ func ParsePairJWK(text []byte) (*KeyPair, error) {
 	switch {
 	case err != nil:
 		return nil, badKey(err.Error())
-	case j.Use != "" && j.Use != "sig":
+	case j.Use != nil && *j.Use != "sig":
 		return nil, badKey("JWK use is not sig")
-	case j.Algorithm != "" && j.Algorithm != algorithm:
+	case j.Algorithm != nil && *j.Algorithm != algorithm:
 		return nil, badKey("JWK alg is not RS256")
 	case j.Ops != nil && !isSigning(j.Ops):
 		return nil, badKey("JWK key_ops is not sign")

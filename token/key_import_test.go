@@ -157,6 +157,8 @@ func TestParsePairJWK(t *testing.T) {
 		"T18 another e":        privateJWK(t, key, "e", `"Aw"`),
 		"T18 use enc":          privateJWK(t, key, "use", `"enc"`),
 		"T18 use null":         privateJWK(t, key, "use", `null`),
+		"T18 use empty":        privateJWK(t, key, "use", `""`),
+		"T18 alg empty":        privateJWK(t, key, "alg", `""`),
 		"T18 key_ops decrypt":  privateJWK(t, key, "key_ops", `["decrypt"]`),
 		"T18 key_ops and more": privateJWK(t, key, "key_ops", `["sign","decrypt"]`),
 		"T18 key_ops verify":   privateJWK(t, key, "key_ops", `["verify"]`),

@@ -180,7 +180,8 @@ type Ledger interface {
 	Revoke(ctx context.Context, of Holder, id string) error
 
 	// Get returns a live record of the holder, with its Lineage. It spends no use. It is for
-	// telling others about a token, never for admitting one. The errors are those of Revoke.
+	// telling others about a token, and for a request that it has admitted, never for
+	// admitting one. The errors are those of Revoke.
 	Get(ctx context.Context, of Holder, id string) (Record, error)
 
 	// RevokeSubject removes all records of the holder, and returns how many of them were

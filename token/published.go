@@ -54,34 +54,44 @@ func (p *PublishedKeys) Public(ctx context.Context, kid string) (*PublicKey, err
 
 var errPublished = errors.New("not a file of public keys in PEM")
 
-// parsePEM reads what PEM writes. A block that is no valid key is left out.
+// parsePEM reads what PEM writes. It leaves out a block that is no valid key, and keys that occur
+// twice, because nothing says which owner is meant.
 func parsePEM(text string) (map[string]*jwks.Key, error) {
 	if !strings.HasPrefix(text, "# ") {
 		return nil, errPublished // such as a page of a proxy: it must not look like an empty file
 	}
 	keys := map[string]*jwks.Key{}
-	for text != "" {
-		lines, block, found := strings.Cut(text, pemBegins)
+	for {
+		lines, rest, found := strings.Cut(text, pemBegins)
 		if !found {
-			break
+			return keys, nil
 		}
-		decoded, rest := pem.Decode([]byte(pemBegins + block))
-		if decoded == nil {
+		inside, after, ended := strings.Cut(rest, pemEnds)
+		// Only this block: after a malformed one, Decode would go on to the key of another owner.
+		block, _ := pem.Decode([]byte(pemBegins + inside + pemEnds))
+		if !ended || block == nil || strings.Contains(inside, pemBegins) {
 			return nil, errPublished
 		}
-		text = string(rest)
+		text = after
 		var owner, kid string
-		if _, err := fmt.Sscanf(lines, "# app: %s\n# kid: %s\n", &owner, &kid); err != nil {
+		if _, err := fmt.Sscanf(strings.TrimSpace(lines), "# app: %s\n# kid: %s", &owner, &kid); err != nil {
 			continue
 		}
-		public, _ := x509.ParsePKIXPublicKey(decoded.Bytes)
+		public, _ := x509.ParsePKIXPublicKey(block.Bytes)
 		rsaKey, _ := public.(*rsa.PublicKey)
 		key := &PublicKey{KeyID: kid, ClientKey: owner, Key: rsaKey}
-		if key.Validate() == nil {
-			keys[kid] = &jwks.Key{About: key}
+		if key.Validate() != nil {
+			continue
 		}
+		if _, twice := keys[kid]; twice {
+			keys[kid] = nil
+			continue
+		}
+		keys[kid] = &jwks.Key{About: key}
 	}
-	return keys, nil
 }
 
-const pemBegins = "-----BEGIN PUBLIC KEY-----"
+const (
+	pemBegins = "-----BEGIN PUBLIC KEY-----"
+	pemEnds   = "-----END PUBLIC KEY-----"
+)

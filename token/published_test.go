@@ -2,15 +2,13 @@ package token_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -79,14 +77,17 @@ func TestPublishedKeysThatAreRefused(t *testing.T) {
 		text, kid string
 		unknown   bool // and not a failure
 	}{
-		"no answer":           {"", good.KeyID, false},
-		"another page":        {"<html>" + whole, good.KeyID, false},
-		"cut off":             {whole[:len(whole)-40], good.KeyID, false},
-		"no keys":             {"# no keys\n", good.KeyID, true},
-		"no owner":            {"# kid: " + good.KeyID + "\n" + block, good.KeyID, true},
-		"another kid":         {"# app: x\n# kid: " + kid(t, 1) + "\n" + block, kid(t, 1), true},
-		"another kid's place": {"# app: x\n# kid: " + kid(t, 1) + "\n" + block, good.KeyID, true},
-		"T30 a ROCA modulus":  {weak.String(), id, true},
+		"no answer":                       {"", good.KeyID, false},
+		"another page":                    {"<html>" + whole, good.KeyID, false},
+		"cut off":                         {whole[:len(whole)-40], good.KeyID, false},
+		"no keys":                         {"# no keys\n", good.KeyID, true},
+		"no owner":                        {"# kid: " + good.KeyID + "\n" + block, good.KeyID, true},
+		"another kid":                     {"# app: x\n# kid: " + kid(t, 1) + "\n" + block, kid(t, 1), true},
+		"another kid's place":             {"# app: x\n# kid: " + kid(t, 1) + "\n" + block, good.KeyID, true},
+		"two owners":                      {whole + strings.Replace(whole, appA, appB, 1), good.KeyID, true},
+		"a block that is none before it":  {"# app: " + appB + "\n# kid: " + good.KeyID + "\n-----BEGIN PUBLIC KEY-----\n!\n-----END PUBLIC KEY-----\n" + whole, good.KeyID, false},
+		"a block that has none before it": {"# app: " + appB + "\n# kid: " + good.KeyID + "\n-----BEGIN PUBLIC KEY-----\n!\n" + whole, good.KeyID, false},
+		"T30 a ROCA modulus":              {weak.String(), id, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key, err := publishedBy(&file{text: c.text}).Public(t.Context(), c.kid)
@@ -105,34 +106,18 @@ func TestPublishedKeysThatAreRefused(t *testing.T) {
 	})
 }
 
-// Another service verifies tokens by the keys that the server publishes for an org.
-func ExamplePublishedKeys() {
-	ctx, keys := context.Background(), new(token.MemoryKeys)
-	key, err := keys.Generate(ctx, "acme", "acmeKey000000000000001")
-	if err != nil {
-		log.Fatal(err)
+// The largest file of small blocks costs little more than its text: each block is copied once.
+func TestPublishedKeysOfManyBlocks(t *testing.T) {
+	good := pairOf(t, 0, appA).PublicKey
+	text := string(token.PEM([]token.PublicKey{good}))
+	text += strings.Repeat("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", (256<<10-len(text))/60)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := publishedBy(&file{text: text}).Public(t.Context(), good.KeyID); err != nil {
+		t.Fatal(err)
 	}
-	published := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write(token.PEM([]token.PublicKey{*key})) }))
-	defer published.Close()
-	minter := token.Minter{Signers: keys}
-	raw, _, err := minter.Ephemeral(ctx, token.Claims{
-		Issuer: "acmeKey000000000000001", Subject: "ann", Audience: "https://api.example.com/acme/v2", Scope: []string{"object.read"},
-	}, 0)
-	if err != nil {
-		log.Fatal(err)
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 16<<20 {
+		t.Errorf("%d bytes", bytes)
 	}
-
-	verifier := token.Verifier{
-		Keys: &token.PublishedKeys{
-			URL:  published.URL + "/acme/v2/auth/certs/pem",
-			Base: published.Client().Transport, // only here: the server's certificate is one for tests
-		},
-		Cache: new(token.Cache),
-	}
-	verified, err := verifier.Verify(ctx, string(raw), token.Expect{Audience: "https://api.example.com/acme/v2"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(verified.Subject())
-	// Output: ann
 }

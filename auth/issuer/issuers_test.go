@@ -79,7 +79,7 @@ func TestTokensOfNode(t *testing.T) {
 }
 
 func TestForeignTokensThatAreRefused(t *testing.T) {
-	w, web, _ := newOther(t, func(w *world, i *issuer.Issuer) {
+	w, web, clock := newOther(t, func(w *world, i *issuer.Issuer) {
 		second := *i
 		second.URL, second.JWKS, second.Keys = "https://second.example.test", "", map[string]crypto.PublicKey{"ec": &ecKey().PublicKey, "rsa": &keys[2]().PublicKey}
 		asApp := second
@@ -168,7 +168,7 @@ func TestForeignTokensThatAreRefused(t *testing.T) {
 		}
 	}
 	t.Run("O07 times", func(t *testing.T) {
-		now := time.Now().Unix()
+		now := clock.Now().Unix()
 		want(t, w.me(t, ofOther("exp", now-1)), 401, auth.DetailTokenExpired)
 		want(t, w.me(t, ofOther("nbf", now+120)), 401, auth.DetailTokenNotActive)
 		want(t, w.me(t, ofOther("iat", now+120)), 401, auth.DetailTokenNotActive)
@@ -607,6 +607,21 @@ func TestWhoseTokenItIs(t *testing.T) {
 		want(t, w.me(t, by(keys[2](), header("RS256", "rsa"), foreign())), 401, auth.DetailInvalidToken)
 		if (event.Claimed != auth.Claimed{Mechanism: issuer.Name, App: otherURL, Account: "ann"}) {
 			t.Errorf("%+v", event.Claimed)
+		}
+	})
+	t.Run("O15 an own app's, of an issuer, with NUL in another claim", func(t *testing.T) {
+		w, _, _ := newOther(t, func(w *world, i *issuer.Issuer) {
+			asApp := *i
+			asApp.URL = appB
+			w.mechanism.Issuers = append(w.mechanism.Issuers, &asApp)
+		})
+		var tenant *auth.Tenant
+		w.mux.HandleFunc("GET /tenant", auth.Public, func(_ http.ResponseWriter, r *http.Request) { tenant = auth.TenantFrom(r.Context()) })
+		w.ask(t, "GET", "/acme/v2/tenant")
+		raw := signWith(t, 1, claims("iss", appB, "note", "\x00"))
+		want(t, w.me(t, raw), 401, auth.DetailInvalidToken)
+		if _, err := w.bearer.Inspect(t.Context(), raw, tenant); err == nil {
+			t.Error("active")
 		}
 	})
 	t.Run("introspection has own tokens only", func(t *testing.T) {

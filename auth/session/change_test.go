@@ -3,6 +3,7 @@ package session_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,6 +49,28 @@ func TestChangePassword(t *testing.T) {
 		}
 		want(t, late.login("ann", annPassword), 429, auth.DetailThrottled) // its password was looked up before the change
 		want(t, late.login("ann", annPassword), 401, auth.DetailInvalidCredentials)
+		want(t, b.get("/me"), 200, "")
+	})
+	t.Run("F09 a login that begins while the new password is stored does not outlive it", func(t *testing.T) {
+		w := newWorld(t)
+		b, late := w.ann(), w.browser()
+		verified, stored, done := make(chan bool), make(chan bool), make(chan bool)
+		w.stores.before["Create"] = sync.OnceFunc(func() {
+			close(verified)
+			<-stored
+		})
+		w.stores.before["setPassword"] = sync.OnceFunc(func() {
+			w.clock.Advance(10 * time.Millisecond) // as a lock or a disk may take
+			go func() {
+				want(t, late.login("ann", annPassword), 200, "")
+				close(done)
+			}()
+			<-verified
+		})
+		want(t, b.change(annPassword, nextPassword), 200, "")
+		close(stored)
+		<-done
+		want(t, late.get("/me"), 401, expired)
 		want(t, b.get("/me"), 200, "")
 	})
 	t.Run("F09 whoever holds the session and not the password changes nothing", func(t *testing.T) {

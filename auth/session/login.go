@@ -309,18 +309,26 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step string) (Session,
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
-	switch {
-	case meansEnded(err):
-		return Session{}, errCode
-	case err != nil:
-		return Session{}, auth.Unavailable(err)
-	case s.Org != t.Org.Key(), !m.now().Before(s.Expires):
-		return Session{}, errCode
-	case s.Ticket != step:
-		return Session{}, errOtherStep
+	s, err := m.liveTicket(ctx, t, hash)
+	if err == nil && s.Ticket != step {
+		err = errOtherStep
+	}
+	if err != nil {
+		return Session{}, err
 	}
 	return s, m.checkUnchanged(ctx, t, s)
+}
+
+// liveTicket returns the record of the hash, or errCode if it has ended.
+func (m *Manager) liveTicket(ctx context.Context, t *auth.Tenant, hash [32]byte) (Session, error) {
+	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
+	switch {
+	case err != nil && !meansEnded(err):
+		return s, auth.Unavailable(err)
+	case err != nil, s.Org != t.Org.Key(), !m.now().Before(s.Expires):
+		return s, errCode
+	}
+	return s, nil
 }
 
 // checkUnchanged refuses the ticket of an account that was disabled or changed since

@@ -227,9 +227,9 @@ func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string,
 // other tickets. It opens no session: the account logs in with the new password, and
 // with its second factor if it has one.
 //
-// store is that of ChangePassword, and gets the ticket's account. The ticket is used before store is
-// called. If store fails, ResetPassword returns its error, and the person must ask for
-// another ticket.
+// store is that of ChangePassword, and gets the ticket's account. The ticket is used before
+// store is called. If store fails, ResetPassword returns its error, and the person must ask
+// for another ticket.
 //
 // Mount it on a route that is auth.Public, with POST. It refuses a request of somebody
 // who is signed in with another account.
@@ -268,7 +268,8 @@ func (m *Manager) ResetPassword(r *http.Request, ticket, next string,
 		return err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Mechanism: Name})
-	if err := store(r.Context(), s.Account, encoded, m.changed()); err != nil {
+	_, err = m.storing(func(changed time.Time) error { return store(r.Context(), s.Account, encoded, changed) })
+	if err != nil {
 		return err
 	}
 	_, err = m.RevokeAll(r.Context(), t.Org.Key(), s.Account, "")
@@ -283,13 +284,14 @@ func (m *Manager) ResetPassword(r *http.Request, ticket, next string,
 // account and address. If passwords are reset by mail, a verified address is as good as
 // the password: a session must have authenticated within the last ten minutes, also one of
 // another org whose handler has passed the request on. A request that was admitted with a
-// token or a key makes a ticket only if it may do everything that the account may. So does a session that its roles limit, for another
-// account than its own. Otherwise the error is an *auth.BeyondError.
+// token or a key makes a ticket only if it may do everything that the account may. So does a
+// session that its roles limit, for another account than its own. Otherwise the error is an
+// *auth.BeyondError.
 //
-// Requests are counted by account. The detail of the error is auth.DetailReauthenticate for a
-// session that is not fresh. AddressTicket returns an error that wraps ErrLocked,
+// Requests are counted by account. AddressTicket returns an error that wraps ErrLocked,
 // auth.ErrUnavailable, or auth.ErrNotFound for an account that is unknown or disabled.
-// Its detail is auth.DetailOption for an address that is empty, longer than 254 bytes or
+// Its detail is auth.DetailReauthenticate for a session that is not fresh,
+// auth.DetailOption for an address that is empty, longer than 254 bytes or
 // not a line of UTF-8, and auth.DetailCrossOrigin for a page of another origin.
 func (m *Manager) AddressTicket(r *http.Request, account, address string) (ticket MailTicket, err error) {
 	t, err := m.sameOriginTenant(r)
@@ -384,14 +386,12 @@ func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket, purpose string
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.Store.Get(ctx, t.Org.Key(), token.hash())
-	switch {
-	case meansEnded(err):
-		return Session{}, errCode
-	case err != nil:
-		return Session{}, auth.Unavailable(err)
-	case s.Org != t.Org.Key(), !m.now().Before(s.Expires), s.Ticket != purpose:
-		return Session{}, errCode
+	s, err := m.liveTicket(ctx, t, token.hash())
+	if err == nil && s.Ticket != purpose {
+		err = errCode
+	}
+	if err != nil {
+		return Session{}, err
 	}
 	t.Claim(auth.Claimed{Mechanism: Name, Account: s.Account})
 	account, err := m.signedIn(ctx, r, t)

@@ -242,9 +242,9 @@ func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]b
 // authenticated now.
 //
 // store must store the encoded next, and set auth.Account.Changed to changed, in one step: one
-// statement, or one transaction. A concurrent login that has read the former password is then
-// older than the change, and so invalid. If store fails, ChangePassword returns its error and
-// changes no session. next has MinPassword
+// statement, or one transaction. It is called again with a later time if it takes long. A concurrent
+// login that has read the former password is then older than the change, and so invalid. If store
+// fails, ChangePassword returns its error and changes no session. next has MinPassword
 // characters at least and 1024 bytes at most. The application checks its quality.
 //
 // ChangePassword returns an error that wraps ErrCredentials, ErrLocked,
@@ -269,14 +269,26 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	if err != nil {
 		return err
 	}
-	changed := m.changed()
-	if err := store(r.Context(), encoded, changed); err != nil {
+	changed, err := m.storing(func(changed time.Time) error { return store(r.Context(), encoded, changed) })
+	if err != nil {
 		return err
 	}
 	if _, err := m.RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID); err != nil {
 		return err
 	}
 	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: later(m.stamp(), changed)})
+}
+
+// storing calls store, and again with a later time unless it took less than a millisecond: a login may
+// have begun after the first time, and have read the former password.
+func (m *Manager) storing(store func(changed time.Time) error) (changed time.Time, err error) {
+	for range 2 {
+		changed = m.changed()
+		if err = store(changed); err != nil || m.stamp().Before(changed) {
+			break
+		}
+	}
+	return changed, err
 }
 
 // changed returns the time for auth.Account.Changed: whole milliseconds, rounded up.

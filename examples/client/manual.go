@@ -131,7 +131,8 @@ client mint --permanent ID`,
 		arguments: "[TOKEN]",
 		more: `Any other service checks it in the same way, without a credential. Without TOKEN, or
 with -, it is read from standard input, where other users of the machine do not see
-it. Only the server knows whether a token with a jti was revoked or used up.`,
+it. The keys are fetched over https, or from this machine. Only the server knows
+whether a token with a jti was revoked or used up.`,
 		examples: `client mint --scope '*' ID | client verify`,
 	},
 	"login": {

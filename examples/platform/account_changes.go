@@ -186,6 +186,11 @@ func (a *account) administers() bool { return !a.Disabled && slices.Contains(a.R
 // org are changed one after the other, also by other instances. So an org always
 // keeps an administrator.
 func (s *store) changeAccount(ctx context.Context, org auth.OrgKey, id string, change func(*account) error) (*account, error) {
+	return s.changeAccountAnd(ctx, org, id, change, func(*sql.Tx) error { return nil })
+}
+
+// changeAccountAnd is changeAccount with a further change in the same transaction.
+func (s *store) changeAccountAnd(ctx context.Context, org auth.OrgKey, id string, change func(*account) error, further func(*sql.Tx) error) (*account, error) {
 	// Changes of one org wait for each other, and each holds a connection.
 	leave, err := s.queries.enter(ctx)
 	if err != nil {
@@ -214,6 +219,9 @@ func (s *store) changeAccount(ctx context.Context, org auth.OrgKey, id string, c
 		}
 	}
 	defer s.found.Invalidate(org) // see exec
+	if err := further(tx); err != nil {
+		return nil, err
+	}
 	_, err = tx.ExecContext(ctx, "UPDATE platform_accounts SET record = $3 WHERE org = $1 AND id = $2", org, id, asJSON(a))
 	if err = errors.Join(err, tx.Commit()); err != nil {
 		return nil, storeFailed(err)

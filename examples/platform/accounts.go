@@ -86,17 +86,16 @@ func (s *store) setPassword(ctx context.Context, org auth.OrgKey, id, encoded st
 		"UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 }
 
-// changePassword stores another password, and ends the sessions that began before, even if
-// storing the password fails.
+// changePassword stores another password and the time of the change, in one step: a login that has
+// read the former password is then older than the change.
 func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded string, changed time.Time) error {
-	_, err := s.changeAccount(ctx, org, id, func(a *account) error {
+	_, err := s.changeAccountAnd(ctx, org, id, func(a *account) error {
 		a.Changed = changed
 		return nil
+	}, func(tx *sql.Tx) error {
+		return execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 	})
-	if err != nil {
-		return err
-	}
-	return s.setPassword(ctx, org, id, encoded)
+	return err
 }
 
 // Rehash implements session.Rehasher.

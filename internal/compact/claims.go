@@ -71,12 +71,17 @@ func Unverified(raw, claim string) string {
 	if err != nil {
 		return ""
 	}
-	return Text(Member(parts.Payload, claim))
+	// What package token accepts must be readable here. Otherwise a token could hide its iss.
+	limits := Limits
+	limits.AllowNUL = true
+	return Text(member(parts.Payload, claim, limits))
 }
 
 // Member returns the JSON of a member of an object, or "" if there is none.
-func Member(object, name string) (raw string) {
-	r := strictjson.New(object, Limits)
+func Member(object, name string) (raw string) { return member(object, name, Limits) }
+
+func member(object, name string, limits strictjson.Limits) (raw string) {
+	r := strictjson.New(object, limits)
 	for member := range r.Object {
 		if text := r.Skip(); member == name {
 			raw = text

@@ -119,21 +119,24 @@ func parse(text string) (map[string]*Key, error) {
 func readKey(text string) (kid string, key *Key) {
 	j, err := ReadJWK(text)
 	verifies := j.Ops == nil || slices.Contains(j.Ops, "verify")
-	if err != nil || j.Private || !verifies || j.Use != "" && j.Use != "sig" {
+	if err != nil || j.Private || !verifies || !isOneOf(j.Use, "", "sig") {
 		return j.KeyID, nil
 	}
 	key, err = NewKey(j.Key())
-	if err != nil || j.Algorithm != "" && j.Algorithm != key.Algorithm {
+	if err != nil || !isOneOf(j.Algorithm, "", key.Algorithm) {
 		return j.KeyID, nil
 	}
 	return j.KeyID, key
 }
 
+func isOneOf(text *string, all ...string) bool { return text == nil || slices.Contains(all, *text) }
+
 // JWK has the members of a JWK (RFC 7517, section 4) that say what it is for.
 type JWK struct {
-	KeyID, Use, Algorithm string
-	Ops                   []string // nil: no key_ops
-	Private               bool     // it has a private member
+	KeyID          string
+	Use, Algorithm *string  // nil: no use, no alg
+	Ops            []string // nil: no key_ops
+	Private        bool     // it has a private member
 
 	numbers map[string]json.RawMessage
 }
@@ -147,9 +150,9 @@ func ReadJWK(text string) (j JWK, err error) {
 		case "kid":
 			j.KeyID = r.Text()
 		case "use":
-			j.Use = r.Text()
+			j.Use = new(r.Text())
 		case "alg":
-			j.Algorithm = r.Text()
+			j.Algorithm = new(r.Text())
 		case "key_ops":
 			j.Ops = []string{}
 			for range r.Array {

@@ -127,6 +127,7 @@ func (s *Set) begin(now time.Time) (flight <-chan struct{}, err error) {
 // fetch belongs to no request, so that none that gives up ends it for the others.
 func (s *Set) fetch(now time.Time) {
 	err := errEnded
+	var found *known
 	// Deferred, because a panic of Base must not end the program, nor runtime.Goexit the
 	// fetches.
 	defer func() {
@@ -136,17 +137,17 @@ func (s *Set) fetch(now time.Time) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.err = err
+		if err == nil { // with the end of the flight, so that nobody who sees these keys waits for it
+			s.known.Store(found)
+		}
 		close(s.flight)
 		s.flight = nil
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	found, failure := s.get(ctx)
-	if failure == nil {
+	if found, err = s.get(ctx); err == nil {
 		found.fetched = now
-		s.known.Store(found)
 	}
-	err = failure
 }
 
 func (s *Set) get(ctx context.Context) (*known, error) {

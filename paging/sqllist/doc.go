@@ -14,7 +14,7 @@
 // A handler behind an auth.Guard then gives it the principal and the query:
 //
 //	p := auth.From(r.Context())
-//	page, err := notes.Page(r.Context(), pages, p.Org, p.Scope, r.URL.RawQuery)
+//	page, err := notes.Page(r.Context(), pages, string(p.Org), p.Scope, r.URL.RawQuery)
 //
 // Page is paging.Schema.Parse, sqlpage.Pages and envelope.Select in one: use these where a
 // list needs more. Schema and Table return what the tags declare.
@@ -83,7 +83,7 @@
 //
 //	var own = sqllist.Must[job](sqllist.Declaration{Table: "jobs", Object: "job", Where: []string{"technician"}})
 //
-//	page, err := own.Where("technician", p.Account).Page(r.Context(), pages, p.Org, p.Scope, r.URL.RawQuery)
+//	page, err := own.Where("technician", p.Account).Page(r.Context(), pages, string(p.Org), p.Scope, r.URL.RawQuery)
 //
 // The value is beside the tenant in the statement: no argument of the caller reaches another row,
 // and a call without it is an error. Indexes and sqlcheck know of it. A second declaration of the

@@ -44,7 +44,7 @@ func (l *List) Read(ctx context.Context, pages *sqlpage.Pages, tenant string, ma
 // Where returns the rows whose property has the value, of a list with this property in its
 // Declaration.Where:
 //
-//	page, err := own.Where("technician", p.Account).Page(ctx, pages, p.Org, p.Scope, raw)
+//	page, err := own.Where("technician", p.Account).Page(ctx, pages, string(p.Org), p.Scope, raw)
 //
 // No argument of the caller reaches another row. A list with a Where that gets no value, or an
 // empty one, answers nothing but an error.

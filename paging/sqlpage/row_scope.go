@@ -10,7 +10,7 @@ import (
 // statement for a table of several tenants, or with a Where. Without IDs and AllIDs no row is visible.
 //
 //	ids, all := grant.IDs() // a scope.Grant
-//	visible := sqlpage.RowScope{Tenant: principal.Org, IDs: ids, AllIDs: all}
+//	visible := sqlpage.RowScope{Tenant: string(principal.Org), IDs: ids, AllIDs: all}
 type RowScope struct {
 	Tenant string   // whose rows; required unless the table is SharedByAllTenants, which ignores it
 	IDs    []string // the only _ids of rows
