@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,33 +54,40 @@ func TestF19NobodyTakesTheQueue(t *testing.T) {
 		places int // of the crowd, at most
 		other  func(n int) party
 		rounds time.Duration // until the other is answered
+
+		connections int // of the crowd; 0: 45
 	}{
 		"F19 one account on 45 connections": {
-			func(n int) party { return party{"acme", "mallory", fmt.Sprint(n)} }, 5, newcomer, 2},
+			func(n int) party { return party{"acme", "mallory", fmt.Sprint(n)} }, 5, newcomer, 2, 0},
 		"F19 one account, another of its org": {
 			func(n int) party { return party{"acme", "mallory", fmt.Sprint(n)} }, 5,
-			func(n int) party { return party{"acme", "bob", "office"} }, 6},
+			func(n int) party { return party{"acme", "bob", "office"} }, 6, 0},
 		"F19 one address, with names of one org": {
-			func(n int) party { return party{"acme", fmt.Sprint(n), "here"} }, 16, newcomer, 2},
+			func(n int) party { return party{"acme", fmt.Sprint(n), "here"} }, 16, newcomer, 2, 0},
 		"F19 one address, another one of the org": {
 			func(n int) party { return party{"acme", fmt.Sprint(n), "here"} }, 16,
-			func(n int) party { return party{"acme", "bob", "office"} }, 2},
+			func(n int) party { return party{"acme", "bob", "office"} }, 2, 0},
 		"F19 one address, with names of many orgs": {
-			func(n int) party { return party{fmt.Sprint(n), "mallory", "here"} }, 16, newcomer, 10},
+			func(n int) party { return party{fmt.Sprint(n), "mallory", "here"} }, 16, newcomer, 10, 0},
 		"F19 one org with many accounts at many addresses": {
-			func(n int) party { return party{"acme", fmt.Sprint(n), fmt.Sprint(n)} }, 33, newcomer, 2},
+			func(n int) party { return party{"acme", fmt.Sprint(n), fmt.Sprint(n)} }, 33, newcomer, 2, 0},
 		"F19 three orgs with many accounts at many addresses": {
-			func(n int) party { return party{fmt.Sprint("crowd", n%3), fmt.Sprint(n), fmt.Sprint(n)} }, 45, newcomer, 3},
+			func(n int) party { return party{fmt.Sprint("crowd", n%3), fmt.Sprint(n), fmt.Sprint(n)} }, 45, newcomer, 3, 0},
+		"F19 an org at few addresses, another one of the org": {
+			func(n int) party { return party{"acme", fmt.Sprint(n), fmt.Sprint(n % 3)} }, 33,
+			func(n int) party { return party{"acme", "bob", "office"} }, 3, 0},
+		"F19 as many orgs as there are places at few addresses": {
+			func(n int) party { return party{fmt.Sprint(n), "mallory", fmt.Sprint(n % 5)} }, 80, newcomer, 33, 69},
 		"F19 the registrations of an org, and its logins": {
 			func(n int) party { return party{"acme", "", "in acme"} }, 16,
-			func(n int) party { return party{"acme", "bob", "office"} }, 2},
+			func(n int) party { return party{"acme", "bob", "office"} }, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				hasher := &slow{}
 				h := warm(t, hasher, 2, 64)
 				ctx, cancel := context.WithCancel(t.Context())
-				all := crowd(ctx, h, 45, c.crowd)
+				all := crowd(ctx, h, cmp.Or(c.connections, 45), c.crowd)
 				time.Sleep(10 * time.Second)
 				if n := h.Len(); n > c.places {
 					t.Errorf("the crowd has %d places", n)
@@ -159,13 +167,13 @@ func TestF19AnyCrowd(t *testing.T) {
 					synctest.Wait()
 					mu.Lock()
 					for key, n := range held {
-						most := map[byte]int{'o': 1 + (places+1)/2, 'n': 5, 'a': places / 4}[key[0]]
+						most := map[byte]int{'o': 2 * (1 + (places+1)/2), 'n': 5, 'a': places / 4}[key[0]]
 						if n > most {
 							t.Errorf("%s has %d places", key, n)
 						}
 					}
 					mu.Unlock()
-					if n := h.Len(); n > places+orgs+1 {
+					if n := h.Len(); n > 2*(places+orgs+1) {
 						t.Fatalf("%d places", n)
 					}
 				}
@@ -234,11 +242,12 @@ func TestF19StrangersLeaveADeviceItsPlaces(t *testing.T) {
 		w := newWorld(t, realTime, knowsDevices)
 		device := w.annsDevice()
 		w.hasher.hold = func() { time.Sleep(time.Second) }
-		places := runtime.GOMAXPROCS(0) * (1 + 16)
+		places := runtime.GOMAXPROCS(0) * (32 + 32)
 		var all sync.WaitGroup
 		for n := range places {
 			all.Go(func() { w.browser().login("user"+strconv.Itoa(n/4), "wrong") })
 			all.Go(func() { w.elsewhere(n).login("ann", annPassword) })
+			all.Go(func() { w.elsewhere(n%3).login("other"+strconv.Itoa(n/4), "wrong") })
 		}
 		synctest.Wait()
 		want(t, w.browser().login("ann", annPassword), 429, auth.DetailLocked)
@@ -259,7 +268,7 @@ func TestF19StrangersWhoRegister(t *testing.T) {
 		})
 		until := time.Now().Add(30 * time.Second)
 		var all sync.WaitGroup
-		for range runtime.GOMAXPROCS(0) * (1 + 16) {
+		for range runtime.GOMAXPROCS(0) * (32 + 32) {
 			all.Go(func() {
 				for time.Now().Before(until) {
 					if w.browser().post("/register").fault == auth.DetailThrottled {

@@ -20,6 +20,8 @@ import (
 //     has a quarter of all places.
 //   - An org never has more places than it leaves free, so at most half. One place for each org
 //     is beside these: an org without a place gets one while fewer orgs than that have any.
+//   - The first place of each address is counted apart from all others, and there are as many. A
+//     few addresses with many names or orgs therefore leave these to everybody else.
 //   - Free slots go to the waiting orgs in turn, and within an org to its addresses in turn.
 //
 // Whoever has a place keeps it. Nothing is kept about callers that are not in the queue.
@@ -29,7 +31,7 @@ import (
 type hashing struct {
 	hasher   Hasher // nil: PBKDF2{}
 	parallel int    // how many run at once; 0: as many as the program may use CPUs
-	places   int    // how many run and wait beside the first of each org; 0: 32 for each that runs
+	places   int    // how many first and how many further places there are beside the first of each org; 0: 32 for each that runs
 
 	once sync.Once
 
@@ -66,6 +68,7 @@ func (p party) nearness(q party) int {
 type place struct {
 	in    *hashing
 	by    party
+	first bool // its address had none
 	state placeState
 	ready chan struct{} // closed once it is running
 }
@@ -92,9 +95,8 @@ func (h *hashing) enter(by party) (*place, error) {
 	h.once.Do(h.init)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	names, addresses, orgs := 0, 0, map[auth.OrgKey]int{}
+	names, addresses := 0, 0
 	for _, p := range h.queue {
-		orgs[p.by.org]++
 		if p.by.org == by.org && p.by.name == by.name {
 			names++
 		}
@@ -102,18 +104,32 @@ func (h *hashing) enter(by party) (*place, error) {
 			addresses++
 		}
 	}
-	shared, own := len(h.queue)-len(orgs), orgs[by.org] // without the first place of each org
+	first := by.address != "" && addresses == 0
 	switch {
 	case by.name != "" && names >= perName:
 		return nil, errNameFull
 	case by.address != "" && addresses >= max(1, h.places/4):
 		return nil, errQueueFull
-	case own == 0 && len(orgs) >= h.places, own > 0 && own-1 >= h.places-shared:
+	case !h.leaves(by.org, first):
 		return nil, errQueueFull
 	}
-	p := &place{in: h, by: by, ready: make(chan struct{})}
+	p := &place{in: h, by: by, first: first, ready: make(chan struct{})}
 	h.queue = append(h.queue, p)
 	return p, nil
+}
+
+// leaves reports whether one more place is left for an org, among those that are first for their
+// address or among the others.
+func (h *hashing) leaves(org auth.OrgKey, first bool) bool {
+	all, orgs := 0, map[auth.OrgKey]int{}
+	for _, p := range h.queue {
+		if p.first == first {
+			all++
+			orgs[p.by.org]++
+		}
+	}
+	own, shared := orgs[org], all-len(orgs) // without the first place of each org
+	return own == 0 && len(orgs) < h.places || own > 0 && own-1 < h.places-shared
 }
 
 // next gives free slots to the calls that have waited longest. It then moves calls of

@@ -282,10 +282,11 @@ func (m *Manager) ResetPassword(r *http.Request, ticket, next string,
 //
 // The application mails it to this address only. It decides who may ask for which
 // account and address. If passwords are reset by mail, a verified address is as good as
-// the password: a session must have authenticated within the last ten minutes. A request that
-// was admitted with a token or a key makes a ticket only if it may do everything that the
-// account may. So does a session that its roles limit, for another account than its own.
-// Otherwise the error is an *auth.BeyondError.
+// the password: a session must have authenticated within the last ten minutes, also one of
+// another org whose handler has passed the request on. A request that was admitted with a
+// token or a key makes a ticket only if it may do everything that the account may. So does a
+// session that its roles limit, for another account than its own. Otherwise the error is an
+// *auth.BeyondError.
 //
 // Requests are counted by account. AddressTicket returns an error that wraps ErrLocked,
 // auth.ErrUnavailable, or auth.ErrNotFound for an account that is unknown or disabled.
@@ -306,8 +307,11 @@ func (m *Manager) AddressTicket(r *http.Request, account, address string) (ticke
 	if err := mayStartAs(r, account); err != nil {
 		return ticket, err
 	}
-	if err := m.checkFresh(auth.From(r.Context())); err != nil {
-		return ticket, err
+	// Also the session of another org whose handler has passed the request on.
+	for _, by := range []auth.Principal{auth.From(r.Context()), auth.Enclosing(r.Context())} {
+		if err := m.checkFresh(by); err != nil {
+			return ticket, err
+		}
 	}
 	if account == "" {
 		return ticket, auth.ErrNotFound // the zero principal's: whatever the directory says

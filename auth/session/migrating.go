@@ -18,7 +18,8 @@ import (
 // Every verification runs both Hashers, one of them on an encoding that nobody knows the
 // password of. The time therefore tells neither which accounts exist nor which ones have an
 // old encoding. This is best effort: the encodings that old makes should cost as much as most
-// of the stored ones, and one that a Hasher rejects at once takes less time.
+// of the stored ones, and one that a Hasher rejects at once takes less time. Such are malformed ones,
+// and, if both kinds begin alike, those of the other kind.
 func Migrating(old, new Hasher) Hasher { return &migrating{old: old, new: new} }
 
 type migrating struct {

@@ -76,11 +76,11 @@ func TestMigrating(t *testing.T) {
 		{"F21 a wrong password of an old one", "$2b$right", "wrong", false, false, [3]int64{1, 1, 1}},
 		{"F21 a wrong password of an older kind", "$6$right", "wrong", false, false, [3]int64{1, 1, 1}},
 		{"F21 a wrong password of a new one", "$argon2id$right", "wrong", false, false, [3]int64{1, 1, 1}},
-		{"a malformed old one", "$2b$right$", "right", false, false, [3]int64{1, 1, 1}},
-		{"a malformed one of an older kind", "$6", "right", false, false, [3]int64{1, 1, 1}},
-		{"a malformed new one", "$argon2id$right$", "right", false, false, [3]int64{1, 1, 1}},
-		{"an empty one", "", "right", false, false, [3]int64{1, 1, 1}},
-		{"one of no kind", "right", "right", false, false, [3]int64{1, 1, 1}},
+		{"F22 a malformed old one", "$2b$right$", "right", false, false, [3]int64{1, 1, 1}},
+		{"F22 a malformed one of an older kind", "$6", "right", false, false, [3]int64{1, 1, 1}},
+		{"F22 a malformed new one", "$argon2id$right$", "right", false, false, [3]int64{1, 1, 1}},
+		{"F22 an empty one", "", "right", false, false, [3]int64{1, 1, 1}},
+		{"F22 one of no kind", "right", "right", false, false, [3]int64{1, 1, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestMigrating(t *testing.T) {
 	}
 }
 
-// Other programs also write $pbkdf2-sha256$, with other fields.
+// F22: other programs also write $pbkdf2-sha256$, with other fields.
 func TestMigratingOfOnePrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		passlib := &kind{name: "pbkdf2-sha256$29000", takes: 10 * time.Millisecond}

@@ -104,6 +104,31 @@ func TestF31StartIsNoFresherThanItsEvidence(t *testing.T) {
 	})
 }
 
+// A handler of one org that passes its request on to another one does not lose what the open
+// browser lacks.
+func TestAddressTicketBehindAnotherOrg(t *testing.T) {
+	w := starting(t)
+	var got error
+	inner := w.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, got = w.manager.AddressTicket(r, "gus", "gus@example.test")
+	}))
+	w.mux.HandleFunc("POST /passed-on", auth.Authenticated, func(rw http.ResponseWriter, outer *http.Request) {
+		r := httptest.NewRequest("POST", "/globex/v2/address", nil)
+		inner.ServeHTTP(httptest.NewRecorder(), r.WithContext(outer.Context()))
+		rw.Write([]byte("{}"))
+	})
+	b := w.ann()
+	want(t, b.post("/passed-on"), 200, "")
+	if got != nil {
+		t.Errorf("a fresh session: %v", got)
+	}
+	w.clock.Advance(11 * time.Minute)
+	want(t, b.post("/passed-on"), 200, "")
+	if e, ok := errors.AsType[*auth.Error](got); !ok || e.Detail != auth.DetailReauthenticate {
+		t.Errorf("an old session: %v", got)
+	}
+}
+
 // Logins are on Public routes. The Guard's observer learns from the Manager who they are, and never
 // what was typed as the name of an account that does not exist.
 func TestEventsOfLoginsNameTheAccount(t *testing.T) {
