@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,9 +20,6 @@ const brief = 3 * time.Second
 // random returns a name that was never used: a store may be in use, and keeps the
 // records of earlier runs.
 func random() string { return strings.ToLower(rand.Text()) }
-
-// newNonce returns 16 random letters and digits.
-func newNonce() string { return rand.Text()[:16] }
 
 // atOnce calls f n times concurrently and returns the errors.
 func atOnce(n int, f func(i int) error) []error {
@@ -55,16 +51,6 @@ func tally(t *testing.T, errs []error, others ...error) (succeeded int) {
 		}
 	}
 	return succeeded
-}
-
-// winner returns the index of the only call that succeeded. All others must have
-// returned lost.
-func winner(t *testing.T, errs []error, lost error) int {
-	t.Helper()
-	if n := tally(t, errs, lost); n != 1 {
-		t.Fatalf("%d calls of %d won", n, len(errs))
-	}
-	return slices.Index(errs, nil)
 }
 
 // expect fails unless err matches one of want. A nil in want matches a nil error.
