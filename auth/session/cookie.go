@@ -32,18 +32,11 @@ func named(name, otherwise string) cookieName {
 }
 
 func (n cookieName) validate() error {
-	fixed, _ := strings.CutSuffix(string(n), orgMark)
-	if (&http.Cookie{Name: fixed + "acme", Value: "x"}).Valid() != nil || strings.ContainsAny(fixed, "{}") {
-		return errors.New("is not a cookie's name with " + orgMark + " at its end, or without it")
+	name := strings.Replace(string(n), orgMark, "acme", 1)
+	if (&http.Cookie{Name: name, Value: "x"}).Valid() != nil || strings.ContainsAny(name, "{}") {
+		return errors.New("is not a cookie's name with at most one " + orgMark)
 	}
 	return nil
-}
-
-// meets reports whether the names of two orgs may be equal: with x-{org} and x-a-{org}, a login at
-// one org would end the session at another.
-func (n cookieName) meets(other cookieName) bool {
-	fixed, perOrg := strings.CutSuffix(string(n), orgMark)
-	return n == other || perOrg && strings.HasPrefix(string(other), fixed)
 }
 
 // prefix returns the prefix of cookie names in requests and replies of t.

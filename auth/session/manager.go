@@ -52,6 +52,10 @@ type Manager struct {
 	// SameSite=Lax and the path /, so that no other host can set or read it (RFC
 	// 6265bis, section 4.1.3). Over plain http on a loopback BaseURL, cookies have
 	// neither the prefix nor Secure. Everywhere else they have both.
+	//
+	// No name should be another one with the Key of another org in it: put {org} last, after texts
+	// of which none begins another. With x-{org} and x-{org}-ticket, a login at the org a ends the
+	// session at the org a-ticket, in the same browser.
 	SessionCookie, TicketCookie, DeviceCookie string
 
 	// CrossOrigin decides which requests of browsers are cross-origin. If it is nil,
@@ -96,8 +100,7 @@ func (m *Manager) Validate() error {
 			problems = append(problems, fmt.Errorf("session: Manager.%s %w", n.field, err))
 		}
 		for _, other := range names[:i] {
-			problem(n.name.meets(other.name) || other.name.meets(n.name),
-				n.field+" may be the "+other.field+" of another org: neither may begin like the other")
+			problem(n.name == other.name, n.field+" is the "+other.field+": each needs a name of its own")
 		}
 	}
 	return errors.Join(problems...)
