@@ -8,7 +8,7 @@
 //   - paging: the arguments of list calls. Below it are pages from slices and from SQL
 //     tables, a check of these tables, and the client that walks a list.
 //   - auth: the Guard of an HTTP server.
-//   - auth/signature, auth/bearer and auth/session: the ways to prove who calls.
+//   - auth/signature, auth/bearer, auth/apikey and auth/session: the ways to prove who calls.
 //   - auth/oauth: tokens for stock OAuth clients, and introspection for gateways.
 //   - auth/openapi: the description of a server's routes.
 //   - auth/sqlstore and auth/redisstore: the stores that instances share.

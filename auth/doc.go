@@ -2,8 +2,8 @@
 // for which org, and whether the caller may use this route.
 //
 // A Guard takes requests to /{org}/{version}/… and lets one Mechanism authenticate them:
-// signatures (auth/signature), bearer tokens (auth/bearer), sessions (auth/session), or a
-// mechanism of the application. Each route states its Need. The handler finds the Principal
+// signatures (auth/signature), bearer tokens (auth/bearer), API keys (auth/apikey), sessions
+// (auth/session), or a mechanism of the application. Each route states its Need. The handler finds the Principal
 // in its context. The application decides which objects an account may read or change.
 //
 // # Choosing

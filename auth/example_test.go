@@ -151,7 +151,7 @@ func ExampleGuard_ServerTime() {
 func ExampleSome() {
 	mux := exampleGuard().Mux()
 	mux.HandleFunc("DELETE /notes/{id}", auth.Allow("object.delete.c_note.{id}"), func(http.ResponseWriter, *http.Request) {})
-	mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(w http.ResponseWriter, r *http.Request, part scope.Grant) {
+	mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(w http.ResponseWriter, r *http.Request, part scope.Part) {
 		ids, all := part.IDs()
 		fmt.Fprint(w, "all: ", all, ", ids: ", ids)
 	}))

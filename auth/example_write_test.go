@@ -30,7 +30,7 @@ func ExamplePrincipal_MayWrite() {
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Scope: title})},
 	}
 	mux := guard.Mux()
-	update := func(w http.ResponseWriter, r *http.Request, _ scope.Grant) {
+	update := func(w http.ResponseWriter, r *http.Request, _ scope.Part) {
 		var changes map[string]any
 		if err := json.NewDecoder(r.Body).Decode(&changes); err != nil {
 			auth.Fail(w, r, &auth.Error{Detail: auth.DetailBody, Err: err})

@@ -74,7 +74,7 @@ type Guard struct {
 	invalid  error
 	names    names
 	settings Settings
-	recorded sets[recordedSet]
+	recorded recordedSets
 	stamps   stamps
 	warned   sync.Once // of a proxy whose header is not read
 }

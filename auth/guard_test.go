@@ -38,6 +38,9 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 		{"no mechanism", func(g *auth.Guard) { g.Mechanisms = nil }, "Mechanisms"},
 		{"a nil mechanism", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{nil} }, "Mechanisms"},
 		{"a mechanism that lacks something", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{lacking{}} }, "lacking a store"},
+		{"two mechanisms of one name", func(g *auth.Guard) {
+			g.Mechanisms = []auth.Mechanism{letter{name: "Wax"}, letter{name: "Wax"}}
+		}, "two with the name Wax"},
 		{"a mechanism without a name", func(g *auth.Guard) { g.Mechanisms = []auth.Mechanism{letter{}} }, "without a name"},
 		{"no version", func(g *auth.Guard) { g.Versions = []string{} }, "Versions"},
 		{"a header prefix with a space", func(g *auth.Guard) { g.Brand.Header = "My " }, "Brand.Header"},

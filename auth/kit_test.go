@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -105,7 +106,9 @@ func guard() *auth.Guard {
 // knows adds mechanisms that no request presents, for needs that name them.
 func knows(g *auth.Guard, names ...string) *auth.Guard {
 	for _, name := range names {
-		g.Mechanisms = append(g.Mechanisms, letter{name: name})
+		if !slices.ContainsFunc(g.Mechanisms, func(m auth.Mechanism) bool { return m.Name() == name }) {
+			g.Mechanisms = append(g.Mechanisms, letter{name: name})
+		}
 	}
 	return g
 }
@@ -117,7 +120,7 @@ var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 
 // part is a handler behind Some that does not narrow.
 func part(h http.Handler) auth.PartHandler {
-	return func(w http.ResponseWriter, r *http.Request, _ scope.Grant) { h.ServeHTTP(w, r) }
+	return func(w http.ResponseWriter, r *http.Request, _ scope.Part) { h.ServeHTTP(w, r) }
 }
 
 // do sends a request with header pairs straight to a handler.

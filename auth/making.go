@@ -132,16 +132,9 @@ func (b *BeyondError) beyondApp(p *Principal, m *Making, admin bool) {
 
 // within reports whether each network is inside one of the bounds. Nil networks are anywhere.
 func within(networks, bounds []netip.Prefix) bool {
-	if networks == nil {
-		return false
-	}
-	for _, n := range networks {
-		inside := func(bound netip.Prefix) bool { return bound.Bits() <= n.Bits() && bound.Contains(n.Addr()) }
-		if !slices.ContainsFunc(bounds, inside) {
-			return false
-		}
-	}
-	return true
+	return networks != nil && !slices.ContainsFunc(networks, func(n netip.Prefix) bool {
+		return !slices.ContainsFunc(bounds, func(bound netip.Prefix) bool { return bound.Bits() <= n.Bits() && bound.Contains(n.Addr()) })
+	})
 }
 
 // BeyondError lists how a making would exceed its maker. Fail answers it with

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
@@ -58,7 +61,7 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	if !ok {
 		return "", &Error{Detail: DetailPath}
 	}
-	if !isMethod(r.Method) {
+	if !ascii.IsMethod(r.Method) {
 		w.Header().Set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE")
 		return "", &Error{Detail: DetailMethod}
 	}
@@ -129,7 +132,7 @@ func (g *Guard) checkKey(org *Org) error {
 	switch {
 	case g.OrgIDs != (org.ID != ""):
 		return errNoOrgID
-	case !isKey(string(org.Key())):
+	case !ascii.OrgKey.Holds(string(org.Key()), 1, 64): // it is part of cookie names
 		return errOrgID
 	case org.ID == "" && len(org.FormerCodes) > 0:
 		return errFormerKey
@@ -142,3 +145,56 @@ var (
 	errOrgID     = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
 	errFormerKey = errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
 )
+
+// under returns the org as it answers requests to this code, or nil if it does not.
+//
+// Under a former code it is a copy with that code as its Code: URLs, audiences and documents
+// that a client gets are those that it asks, so that a client that knows nothing of the
+// change goes on. Tokens for the current code stay valid.
+func (g *Guard) under(o *Org, code string) *Org {
+	if o.Code == code {
+		return o
+	}
+	if !g.FormerCodes || !slices.Contains(o.FormerCodes, code) {
+		return nil
+	}
+	former := *o // a Directory shares what it returns
+	former.Code, former.FormerCodes = code, append(slices.Clone(o.FormerCodes), o.Code)
+	return &former
+}
+
+// splitMount splits a clean path into its first two segments, org and version, and the rest.
+func splitMount(path string) (org, version, rest string, ok bool) {
+	org, below, _ := strings.Cut(path[1:], "/")
+	version, _, nested := strings.Cut(below, "/")
+	if rest = "/"; nested {
+		rest = below[len(version):]
+	}
+	return org, version, rest, org != "" && version != ""
+}
+
+// isOrg reports whether code may name an org: [a-z0-9][a-z0-9_-]{0,39}.
+func isOrg(code string) bool {
+	return ascii.LowerName.Holds(code, 1, 40) && code[0] != '-' && code[0] != '_'
+}
+
+// stamps caches the value of the Server-Time header. Replies of the same millisecond share
+// one slice. This is safe: http.Header replaces values and never changes one, and an append
+// copies the slice, because it has no spare capacity.
+type stamps struct{ latest atomic.Pointer[stamp] }
+
+type stamp struct {
+	millis int64
+	values [1]string
+}
+
+// at returns the header's values for a time, in whole Unix milliseconds.
+func (s *stamps) at(now time.Time) []string {
+	millis := now.UnixMilli()
+	latest := s.latest.Load()
+	if latest == nil || latest.millis != millis {
+		latest = &stamp{millis, [1]string{strconv.FormatInt(millis, 10)}}
+		s.latest.Store(latest)
+	}
+	return latest.values[:]
+}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/recent"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -57,17 +58,16 @@ func TestC15IntersectionsAreKeptInBoundedMemoryWithAShareForEachOrg(t *testing.T
 }
 
 func TestC16CompiledRolesAreKeptInBoundedMemoryWithAShareForEachOrg(t *testing.T) {
-	var c sets[recordedSet]
-	c.init()
+	c := recordedSets{of: recent.Groups{Stale: 1, Limit: maxSets}}
 	quiet := source{"globex", "role", "reader"}
-	if _, err := compileOnce(&c, nil, quiet, []string{"object.read.c_note"}); err != nil {
-		t.Fatal(err)
+	if known := c.compile(nil, quiet, []string{"object.read.c_note"}); known.err != nil {
+		t.Fatal(known.err)
 	}
 	before := heap()
 	for i := range 60 {
 		role := chains(1000, fmt.Sprintf("object.read.c_note.*.p%d_%%d.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b.b", i)) // 75 KB
-		if _, err := compileOnce(&c, nil, source{"acme", "role", fmt.Sprint("r", i)}, role); err != nil {
-			t.Fatal(err)
+		if known := c.compile(nil, source{"acme", "role", fmt.Sprint("r", i)}, role); known.err != nil {
+			t.Fatal(known.err)
 		}
 	}
 	kept, cost := c.sets.Len()
@@ -76,7 +76,7 @@ func TestC16CompiledRolesAreKeptInBoundedMemoryWithAShareForEachOrg(t *testing.T
 	if cost > maxSets || held > maxSets*5/4 {
 		t.Errorf("%d KiB are counted, and %d are on the heap", cost, held)
 	}
-	if _, ok := c.find(quiet); !ok {
+	if _, ok := c.sets.Find(&c.of, time.Time{}, quiet); !ok {
 		t.Error("another org has lost its role")
 	}
 	runtime.KeepAlive(&c)
@@ -84,13 +84,12 @@ func TestC16CompiledRolesAreKeptInBoundedMemoryWithAShareForEachOrg(t *testing.T
 
 // An entry that has changed is replaced, and counted once.
 func TestARecordThatChangesIsCountedOnce(t *testing.T) {
-	var c sets[recordedSet]
-	c.init()
+	c := recordedSets{of: recent.Groups{Stale: 1, Limit: maxSets}}
 	for i := range 1000 {
 		chain := fmt.Sprintf("object.read.c_%d", i)
-		set, err := compileOnce(&c, nil, source{"acme", "role", "r"}, []string{chain})
-		if need, _ := scope.ParseNeed(chain); err != nil || !set.Allows(need) {
-			t.Fatal(chain, err)
+		known := c.compile(nil, source{"acme", "role", "r"}, []string{chain})
+		if need, _ := scope.ParseNeed(chain); known.err != nil || !known.set.Allows(need) {
+			t.Fatal(chain, known.err)
 		}
 	}
 	if kept, cost := c.sets.Len(); kept != 1 || cost > 2 {
@@ -132,7 +131,7 @@ func TestC17LargeIntersectionsOfOneOrgCostOthersNothing(t *testing.T) {
 	if bytes > 64<<10 {
 		t.Errorf("%d bytes for each request", bytes)
 	}
-	if _, ok := g.recorded.find(source{"globex", "role", "reader"}); !ok {
+	if _, ok := g.recorded.sets.Find(&g.recorded.of, time.Time{}, source{"globex", "role", "reader"}); !ok {
 		t.Error("another org's Set is gone")
 	}
 }

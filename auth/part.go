@@ -23,7 +23,7 @@ import (
 //
 // A handler that narrows by the principal's scope itself, as one with package sqllist, is called
 // by a PartHandler that ignores part.
-type PartHandler func(w http.ResponseWriter, r *http.Request, part scope.Grant)
+type PartHandler func(w http.ResponseWriter, r *http.Request, part scope.Part)
 
 // ServeHTTP makes a PartHandler an http.Handler, so that Mux.Handle and Guard.Require take it.
 // They call it with the part. Called in another way it answers 500.
@@ -47,7 +47,7 @@ func (n *rule) bind(next http.Handler) func(http.ResponseWriter, *http.Request, 
 }
 
 // part returns what p's scope permits of the operation's objects.
-func (n *rule) part(r *http.Request, p *Principal) scope.Grant {
+func (n *rule) part(r *http.Request, p *Principal) scope.Part {
 	verb, object := n.operation.verb, n.operation.object
 	if object == "" { // a placeholder
 		verb, object, _ = splitObject(n.operation.fill(r).String())

@@ -12,7 +12,7 @@ import (
 
 // A handler of Some that does not know of parts would answer with the whole.
 func TestTheHandlerOfSomeTakesAPart(t *testing.T) {
-	nothing := auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Grant) {})
+	nothing := auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Part) {})
 	for name, c := range map[string]struct {
 		need    auth.Need
 		handler http.Handler
@@ -45,7 +45,7 @@ func TestAPartHandlerGetsThePart(t *testing.T) {
 	g := guard()
 	g.Mechanisms = []auth.Mechanism{scoped{}}
 	mux := g.Mux()
-	show := auth.PartHandler(func(w http.ResponseWriter, r *http.Request, part scope.Grant) {
+	show := auth.PartHandler(func(w http.ResponseWriter, r *http.Request, part scope.Part) {
 		ids, all := part.IDs()
 		fmt.Fprint(w, ids, all, part.Property("title"), part.Of(id)("title"))
 	})
@@ -70,7 +70,7 @@ func TestAPartHandlerGetsThePart(t *testing.T) {
 // Outside of what Require has made there is no part, and Check would lose it.
 func TestWithoutAPartNothingIsServed(t *testing.T) {
 	ran := false
-	h := auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Grant) { ran = true })
+	h := auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Part) { ran = true })
 	if w := do(h, "GET", "/"); w.Code != 500 || ran {
 		t.Errorf("called without Require: %d", w.Code)
 	}

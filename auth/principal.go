@@ -31,7 +31,7 @@ type Principal struct {
 	Limited       bool // the token has a limited number of uses; here it takes no memory of its own
 	administrator bool // beside another bool it takes no memory of its own
 
-	TokenID   string // jti of a permanent or limited-use token
+	TokenID   string // id of an API key, or of the record of a permanent or limited-use token: the jti of the first of its family
 	TokenKey  string // id of the key that signed the token, whatever its kind
 	Maker     string // id of the account that made the token for Account; empty: Account itself
 	MakerApp  string // client key of the app whose key made the token of App; empty: App itself

@@ -6,7 +6,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 // Proxies are the proxies in front of a server. They name the client's address in a header.
@@ -46,7 +49,7 @@ func (p Proxies) validate() error {
 		return nil
 	case p.Header == "" || len(p.Networks) == 0:
 		return errors.New("auth: Proxies.Header and Proxies.Networks: set both or neither")
-	case !isHeaderPrefix(p.Header):
+	case !ascii.HeaderName.Only(p.Header):
 		return fmt.Errorf("auth: Proxies.Header %q is not the name of a header", p.Header)
 	case strings.EqualFold(p.Header, "Forwarded"):
 		return errors.New("auth: Proxies.Header must be a list of addresses, and Forwarded is not: let the proxies set X-Forwarded-For")
@@ -92,12 +95,7 @@ func (p Proxies) read(r *http.Request) (client, peer netip.Addr) {
 }
 
 func (p Proxies) trust(addr netip.Addr) bool {
-	for _, network := range p.Networks {
-		if network.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Networks, func(network netip.Prefix) bool { return network.Contains(addr) })
 }
 
 // parseHop parses 192.0.2.1, 192.0.2.1:443, 2001:db8::1, [2001:db8::1] and [2001:db8::1]:443.

@@ -163,7 +163,7 @@ func TestReadmit(t *testing.T) {
 		"the account's tokens begin later": {[]string{bearer.Name}, func(s *streaming) {
 			s.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", TokensFrom: s.clock.Now().Add(time.Second)})
 		}, auth.DetailInvalidToken},
-		"the session is revoked":             {[]string{sessions.Name}, func(s *streaming) { s.manager.RevokeAll(context.Background(), "acme", "ann", "") }, auth.DetailSessionExpired},
+		"the session is revoked":             {[]string{sessions.Name}, func(s *streaming) { s.manager.Sessions().RevokeAll(context.Background(), "acme", "ann", "") }, auth.DetailSessionExpired},
 		"the account is disabled, signature": {[]string{signature.Name}, disable, auth.DetailInvalidSignature},
 		"the account is disabled, token":     {[]string{bearer.Name}, disable, auth.DetailInvalidToken},
 		"the account is disabled, session":   {[]string{sessions.Name}, disable, auth.DetailSessionExpired},

@@ -82,32 +82,24 @@ func (t *Tenant) RoleScope(ctx context.Context, names []string) (scope.Set, erro
 // name, and are the source of its chains. A chain that does not parse is dropped, which only
 // narrows the Set. The Guard's observer is informed of it.
 func (t *Tenant) CompileRecord(kind, name string, chains []string) scope.Set {
-	set, err := compileOnce(&t.guard.recorded, t.guard.Scopes, source{string(t.Org.Key()), kind, name}, chains)
-	if err != nil {
-		t.notesOf().drop(fmt.Errorf("auth: %s %s: %w", kind, name, err))
+	known := t.guard.recorded.compile(t.guard.Scopes, source{string(t.Org.Key()), kind, name}, chains)
+	if known.err != nil {
+		t.notesOf().drop(fmt.Errorf("auth: %s %s: %w", kind, name, known.err))
 	}
-	return set
+	return known.set
 }
 
-// sets caches what was found for records of all orgs. Each org has a share: see
+// recordedSets caches what was compiled for records of all orgs. Each org has a share: see
 // recent.Groups. Entries have no age, so the time is always the same.
-type sets[T any] struct {
+type recordedSets struct {
 	of   recent.Groups
-	sets recent.Answers[source, T]
+	sets recent.Answers[source, recordedSet]
 }
 
 type source struct{ org, kind, name string }
 
-// maxSets limits what each cache holds, in KiB.
+// maxSets limits what the cache holds, in KiB.
 const maxSets = 64 << 10
-
-func (c *sets[T]) init() { c.of.Stale, c.of.Limit = 1, maxSets }
-
-func (c *sets[T]) find(of source) (known T, ok bool) { return c.sets.Find(&c.of, time.Time{}, of) }
-
-func (c *sets[T]) keep(of source, value T, bytes int) {
-	c.sets.Keep(&c.of, 0, time.Time{}, of, recent.Found[T]{Value: value, Group: of.org, Cost: 1 + bytes/1024})
-}
 
 // recordedSet is valid while its record has the same chains.
 type recordedSet struct {
@@ -116,14 +108,15 @@ type recordedSet struct {
 	err    error
 }
 
-func compileOnce(c *sets[recordedSet], g *scope.Grammar, of source, chains []string) (scope.Set, error) {
-	known, ok := c.find(of)
+func (c *recordedSets) compile(g *scope.Grammar, of source, chains []string) recordedSet {
+	known, ok := c.sets.Find(&c.of, time.Time{}, of)
 	if ok && slices.Equal(known.chains, chains) {
-		return known.set, known.err
+		return known
 	}
 	set, err := g.Compile(of.kind+" "+of.name, chains...)
-	c.keep(of, recordedSet{slices.Clone(chains), set, err}, sizeOf(chains))
-	return set, err
+	known = recordedSet{slices.Clone(chains), set, err}
+	c.sets.Keep(&c.of, 0, time.Time{}, of, recent.Found[recordedSet]{Value: known, Group: of.org, Cost: 1 + sizeOf(chains)/1024})
+	return known
 }
 
 // sizeOf returns about how many bytes a compiled list takes at most: its strings, and for

@@ -172,25 +172,6 @@ func TestNeedsThatCannotBeMetAreRefusedAtRegistration(t *testing.T) {
 	}
 }
 
-func TestAnEmbeddersRoots(t *testing.T) {
-	g := guard()
-	g.Mechanisms = []auth.Mechanism{scoped{}}
-	g.Scopes = &scope.Grammar{Roots: map[string]scope.Root{
-		"report": {Verbs: []scope.Verb{"run"}, Segments: []scope.Segment{scope.Name}},
-	}}
-	mux := g.Mux()
-	mux.Handle("POST /reports/{name}", auth.Allow("report.run.{name}"), whoami)
-	for header, status := range map[string]int{"*": 200, "object": 403} {
-		if w := do(mux, "POST", "/acme/v2/reports/sales", "Letter-Scope", header); w.Code != status {
-			t.Errorf("scope %q: got %d, want %d", header, w.Code, status)
-		}
-	}
-	g.Scopes = &scope.Grammar{Roots: map[string]scope.Root{"object": {}}}
-	if err := (&auth.Guard{BaseURL: g.BaseURL, Directory: g.Directory, Roles: auth.RolesDoNotLimit, Mechanisms: g.Mechanisms, Scopes: g.Scopes}).Validate(); err == nil {
-		t.Error("a root that takes a standard one's place was taken")
-	}
-}
-
 func TestAViewRunsWithoutScope(t *testing.T) {
 	narrow, err := new(scope.Grammar).Compile("token", "view.execute.report")
 	if err != nil {

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/baseurl"
 )
 
@@ -43,14 +43,17 @@ func (g *Guard) validate() (problems []error) {
 	problem(g.Roles != RolesLimit && g.Roles != RolesDoNotLimit, "Roles is required: set RolesLimit, and the roles of an account "+
 		"limit its sessions and signed requests, or RolesDoNotLimit, and only your handlers limit them")
 	problem(slices.Contains(g.Audiences, ""), "Audiences must not hold an empty one")
-	problem(!isHeaderPrefix(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
+	problem(!ascii.HeaderName.Only(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
 	problem(strings.ContainsAny(g.Brand.Faults, ".\"\\"), "Brand.Faults must not hold a dot or a quote")
 	problem(g.FormerCodes && !g.OrgIDs, "OrgIDs is required beside FormerCodes: without an ID an org's Code must never change")
 	problem(g.Timeout < 0, "Timeout must not be negative")
-	problems = append(problems, g.Proxies.validate(), g.Scopes.Validate())
+	problems = append(problems, g.Proxies.validate())
+	named := map[string]bool{}
 	for _, m := range g.Mechanisms {
 		if m != nil {
 			problem(m.Name() == "", "Mechanisms holds one without a name")
+			problem(named[m.Name()], "Mechanisms holds two with the name "+m.Name()+": By and Fresh could not tell them apart")
+			named[m.Name()] = true
 			problems = append(problems, m.Bind(&g.settings))
 			g.names.mechanisms = append(g.names.mechanisms, namesOf(m, &g.settings))
 		}
@@ -69,7 +72,7 @@ func namesOf(m Mechanism, s *Settings) []string {
 
 // setNames derives the names that requests need from the configuration.
 func (g *Guard) setNames() {
-	g.recorded.init()
+	g.recorded.of.Stale, g.recorded.of.Limit = 1, maxSets
 	g.Brand = g.Brand.withDefaults()
 	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now, g.Mechanisms}
 	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
@@ -85,7 +88,7 @@ func (g *Guard) setLoopback() bool {
 	if !ok || strings.ContainsAny(g.BaseURL, "?#") || strings.HasSuffix(g.BaseURL, "/") {
 		return false
 	}
-	g.names.loopback = u.Scheme == "http" && isLoopback(u.Hostname())
+	g.names.loopback = u.Scheme == "http" && baseurl.IsLoopback(u.Hostname())
 	return true
 }
 
@@ -95,17 +98,6 @@ func (b Brand) withDefaults() Brand {
 		Claims: cmp.Or(b.Claims, "service/"),
 		Faults: cmp.Or(b.Faults, "service"),
 	}
-}
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
-}
-
-func isHeaderPrefix(prefix string) bool {
-	return !strings.ContainsFunc(prefix, func(r rune) bool {
-		return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	})
 }
 
 // Settings returns what the Guard says for all its mechanisms, with the defaults filled in. It

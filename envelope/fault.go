@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// DefaultNamespace is the first segment of errCode if no other is given.
-const DefaultNamespace = "service"
+// defaultNamespace is the first segment of errCode if no other is given.
+const defaultNamespace = "service"
 
 // Fault is a refusal: an error in the server that answers with it, and the error that
 // a client gets. Every field may be sent to strangers. The cause, and everything else
@@ -76,13 +76,13 @@ func printable(s string) string {
 }
 
 // Encode returns the JSON body of the fault. Its errCode is Detail after namespace, a
-// single segment without a dot. An empty namespace is DefaultNamespace.
+// single segment without a dot. An empty namespace is service.
 func (f *Fault) Encode(namespace string) []byte {
-	body, _ := json.Marshal(f.wire(cmp.Or(namespace, DefaultNamespace))) // strings and numbers always marshal
+	body, _ := json.Marshal(f.wire(cmp.Or(namespace, defaultNamespace))) // strings and numbers always marshal
 	return body
 }
 
-// MarshalJSON encodes the fault in DefaultNamespace.
+// MarshalJSON encodes the fault in the default namespace.
 func (f *Fault) MarshalJSON() ([]byte, error) { return f.Encode(""), nil }
 
 // UnmarshalJSON reads a fault of any namespace. If the object is not "fault", the

@@ -1,6 +1,9 @@
 package envelope
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Result is a reply that is a value and not an object of the platform:
 // {"object":"result","data":…}.
@@ -27,4 +30,26 @@ func (r *Result[T]) UnmarshalJSON(body []byte) error {
 	}
 	r.Data = w.Data
 	return nil
+}
+
+// Enum is a type of texts with few values. Values returns them, whatever the receiver. Read
+// refuses other texts, and documents of auth/openapi name them.
+//
+//	type state string
+//
+//	func (state) Values() []string { return []string{"open", "closed"} }
+type Enum interface{ Values() []string }
+
+// Time is a time as lists have it: in UTC with milliseconds, 2026-01-02T03:04:05.000Z. Use it
+// in the replies of objects whose lists package sqllist answers. encoding/json writes a
+// time.Time without its last zeros and in its own zone, so that one property has two
+// spellings, and texts that are not in the order of the times.
+type Time struct{ time.Time }
+
+// MarshalJSON writes the time. The error is that of time.Time, such as for the year 10000.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if text, err := t.UTC().MarshalJSON(); err != nil {
+		return text, err
+	}
+	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 // Select encodes v, which must be a JSON object, and keeps the properties for which
@@ -67,7 +69,7 @@ func (s *selection) value(path string, n *node) bool {
 	case len(n.parts) == 0 || len(path) > maxPath:
 		return s.leaf(path, n)
 	case n.isList():
-		return s.listProperty(path, n)
+		return s.orNothing(func() bool { return s.list(path, n) || s.keep(path) })
 	case n.isObject():
 		return s.orNothing(func() bool { return s.members(path, n) })
 	default:
@@ -128,13 +130,6 @@ func (s *selection) elements(path string, n *node) (kept bool) {
 	}
 	s.out = append(s.out, ']')
 	return kept
-}
-
-func (s *selection) listProperty(path string, n *node) bool {
-	return s.orNothing(func() bool {
-		kept := s.list(path, n)
-		return kept || s.keep(path)
-	})
 }
 
 // list writes a list with all of its items, whatever is left of them.
@@ -217,19 +212,9 @@ func arrayPath(path string) string {
 }
 
 func elementPath(path string, e *node) string {
-	if object := e.object(); isTypeName(object) {
+	// Stored values of another form or length stay out of paths.
+	if object := e.object(); ascii.LowerName.Holds(object, 1, 40) {
 		return path + "#" + object
 	}
 	return path
-}
-
-// isTypeName reports whether s can be the name of a type. It keeps stored values of
-// another form or length out of paths.
-func isTypeName(s string) bool {
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= 40
 }

@@ -2,10 +2,9 @@ package paging
 
 import (
 	"cmp"
-	"encoding/json"
-	"reflect"
 	"strings"
-	"time"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 // Compare returns the order of two values in a sort: null, false, true, numbers,
@@ -19,9 +18,6 @@ import (
 // 2026-01-02T03:04:05.000Z, cut to milliseconds. NaN and the infinities count as
 // values of another type.
 func Compare(a, b any) (order int, sameType bool) {
-	if order, ok := compareAlike(a, b); ok {
-		return order, true
-	}
 	x, y := comparand(a), comparand(b)
 	if x.kind == '0' && y.kind == '0' {
 		if order, ok := compareNumbers(x.text, y.text); ok {
@@ -32,7 +28,8 @@ func Compare(a, b any) (order int, sameType bool) {
 	if r == rankString && s == rankString {
 		return strings.Compare(x.text, y.text), true
 	}
-	return cmp.Compare(r, s), r.sameType(s)
+	booleans := r == rankFalse && s == rankTrue || r == rankTrue && s == rankFalse
+	return cmp.Compare(r, s), booleans || r == s && r != rankOther
 }
 
 // CompareBy returns the order of two items by their values for the keys of a sort, and the index of
@@ -48,35 +45,6 @@ func CompareBy(keys []Key, a, b []any) (order, decides int) {
 	}
 	return 0, len(keys)
 }
-
-// compareAlike compares two values of one Go type without converting them.
-func compareAlike(a, b any) (order int, ok bool) {
-	switch a := a.(type) {
-	case string:
-		if b, ok := b.(string); ok {
-			return strings.Compare(a, b), true
-		}
-	case json.Number:
-		if b, ok := b.(json.Number); ok {
-			return compareNumbers(string(a), string(b))
-		}
-	case time.Time:
-		if b, ok := b.(time.Time); ok {
-			return cmp.Compare(a.UnixMilli(), b.UnixMilli()), true
-		}
-	}
-	switch x, y := reflect.ValueOf(a), reflect.ValueOf(b); {
-	case x.CanInt() && y.CanInt():
-		return cmp.Compare(x.Int(), y.Int()), true
-	case x.CanUint() && y.CanUint():
-		return cmp.Compare(x.Uint(), y.Uint()), true
-	case x.Kind() == reflect.Float64 && y.Kind() == reflect.Float64:
-		return cmp.Compare(x.Float(), y.Float()), finite(x.Float()) && finite(y.Float())
-	}
-	return 0, false
-}
-
-func finite(f float64) bool { return f-f == 0 }
 
 // compareNumbers compares two numbers by their texts. ok is false if one of them is
 // no number.
@@ -96,7 +64,7 @@ func compareNumbers(a, b string) (order int, ok bool) {
 }
 
 // isCount reports whether a number is a positive integer, written with digits only.
-func isCount(text string) bool { return text != "" && text[0] != '0' && isDigits(text) }
+func isCount(text string) bool { return text != "" && text[0] != '0' && ascii.Digit.Only(text) }
 
 // comparand returns v as an operand, with the kind '?' if it has another type. A
 // json.Number may exceed the limits of operands.
@@ -139,10 +107,4 @@ func (o operand) rank() rank {
 		}
 	}
 	return rankOther
-}
-
-// sameType reports whether both ranks are of one type that can be compared.
-func (r rank) sameType(s rank) bool {
-	booleans := r == rankFalse && s == rankTrue || r == rankTrue && s == rankFalse
-	return booleans || r == s && r != rankOther
 }

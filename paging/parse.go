@@ -120,7 +120,7 @@ func (p *parser) unknown(parameter string) {
 
 func (p *parser) addPaths(list string, values []string) {
 	p.pathCount += len(values)
-	if slices.ContainsFunc(values, hasComma) {
+	if slices.ContainsFunc(values, func(path string) bool { return strings.Contains(path, ",") }) {
 		// Left out, it would cost the caller all paths of the value.
 		p.add(joinPath(list, "paths[]"), "", "has one path; did you mean paths[]=a&paths[]=b?")
 	}
@@ -130,8 +130,6 @@ func (p *parser) addPaths(list string, values []string) {
 		}
 	}
 }
-
-func hasComma(path string) bool { return strings.Contains(path, ",") }
 
 // query reads the arguments of the list at prefix, and of the list properties below
 // it.

@@ -3,7 +3,7 @@ package paging
 import (
 	"strings"
 
-	"github.com/tenantkit/tenantkit/internal/names"
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 const maxPathLength = 512 // bytes, as in a scope chain
@@ -17,7 +17,7 @@ func validPath(path string) bool {
 	}
 	for segment := range strings.SplitSeq(path, ".") {
 		name, kind, typed := strings.Cut(segment, "#")
-		if !names.Valid(strings.TrimSuffix(name, "[]")) || typed && !names.Valid(kind) {
+		if !ascii.IsName(strings.TrimSuffix(name, "[]")) || typed && !ascii.IsName(kind) {
 			return false
 		}
 	}

@@ -1,6 +1,10 @@
 package paging
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/tenantkit/tenantkit/internal/listing"
+)
 
 // Schema describes the items of one list as far as callers may page through them. It
 // must not be changed once used.
@@ -137,4 +141,27 @@ func (s *Schema) property(path string) *Property {
 		}
 	}
 	return found
+}
+
+// MaxBytes is how many bytes a page has, besides its last item. A page that would have more
+// ends there and says that more items follow, whatever its limit. Otherwise a request for
+// 1000 items of a megabyte would take a gigabyte. Packages mempage, sqlpage and sqllist
+// end their pages so. A program that reads rows by other means counts them itself.
+const MaxBytes = 4 << 20
+
+// Describe returns what a document of auth/openapi says of the list.
+func (s *Schema) Describe() listing.Description {
+	d := listing.Description{Key: s, Object: s.Object, ExampleID: s.ExampleID, Count: s.Count}
+	d.Default, d.Max = s.limits()
+	for _, p := range s.Properties {
+		if p.Hidden || !s.Visible(p.Path) {
+			continue
+		}
+		described := listing.Property{Path: p.Path, Type: p.Type.String(), Filter: p.Filter, Sort: p.Sort, Null: p.Null, Values: p.Values}
+		if p.List != nil {
+			described.List = p.List
+		}
+		d.Properties = append(d.Properties, described)
+	}
+	return d
 }

@@ -45,7 +45,7 @@
 // chain.
 //
 // A chain has at most 512 bytes and 32 segments, a list at most 1024 chains. A Grammar
-// adds identifiers of another form, and roots of the application's own.
+// has identifiers of another form.
 //
 // # Choosing
 //

@@ -24,75 +24,6 @@ type Grammar struct {
 	// refuse every property name. Otherwise a chain that lacks the identifier has its
 	// property read as the identifier.
 	Identifier func(string) bool
-
-	// Roots are the application's own roots, in addition to the standard ones.
-	Roots map[string]Root
-}
-
-// Root is one of the application's own roots. Its chains are the root itself, a verb, and
-// the segments, in this order. A chain may stop anywhere, and * may stand for the verb
-// and for each segment. The zero Root has only the chain that is the root itself.
-type Root struct {
-	Verbs    []Verb
-	Segments []Segment
-}
-
-// Segment is the kind of segment that may stand at one position of a chain.
-type Segment uint8
-
-// The kinds of segments.
-const (
-	Name       Segment = iota + 1 // 1 to 40 of [A-Za-z0-9_-], or an identifier
-	Identifier                    // what Grammar.Identifier accepts
-)
-
-// text describes the kind of segment for errors.
-func (k Segment) text() string {
-	if k == Name {
-		return "a name or an identifier"
-	}
-	return "an identifier"
-}
-
-// Validate reports roots that could never be used. Chains of such a root do not parse. A
-// root cannot be used for one of these reasons:
-//
-//   - its name is outside [a-z][a-z0-9_-]{0,39}, or is a standard root;
-//   - one of its verbs is not such a word;
-//   - it has segments without verbs, or a segment of an unknown kind.
-//
-// The error joins one error for each such root.
-func (g *Grammar) Validate() error {
-	if g == nil {
-		return nil
-	}
-	var problems []error
-	for name, root := range g.Roots {
-		if err := root.validate(name); err != nil {
-			problems = append(problems, fmt.Errorf("scope: root %q: %w", name, err))
-		}
-	}
-	return errors.Join(problems...)
-}
-
-func (r Root) validate(name string) error {
-	if !isRoot(name) || rootOf(name) != rootNone {
-		return errors.New("not a name for an own root")
-	}
-	for _, verb := range r.Verbs {
-		if !isRoot(string(verb)) {
-			return fmt.Errorf("verb %q", verb)
-		}
-	}
-	if len(r.Segments) > 0 && len(r.Verbs) == 0 {
-		return errors.New("segments without verbs")
-	}
-	for _, segment := range r.Segments {
-		if segment != Name && segment != Identifier {
-			return fmt.Errorf("segment kind %d", segment)
-		}
-	}
-	return nil
 }
 
 func rootOf(s string) root {
@@ -111,16 +42,6 @@ func rootOf(s string) root {
 	return rootNone
 }
 
-// own returns the application's root of the name. It returns false for a root that
-// Validate reports.
-func (g *Grammar) own(name string) (Root, bool) {
-	if g == nil {
-		return Root{}, false
-	}
-	r, ok := g.Roots[name]
-	return r, ok && r.validate(name) == nil
-}
-
 func (g *Grammar) isIdentifier(s string) bool {
 	if g == nil || g.Identifier == nil {
 		return isIdentifier(s)
@@ -134,10 +55,6 @@ func (g *Grammar) isNamed(s string) bool { return isName(s) || g.isIdentifier(s)
 // isRoute reports whether s can identify a script route.
 func (g *Grammar) isRoute(s string) bool { return s != "route" && s != "runner" && g.isNamed(s) }
 
-func (g *Grammar) isKind(k Segment, s string) bool {
-	return g.isIdentifier(s) || k == Name && isName(s)
-}
-
 // Parse reads one chain as it stands on the wire, where the empty text is the empty
 // chain, which covers everything. For text from a flag or a file use Chain.UnmarshalText,
 // which refuses the empty text. The error is a *SyntaxError. A root that the grammar does
@@ -150,8 +67,7 @@ func (g *Grammar) Parse(chain string) (Chain, error) {
 	return Chain{s.canonical(chain)}, nil
 }
 
-// ParseNeed reads a need from text: a chain of a standard root or of the application's
-// own. A need without an identifier means every instance. A * in a need means everything
+// ParseNeed reads a need from text: a chain that names a root. A need without an identifier means every instance. A * in a need means everything
 // that could stand there. ParseNeed returns a *SyntaxError for a text that does not
 // parse, and for a root that the grammar does not know. It also refuses the empty chain,
 // since nobody needs everything.

@@ -9,7 +9,7 @@ type intersection struct{ a, b Set }
 const maxPairs = 1 << 15
 
 // Intersect returns a Set that permits what both s and t permit. It remembers both and
-// compiles nothing, so decisions about an operation ask both. Overlaps and Grant.IDs
+// compiles nothing, so decisions about an operation ask both. Overlaps and Part.IDs
 // look for what a chain of s and a chain of t have in common. They compare at most
 // 32,768 pairs of chains, and beyond that find nothing.
 func (s Set) Intersect(t Set) Set {

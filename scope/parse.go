@@ -2,7 +2,6 @@ package scope
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -90,9 +89,6 @@ func (g *Grammar) parse(text string, s *shape) *SyntaxError {
 	case rootView, rootDeployment, rootAdmin:
 		return p.simple(at, s)
 	}
-	if own, ok := g.own(name); ok {
-		return p.own(own, at, s)
-	}
 	return p.unknown(name, at, s)
 }
 
@@ -120,18 +116,24 @@ func cutStars(text string) string {
 	return text
 }
 
-func (p *parser) object(at int, s *shape) *SyntaxError {
+// verb reads the second segment, if there is one.
+func (p *parser) verb(at int, s *shape) (next int, err *SyntaxError) {
 	s.column = columnAny
 	if p.ended(at) {
-		return nil
+		return at, nil
 	}
-	verb, nameAt := p.segment(at)
+	verb, next := p.segment(at)
 	var ok bool
-	if s.column, ok = columnOf(rootObject, verb); !ok {
-		return p.fail(at, verbsOf(rootObject)+" or *", "")
+	if s.column, ok = columnOf(s.root, verb); !ok {
+		return 0, p.fail(at, verbsOf(s.root)+" or *", verbHint(s.root, verb))
 	}
-	if p.ended(nameAt) {
-		return nil
+	return next, nil
+}
+
+func (p *parser) object(at int, s *shape) *SyntaxError {
+	nameAt, err := p.verb(at, s)
+	if err != nil || p.ended(nameAt) {
+		return err
 	}
 	name, idAt := p.segment(nameAt)
 	if !isObject(name) && name != "*" {
@@ -150,10 +152,6 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 		return nil
 	}
 	s.rest = p.text[at:]
-	return p.path(at)
-}
-
-func (p *parser) path(at int) *SyntaxError {
 	for !p.ended(at) {
 		property, next := p.segment(at)
 		if !isProperty(property) {
@@ -216,19 +214,13 @@ func (p *parser) route(at int, s *shape) *SyntaxError {
 
 // simple reads view, deployment and admin chains.
 func (p *parser) simple(at int, s *shape) *SyntaxError {
-	s.column = columnAny
-	if p.ended(at) {
-		return nil
+	at, err := p.verb(at, s)
+	if err != nil || p.ended(at) {
+		return err
 	}
-	verb, next := p.segment(at)
-	var ok bool
-	if s.column, ok = columnOf(s.root, verb); !ok {
-		return p.fail(at, verbsOf(s.root)+" or *", verbHint(s.root, verb))
+	if s.root == rootAdmin {
+		return p.done(at, "")
 	}
-	if s.root == rootAdmin || p.ended(next) {
-		return p.done(next, "")
-	}
-	at = next
 	id, next := p.segment(at)
 	if !p.grammar.isNamed(id) {
 		return p.fail(at, "a name or an identifier", "")
@@ -262,33 +254,12 @@ func (p *parser) done(at int, hint string) *SyntaxError {
 	return p.fail(at, "nothing more", hint)
 }
 
-func (p *parser) own(r Root, at int, s *shape) *SyntaxError {
-	*s = splitOff(rootOwn, p.text)
-	if p.ended(at) {
-		return nil
-	}
-	verb, next := p.segment(at)
-	if verb != "*" && !slices.Contains(r.Verbs, Verb(verb)) {
-		return p.fail(at, "a verb of the root or *", "")
-	}
-	for _, kind := range r.Segments {
-		if at = next; p.ended(at) {
-			return nil
-		}
-		var got string
-		if got, next = p.segment(at); got != "*" && !p.grammar.isKind(kind, got) {
-			return p.fail(at, kind.text()+" or *", "")
-		}
-	}
-	return p.done(next, "")
-}
-
 // unknown checks the form of a chain whose root the grammar does not know.
 func (p *parser) unknown(name string, at int, s *shape) *SyntaxError {
 	if !isRoot(name) {
 		return p.fail(0, "a root, in lower case", "")
 	}
-	*s = splitOff(rootUnknown, p.text)
+	s.root = rootUnknown
 	for !p.ended(at) {
 		segment, next := p.segment(at)
 		if segment != "*" && !isProperty(segment) && !isToken(segment) {

@@ -40,7 +40,7 @@ func (x *index) explain(n Need) Reason {
 		return x.reason(true, chain, 0)
 	}
 	if chain, depth := x.nearest(nodeID(need.root), need, 0, need.rest); chain != 0 {
-		return x.reason(false, chain, need.ahead()+depth)
+		return x.reason(false, chain, 2+depth)
 	}
 	if chain := x.nodes[need.root].anyPassing(); chain != 0 {
 		return x.reason(false, chain, 1)
@@ -53,14 +53,6 @@ func (x *index) reason(allowed bool, chain link, segment int) Reason {
 		return Reason{}
 	}
 	return Reason{Allowed: allowed, Chain: x.chains[chain-1], Source: x.source, Segment: segment}
-}
-
-// ahead is the number of segments before the first step of a walk.
-func (s *shape) ahead() int {
-	if s.root == rootOwn {
-		return 0
-	}
-	return 2
 }
 
 // anyPassing returns a chain that passes through n in any column, or 0.

@@ -10,7 +10,6 @@ type root uint8
 
 const (
 	rootNone root = iota // the zero value: no chain
-	rootOwn              // a root of Grammar.Roots
 	rootObject
 	rootScript
 	rootView
@@ -26,7 +25,7 @@ var rootNames = [indexed]string{
 	rootDeployment: "deployment", rootAdmin: "admin",
 }
 
-// column is the second segment of a chain under a standard root. Different roots share
+// column is the second segment of a chain under a root. Different roots share
 // the numbers, since their columns never meet.
 type column uint8
 
@@ -51,7 +50,7 @@ var columnNames = [indexed][columns]string{
 	rootAdmin:      {"", "read", "update", "", "*"},
 }
 
-// columnOf returns the column of a verb under a standard root.
+// columnOf returns the column of a verb under a root.
 func columnOf(r root, verb string) (column, bool) {
 	for c, name := range &columnNames[r] {
 		if name == verb {
@@ -63,9 +62,7 @@ func columnOf(r root, verb string) (column, bool) {
 
 // shape is a parsed chain in canonical form. The first two segments of an object chain
 // are its name and its identifier, and the rest is its property path. The first segment
-// of another standard root is an identifier. A chain of an own root has no column, and
-// its first segment is the root itself. "*" stands for any segment. An absent segment is
-// empty.
+// of another root is an identifier. "*" stands for any segment. An absent segment is empty.
 type shape struct {
 	root   root
 	column column
@@ -119,18 +116,15 @@ func (s *shape) matchesNothingIn(c column) bool {
 
 // text returns the canonical chain.
 func (s *shape) text() string {
-	var segments []string
 	switch s.root {
 	case rootNone:
 		return ""
 	case rootAll:
 		return "*"
-	case rootOwn, rootUnknown:
-	default:
-		segments = append(segments, rootNames[s.root])
-		if s.column != columnAny || s.head[0] != "" {
-			segments = append(segments, columnNames[s.root][s.column])
-		}
+	}
+	segments := []string{rootNames[s.root]}
+	if s.column != columnAny || s.head[0] != "" {
+		segments = append(segments, columnNames[s.root][s.column])
 	}
 	for _, segment := range []string{s.head[0], s.head[1], s.rest} {
 		if segment != "" {
@@ -154,23 +148,12 @@ func shapeOf(text string) shape {
 		return shape{root: rootAll}
 	}
 	name, rest, _ := cut(text, '.')
-	r := rootOf(name)
-	if r == rootNone {
-		return splitOff(rootOwn, text)
-	}
 	verb, rest, _ := cut(rest, '.')
-	c := columnAny
+	s := shape{root: rootOf(name), column: columnAny}
 	if verb != "" {
-		c, _ = columnOf(r, verb)
+		s.column, _ = columnOf(s.root, verb)
 	}
-	s := splitOff(r, rest)
-	s.column = c
+	s.head[0], rest, _ = cut(rest, '.')
+	s.head[1], s.rest, _ = cut(rest, '.')
 	return s
-}
-
-// splitOff makes a shape from the segments after the column.
-func splitOff(r root, text string) shape {
-	first, rest, _ := cut(text, '.')
-	second, rest, _ := cut(rest, '.')
-	return shape{root: r, head: [head]string{first, second}, rest: rest}
 }

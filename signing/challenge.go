@@ -2,8 +2,8 @@ package signing
 
 import (
 	"errors"
-	"iter"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -59,7 +59,7 @@ func refusal(res *http.Response) string {
 // belongs to the last scheme before it.
 func signatureError(line string) string {
 	scheme := ""
-	for element := range elements(line) {
+	for _, element := range elements.FindAllString(line, -1) {
 		name, value, isParameter := strings.Cut(element, "=")
 		name = strings.TrimSpace(name)
 		if first, rest, both := strings.Cut(name, " "); both || !isParameter {
@@ -72,21 +72,5 @@ func signatureError(line string) string {
 	return ""
 }
 
-// elements splits a line at the commas outside quoted strings.
-func elements(line string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		quoted, start := false, 0
-		for i := range len(line) {
-			switch {
-			case line[i] == '"' && (!quoted || line[i-1] != '\\'):
-				quoted = !quoted
-			case line[i] == ',' && !quoted:
-				if !yield(line[start:i]) {
-					return
-				}
-				start = i + 1
-			}
-		}
-		yield(line[start:])
-	}
-}
+// elements are what stands between the commas outside quoted strings.
+var elements = regexp.MustCompile(`(?:"(?:\\.|[^"\\])*"?|[^",])+`)

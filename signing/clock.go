@@ -57,7 +57,7 @@ const (
 
 	// shared is how many GET or HEAD requests may have one timestamp. It is what the
 	// recommended Policy accepts.
-	shared = defaultSiblingMax
+	shared = siblingMax
 )
 
 // hostClock is the time of one host and the timestamps used there.

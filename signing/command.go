@@ -21,13 +21,9 @@ var (
 	errLong  = fmt.Errorf("%w: command is longer than %d bytes", ErrPath, maxCommand)
 )
 
-// maxCommand and maxMethod bound the length of the message of a MAC. One MAC is
-// computed for each live secret of a key, and for two spellings of the command. No
-// registered method is longer than maxMethod.
-const (
-	maxCommand = 2 << 10
-	maxMethod  = 32
-)
+// maxCommand bounds the length of the message of a MAC. One MAC is computed for each live
+// secret of a key, and for two spellings of the command.
+const maxCommand = 2 << 10
 
 // Command returns the command of r, which is the part of the path that a signature
 // covers. It is the escaped path as it was sent, without the mount (such as

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 // credential holds what a signed request says, in either version.
@@ -20,7 +22,7 @@ type credential struct {
 }
 
 const (
-	maxClientKey = 128
+	maxClientKey = 128 // as for ascii.IsClientKey
 	maxAccount   = 64
 	nonceLength  = 16
 )
@@ -45,15 +47,15 @@ func (c *credential) parseV1(h http.Header, names *Headers) error {
 	var isTime bool
 	c.signed, isTime = parseMillis(c.timestamp)
 	switch {
-	case !visible.holds(c.use.ClientKey, 1, maxClientKey):
+	case !ascii.IsClientKey(c.use.ClientKey):
 		return fmt.Errorf("%w: client key", ErrMalformed)
 	case !parseSignature(&c.use.Signature, signature[0]):
 		return fmt.Errorf("%w: signature", ErrMalformed)
 	case !isTime:
 		return fmt.Errorf("%w: timestamp", ErrMalformed)
-	case !alphanumeric.holds(c.use.Nonce, nonceLength, nonceLength):
+	case !ascii.Alphanumeric.Holds(c.use.Nonce, nonceLength, nonceLength):
 		return fmt.Errorf("%w: nonce", ErrMalformed)
-	case c.account && !visible.holds(account[0], 1, maxAccount):
+	case c.account && !ascii.Visible.Holds(account[0], 1, maxAccount):
 		return fmt.Errorf("%w: account", ErrMalformed)
 	}
 	return nil
@@ -62,7 +64,7 @@ func (c *credential) parseV1(h http.Header, names *Headers) error {
 // parseSignature decodes 64 lower-case hexadecimal digits.
 func parseSignature(sum *[sha256.Size]byte, s string) bool {
 	var text [2 * sha256.Size]byte
-	if !lowerHex.holds(s, len(text), len(text)) {
+	if !ascii.LowerHex.Holds(s, len(text), len(text)) {
 		return false
 	}
 	copy(text[:], s)

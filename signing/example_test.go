@@ -216,6 +216,35 @@ func ExamplePolicy_Challenge() {
 	// Signature error="stale", versions="1 2"
 }
 
+// loses loses the first answer.
+type loses struct{ tries int }
+
+func (l *loses) RoundTrip(r *http.Request) (*http.Response, error) {
+	if l.tries++; l.tries == 1 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{}, Body: http.NoBody}, nil
+}
+
+// A service that knows Idempotency-Key executes both tries once.
+func ExampleTransport_repeat() {
+	network := &loses{}
+	client := &http.Client{Transport: &signing.Transport{
+		BaseURL:   "https://api.example.com/acme/v2",
+		ClientKey: "tkDemo7Qp2Lx9VbNc4Zr8W",
+		Secret:    "b3Jc9PZ6wLr2Yk8sVtQ1mXeDf5Hu7Ga0nBiToC4qKzRyEwMl6JvSxUpAhFdNgI2O",
+		Repeat:    true,
+		Base:      network,
+	}}
+	res, err := client.Post("https://api.example.com/acme/v2/payments", "application/json", strings.NewReader(`{"c_amount":7}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	res.Body.Close()
+	fmt.Println(res.StatusCode, "after", network.tries, "tries")
+	// Output: 201 after 2 tries
+}
+
 func ExampleTransport() {
 	var clock signing.Clock // for all Transports of this client key
 	client := &http.Client{Transport: &signing.Transport{

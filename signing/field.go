@@ -1,6 +1,10 @@
 package signing
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
+)
 
 // fieldReader reads a line of a structured field (RFC 8941). It reads only as much as
 // a verifier needs to find one member of a dictionary and to skip the others. It
@@ -15,70 +19,46 @@ type member struct {
 	params string // with their semicolons
 }
 
-// dictionary iterates over the members of a dictionary. The lines of a header are one
-// dictionary, but a member must not span two lines.
-type dictionary struct {
-	lines []string
-	line  fieldReader
-	open  bool // line has been started
-}
-
 // maxField is how many bytes the lines of one dictionary may have in all.
 const maxField = 8 << 10
 
-// next returns the next member. more is false at the end. ok is false if the header is
-// no dictionary, or is longer than maxField.
-func (d *dictionary) next() (m member, more, ok bool) {
-	if !d.open {
-		if len(d.lines) == 0 {
-			return member{}, false, true
+// members appends the members of a dictionary to dst. The lines of a header are one
+// dictionary, but a member must not span two lines. ok is false if the header is no
+// dictionary, or is longer than maxField.
+func members(dst []member, lines []string) (all []member, ok bool) {
+	size := 0
+	for _, line := range lines {
+		if size += len(line); size > maxField {
+			return nil, false
 		}
-		d.line, d.lines, d.open = fieldReader{strings.Trim(d.lines[0], " ")}, d.lines[1:], true
+		f := fieldReader{strings.Trim(line, " ")}
+		for more := true; more; {
+			m, ok := f.member()
+			if !ok {
+				return nil, false
+			}
+			dst = append(dst, m)
+			f.skip(" \t")
+			if more = f.take(','); !more && f.rest != "" {
+				return nil, false
+			}
+			f.skip(" \t") // what follows must be another member
+		}
 	}
-	if m, ok = d.line.member(); !ok {
-		return member{}, false, false
-	}
-	d.line.skip(" \t")
-	switch {
-	case d.line.rest == "":
-		d.open = false
-	case !d.line.take(','):
-		return member{}, false, false
-	default:
-		d.line.skip(" \t") // what follows must be another member
-	}
-	return m, true, true
+	return dst, true
 }
 
 // soleMember returns the member with a label. ok is false if there is none, and if there
 // are two: some readers take the first and others the last.
-func soleMember(lines []string, label string) (sole member, ok bool) {
-	if !fits(lines) {
-		return member{}, false
-	}
+func soleMember(all []member, label string) (sole member, ok bool) {
 	count := 0
-	d := dictionary{lines: lines}
-	for {
-		m, more, ok := d.next()
-		switch {
-		case !ok:
-			return member{}, false
-		case !more:
-			return sole, count == 1
-		case m.key == label:
+	for _, m := range all {
+		if m.key == label {
 			sole = m
 			count++
 		}
 	}
-}
-
-// fits reports whether a dictionary has an acceptable length.
-func fits(lines []string) bool {
-	size := 0
-	for _, line := range lines {
-		size += len(line)
-	}
-	return size <= maxField
+	return sole, count == 1
 }
 
 func (f *fieldReader) skip(blanks string) {
@@ -104,9 +84,9 @@ func (f *fieldReader) take(c byte) bool {
 }
 
 // span takes the bytes at the front that are in a class.
-func (f *fieldReader) span(c class) string {
+func (f *fieldReader) span(c ascii.Class) string {
 	n := 0
-	for n < len(f.rest) && classOf[f.rest[n]]&c != 0 {
+	for n < len(f.rest) && c.Has(f.rest[n]) {
 		n++
 	}
 	taken := f.rest[:n]
@@ -137,7 +117,7 @@ func (f *fieldReader) key() (key string, ok bool) {
 	if c := f.peek(); (c < 'a' || c > 'z') && c != '*' {
 		return "", false
 	}
-	return f.span(fieldKey), true
+	return f.span(ascii.FieldKey), true
 }
 
 func (f *fieldReader) value() bool {
@@ -189,7 +169,7 @@ func (f *fieldReader) item() bool {
 		return f.quoted()
 	case c == ':':
 		f.take(':')
-		f.span(fieldBytes)
+		f.span(ascii.FieldBytes)
 		return f.take(':')
 	case c == '?':
 		f.take('?')
@@ -197,7 +177,7 @@ func (f *fieldReader) item() bool {
 	case c == '-' || '0' <= c && c <= '9':
 		return f.number()
 	case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '*':
-		f.span(fieldToken)
+		f.span(ascii.FieldToken)
 		return true
 	}
 	return false
@@ -224,10 +204,25 @@ func (f *fieldReader) quoted() bool {
 // number takes an integer of up to 15 digits, or a decimal of up to 12 and 3.
 func (f *fieldReader) number() bool {
 	f.take('-')
-	whole := len(f.span(digit))
+	whole := len(f.span(ascii.Digit))
 	if f.take('.') {
-		places := len(f.span(digit))
+		places := len(f.span(ascii.Digit))
 		return 1 <= whole && whole <= 12 && 1 <= places && places <= 3
 	}
 	return 1 <= whole && whole <= 15
 }
+
+// parseNumber reads least to most decimal digits, of which the first is not 0. Fifteen
+// digits cannot overflow.
+func parseNumber(s string, least, most int) (n int64, ok bool) {
+	if !ascii.Digit.Holds(s, least, most) || s[0] == '0' {
+		return 0, false
+	}
+	for i := range len(s) {
+		n = n*10 + int64(s[i]-'0')
+	}
+	return n, true
+}
+
+// parseMillis reads Unix milliseconds: 12 to 15 digits, which are the years 1973 to 33658.
+func parseMillis(s string) (ms int64, ok bool) { return parseNumber(s, 12, 15) }

@@ -49,9 +49,14 @@ func (v *Verifier) verifyAlone(r *http.Request) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return v.verify(r, command, func() (context.Context, context.CancelFunc) {
+	bound := func() (context.Context, context.CancelFunc) {
 		return context.WithTimeout(r.Context(), storeTimeout)
-	})
+	}
+	ctx, cancel := bound()
+	defer cancel()
+	alone := *v
+	alone.AfterBody = bound
+	return alone.Verify(ctx, r, command)
 }
 
 // denial is the reply to an error. It tells a stranger no more than the stranger may

@@ -84,5 +84,5 @@ func newHeaders(prefix string) *prefixed {
 		ServerTime: name("Server-Time"),
 		Tag:        strings.ToLower(prefix) + "v2",
 	}
-	return &prefixed{names, componentNames(names.Account)}
+	return &prefixed{names, [componentCount]string{`"@method"`, `"@authority"`, `"@path"`, `"@query"`, `"content-digest"`, `"` + strings.ToLower(names.Account) + `"`}}
 }

@@ -7,13 +7,16 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/weakkey"
 )
 
@@ -53,7 +56,7 @@ func NewKey(clientKey string, secrets ...Secret) (*Key, error) {
 // and a missing or empty secret. If FIPS 140 is enforced, it also refuses a client
 // key and a secret of fewer than 14 bytes together.
 func UnsafeKey(clientKey string, secrets ...Secret) (*Key, error) {
-	if !visible.holds(clientKey, 1, maxClientKey) {
+	if !ascii.IsClientKey(clientKey) {
 		return nil, errors.New("signing: client key must be 1 to 128 visible ASCII characters")
 	}
 	if len(secrets) == 0 {
@@ -80,7 +83,7 @@ func UnsafeKey(clientKey string, secrets ...Secret) (*Key, error) {
 // has a quote or a backslash. It also refuses a key that is not 32 bytes long, and one
 // of small order, for which anybody can make signatures.
 func NewPublicKey(clientKey string, keys ...ed25519.PublicKey) (*Key, error) {
-	if !unquoted.holds(clientKey, 1, maxClientKey) {
+	if !ascii.Unquoted.Holds(clientKey, 1, maxClientKey) {
 		return nil, errors.New("signing: client key must be 1 to 128 visible ASCII characters without quote and backslash")
 	}
 	if len(keys) == 0 {
@@ -259,4 +262,56 @@ func newMACs(clientKey string, secret Secret) *sync.Pool {
 	return &sync.Pool{New: func() any {
 		return &keyedMAC{hash: hmac.New(sha256.New, key)}
 	}}
+}
+
+// Sign returns the signature of a request, 64 lower-case hexadecimal digits, as
+// section 5.3 of the interface defines it.
+//
+// The command is the escaped path of the resource without the mount, such as
+// "/connections"; see [Command]. The method may be in any case. The timestamp is the
+// value of the timestamp header: Unix milliseconds in decimal.
+//
+// If FIPS 140 is enforced, Sign panics, as crypto/hmac does, if client key and secret
+// have fewer than 14 bytes together.
+func Sign(clientKey string, secret Secret, command, method, timestamp string) string {
+	mac := hmac.New(sha256.New, []byte(clientKey+string(secret)))
+	mac.Write(appendMessage(nil, command, strings.ToUpper(method), timestamp))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// appendMessage appends the message of the MAC. A command may hold a semicolon. The
+// message is still unambiguous, because methods and timestamps cannot hold one.
+func appendMessage(dst []byte, command, method, timestamp string) []byte {
+	dst = append(dst, command...)
+	dst = append(dst, ';')
+	dst = append(dst, method...)
+	dst = append(dst, ';')
+	return append(dst, timestamp...)
+}
+
+// Holds returns the Key that a secret belongs to: k for a live secret, or the Key of a
+// former secret that has not ended. Otherwise it returns nil. It is for a client that
+// sends its secret instead of a signature, as OAuth's client_secret_basic does
+// (RFC 6749, section 2.3.1).
+//
+// A nil Key holds no secret. It takes the time of a Key with one secret, so that
+// strangers do not learn which client keys exist.
+func (k *Key) Holds(secret Secret, now time.Time) *Key {
+	known := k
+	if k == nil {
+		known = nobody()
+	}
+	// HMAC pads a short key with zeros, so a secret with a NUL at its end would match
+	// the same secret without it.
+	if secret == "" || strings.HasSuffix(string(secret), "\x00") || checkMACKey(known.clientKey, secret) != nil {
+		return nil
+	}
+	// A Key keeps no secrets, only keyed MACs. Two secrets are the same if they make the
+	// same MAC.
+	sum := hmac.New(sha256.New, []byte(known.clientKey+string(secret))).Sum(nil)
+	by := known.matching(nil, sum, false)
+	if k == nil || by == nil || !by.ends.IsZero() && now.After(by.ends) {
+		return nil
+	}
+	return by
 }

@@ -16,20 +16,15 @@ type Policy struct {
 	Tolerance       time.Duration
 	FutureTolerance time.Duration
 
-	// SiblingMax is how many GET or HEAD requests may share one signature, each with
-	// a nonce of its own; 8 if 0. Honest clients may send two equal requests in one
-	// millisecond. SiblingWindow is how long after the first request the others are
-	// accepted; 2 seconds if 0. Requests with an account header have no siblings, and
-	// neither have those of version 2.
-	SiblingWindow time.Duration
-	SiblingMax    int
-
-	// SingleUse accepts every signature only once.
+	// SingleUse accepts every signature only once. Without it, up to 8 GET or HEAD requests
+	// may share one signature, each with a nonce of its own, within 2 seconds after the
+	// first: honest clients may send equal requests in one millisecond. Requests with an
+	// account header have no siblings, and neither have those of version 2.
 	SingleUse bool
 
 	// UnsafeMethodSiblings lets the other methods have siblings too. It is for
 	// clients that send the same POST twice in one millisecond and cannot be changed.
-	// With it, an attacker who captures a POST can repeat it within SiblingWindow.
+	// With it, an attacker who captures a POST can repeat it within 2 seconds.
 	UnsafeMethodSiblings bool
 
 	// Version is the only version of signatures that is accepted. 0 accepts both, but
@@ -45,8 +40,8 @@ type Policy struct {
 const (
 	defaultTolerance       = 5 * time.Minute
 	defaultFutureTolerance = time.Minute
-	defaultSiblingWindow   = 2 * time.Second
-	defaultSiblingMax      = 8
+	siblingWindow          = 2 * time.Second
+	siblingMax             = 8
 	defaultMaxBody         = 1 << 20
 
 	// retentionMargin is how long requests are remembered beyond the window. It is
@@ -60,10 +55,8 @@ func (p *Policy) Validate() error {
 	switch {
 	case p.Version < 0 || p.Version > 2:
 		return errors.New("signing: Policy.Version must be 1 or 2, or 0 for both")
-	case min(p.Tolerance, p.FutureTolerance, p.SiblingWindow) < 0:
-		return errors.New("signing: Policy.Tolerance, FutureTolerance and SiblingWindow must not be negative")
-	case p.SiblingMax < 0 || p.MaxBody < 0:
-		return errors.New("signing: Policy.SiblingMax and MaxBody must not be negative")
+	case min(p.Tolerance, p.FutureTolerance, time.Duration(p.MaxBody)) < 0:
+		return errors.New("signing: Policy.Tolerance, FutureTolerance and MaxBody must not be negative")
 	}
 	return nil
 }
@@ -94,7 +87,7 @@ func (p *Policy) siblings(method string, account bool) int {
 	if p.SingleUse || account || !isSafe(method) && !p.UnsafeMethodSiblings {
 		return 1
 	}
-	return cmp.Or(p.SiblingMax, defaultSiblingMax)
+	return siblingMax
 }
 
 // isSafe reports whether repeating a request changes nothing (RFC 9110, section

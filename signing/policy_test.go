@@ -32,8 +32,6 @@ func TestSiblings(t *testing.T) {
 		{"S14 after two seconds", []string{"GET", "HEAD"}, nil, nil, 2*time.Second + 1, 1},
 		{"S14 with SingleUse", []string{"GET", "HEAD", "POST"}, func(p *signing.Policy) { p.SingleUse = true }, nil, 0, 1},
 		{"S14 with an account header", []string{"GET", "HEAD"}, nil, account, 0, 1},
-		{"S14 with another maximum", []string{"GET"}, func(p *signing.Policy) { p.SiblingMax = 3 }, nil, 0, 3},
-		{"S14 with another window", []string{"GET"}, func(p *signing.Policy) { p.SiblingWindow = time.Second }, nil, 2 * time.Second, 1},
 		{"S14b other methods", []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"}, nil, nil, 0, 1},
 		{"S14b with UnsafeMethodSiblings", []string{"POST", "PUT", "PATCH", "DELETE"},
 			func(p *signing.Policy) { p.UnsafeMethodSiblings = true }, nil, 0, 8},
@@ -208,7 +206,7 @@ func TestReplays(t *testing.T) {
 func TestPolicyRefusesValues(t *testing.T) {
 	for name, policy := range map[string]signing.Policy{
 		"Version 3": {Version: 3}, "Version -1": {Version: -1}, "Tolerance": {Tolerance: -1}, "FutureTolerance": {FutureTolerance: -1},
-		"SiblingWindow": {SiblingWindow: -1}, "SiblingMax": {SiblingMax: -1}, "MaxBody": {MaxBody: -1},
+		"MaxBody": {MaxBody: -1},
 	} {
 		s := newServer(t)
 		s.Policy = policy

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
@@ -40,8 +41,8 @@ func Generate() (clientKey string, secret Secret) {
 
 // generated reports whether a credential has the shape of those that Generate makes.
 func generated(clientKey string, secret Secret) bool {
-	return alphanumeric.holds(clientKey, keyLength, keyLength) &&
-		alphanumeric.holds(string(secret), secretLength, secretLength)
+	return ascii.Alphanumeric.Holds(clientKey, keyLength, keyLength) &&
+		ascii.Alphanumeric.Holds(string(secret), secretLength, secretLength)
 }
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -2,19 +2,19 @@ package signing
 
 import (
 	"cmp"
-	"context"
 	"crypto"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/baseurl"
 	"github.com/tenantkit/tenantkit/internal/clock"
+	"github.com/tenantkit/tenantkit/internal/repeat"
 	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
@@ -27,7 +27,7 @@ import (
 // If a reply says that the signature was stale, Transport corrects its clock, signs
 // the request again and sends it once more. If a reply says that the request was
 // replayed, it does the same for GET and HEAD. Another method may have been executed
-// the first time. Both need a body that can be read again (Request.GetBody).
+// the first time; see Repeat. Both need a body that can be read again (Request.GetBody).
 //
 // Requests that would have equal signatures get timestamps a millisecond apart, up to
 // one second ahead of the clock. Beyond that, up to eight GET or HEAD requests share
@@ -78,6 +78,15 @@ type Transport struct {
 	// Header is the prefix of the header names; "" means DefaultPrefix.
 	Header string
 
+	// Repeat sends a POST or PATCH again whose answer was lost: after an error of Base, a 502, 503 or 504,
+	// a 409 with Retry-After, and a refusal as replayed. There are at most four tries, some hundred
+	// milliseconds apart, or what a Retry-After of up to ten seconds asks for. Each has its own nonce, and
+	// all have one header Idempotency-Key: random, or what the request has. A request whose body cannot be
+	// read again (Request.GetBody) is sent once, without a random key; version 2 holds short bodies itself.
+	//
+	// Set it only for a service that knows the header. Another one may execute the request each time.
+	Repeat bool
+
 	// Base sends the signed requests; http.DefaultTransport if nil.
 	Base http.RoundTripper
 
@@ -93,10 +102,6 @@ type Transport struct {
 // ErrOutside is returned by Transport for a request outside its BaseURL.
 var ErrOutside = errors.New("signing: request is outside the base URL")
 
-// maxDrained is how many bytes of a refused reply are read, so that its connection
-// can be used again.
-const maxDrained = 64 << 10
-
 // RoundTrip implements http.RoundTripper. Nothing is sent if it returns ErrOutside,
 // ErrPath or ErrMethod, or an error for a field that is missing or malformed. The request's
 // context may end while the request waits for a timestamp. Then it is not sent, or
@@ -111,23 +116,29 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		closeBody(r)
 		return nil, err
 	}
-	res, err := t.attempt(r, target)
-	if err != nil {
-		return nil, err
+	return repeat.Do(t.Repeat, r, func(r *http.Request) (*http.Response, bool, error) { return t.send(r, target) })
+}
+
+// send signs and sends r, and once more after some refusals. lost tells whether r may have been executed
+// although there is an error or a refusal: http.Transport repeats a request with a key as it is after
+// some losses, and that is a replay.
+func (t *Transport) send(r *http.Request, target target) (res *http.Response, lost bool, err error) {
+	if res, lost, err = t.attempt(r, target); err != nil {
+		return nil, lost, err
 	}
 	reason := refusal(res)
 	if reason == refusedStale {
 		target.clock.refused(t.now())
 	}
-	again, ok := repeat(r, reason)
-	if !ok {
-		return res, nil
+	if reason == refusedStale || reason == refusedReplayed && isSafe(methodOf(r)) {
+		if again, ok := repeat.Again(r, res); ok {
+			if res, lost, err = t.attempt(again, target); err != nil {
+				return nil, lost, err
+			}
+			reason = refusal(res)
+		}
 	}
-	if res.ContentLength >= 0 { // a body of unknown length may never end
-		_, _ = io.CopyN(io.Discard, res.Body, maxDrained)
-	}
-	res.Body.Close()
-	return t.attempt(again, target)
+	return res, reason == refusedReplayed, nil
 }
 
 // target is what a request is signed for, the same for each attempt.
@@ -145,19 +156,19 @@ func (t *Transport) target(r *http.Request) (target, error) {
 	switch {
 	case !ok || !clean(base.EscapedPath()):
 		return target{}, errors.New("signing: Transport.BaseURL must be an http or https URL of host and path alone")
-	case !visible.holds(t.ClientKey, 1, maxClientKey):
+	case !ascii.IsClientKey(t.ClientKey):
 		return target{}, errors.New("signing: Transport.ClientKey must be 1 to 128 visible ASCII characters")
-	case t.version() == 2 && !unquoted.holds(t.ClientKey, 1, maxClientKey):
+	case t.version() == 2 && !ascii.Unquoted.Holds(t.ClientKey, 1, maxClientKey):
 		return target{}, errors.New("signing: Transport.ClientKey must not have a quote or a backslash in version 2")
 	case (t.Secret == "") == (t.Signer == nil):
 		return target{}, errors.New("signing: Transport.Secret or Transport.Signer is missing, or both are there")
 	case !t.versionFits():
 		return target{}, errors.New("signing: Transport.Version must be 1 or 2, and 2 with a Signer, which must be of Ed25519")
-	case !visible.holds(t.Account, 0, maxAccount):
+	case !ascii.Visible.Holds(t.Account, 0, maxAccount):
 		return target{}, errors.New("signing: Transport.Account must be at most 64 visible ASCII characters")
 	case !baseurl.Has(base, r):
 		return target{}, ErrOutside
-	case !isMethod(methodOf(r)):
+	case !ascii.IsMethod(methodOf(r)):
 		return target{}, ErrMethod
 	}
 	if t.Signer == nil {
@@ -186,20 +197,20 @@ func (t *Transport) target(r *http.Request) (target, error) {
 func clean(escaped string) bool { return escaped == "" || urlpath.IsClean(escaped) }
 
 // attempt sends a signed copy of r. A RoundTripper must not change the request it was
-// given, and each attempt needs a nonce of its own.
-func (t *Transport) attempt(r *http.Request, to target) (*http.Response, error) {
+// given, and each attempt needs a nonce of its own. sent tells whether an error is that of Base.
+func (t *Transport) attempt(r *http.Request, to target) (res *http.Response, sent bool, err error) {
 	signed := r.Clone(r.Context())
 	if err := t.sign(signed, to); err != nil {
 		closeBody(r)
-		return nil, err
+		return nil, false, err
 	}
-	sent := t.now()
-	res, err := t.base().RoundTrip(signed)
+	at := t.now()
+	res, err = cmp.Or(t.Base, http.DefaultTransport).RoundTrip(signed)
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
-	to.clock.learn(res.Header, headersFor(t.Header).ServerTime, sent, t.now())
-	return res, nil
+	to.clock.learn(res.Header, headersFor(t.Header).ServerTime, at, t.now())
+	return res, true, nil
 }
 
 // sign sets the headers of a signature. It waits if the stream of requests has run
@@ -218,7 +229,7 @@ func (t *Transport) sign(r *http.Request, to target) error {
 	}
 	sharing := isSafe(method) && r.Header[names.Account] == nil
 	ms, wait := to.clock.take(stream{t.ClientKey, to.command, method}, sharing, t.now())
-	if err := sleep(r.Context(), wait); err != nil {
+	if err := clock.Sleep(r.Context(), wait); err != nil {
 		return fmt.Errorf("signing: waiting for a timestamp: %w", err)
 	}
 	timestamp := strconv.FormatInt(ms, 10)
@@ -231,28 +242,6 @@ func (t *Transport) sign(r *http.Request, to target) error {
 
 // methodOf returns the method that net/http sends.
 func methodOf(r *http.Request) string { return cmp.Or(r.Method, http.MethodGet) }
-
-// repeat returns r with a fresh body, and whether r may be signed and sent once more
-// after a refusal for this reason.
-func repeat(r *http.Request, reason string) (*http.Request, bool) {
-	safe := isSafe(methodOf(r))
-	if reason != refusedStale && (reason != refusedReplayed || !safe) {
-		return nil, false
-	}
-	if r.Body == nil || r.Body == http.NoBody {
-		return r, true
-	}
-	if r.GetBody == nil {
-		return nil, false
-	}
-	body, err := r.GetBody()
-	if err != nil {
-		return nil, false
-	}
-	again := r.WithContext(r.Context())
-	again.Body = body
-	return again, true
-}
 
 func (t *Transport) clock(origin string) *hostClock {
 	switch {
@@ -270,29 +259,7 @@ func (t *Transport) clock(origin string) *hostClock {
 	return held.clock
 }
 
-func (t *Transport) base() http.RoundTripper {
-	if t.Base == nil {
-		return http.DefaultTransport
-	}
-	return t.Base
-}
-
 func (t *Transport) now() time.Time { return clock.Now(t.Now) }
-
-// sleep waits for d. If the context ends first, it returns the cause.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
 
 // closeBody closes the body of a request that was not sent, as a RoundTripper must.
 func closeBody(r *http.Request) {

@@ -5,9 +5,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 // The headers of version 2, in canonical form (RFC 9421 and RFC 9530). They have the
@@ -70,9 +70,6 @@ func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (fou
 	if err := s.checkHeaders(r.Header, names); err != nil {
 		return true, err
 	}
-	if s.covered.has(coversDigest) && !s.digests.parse(r.Header[digestHeader]) {
-		return true, fmt.Errorf("%w: malformed, or an unknown algorithm", ErrDigest)
-	}
 	c.isV2 = true
 	c.account = s.covered.has(coversAccount)
 	c.signed = s.created * 1000
@@ -88,26 +85,24 @@ func findTagged(lines []string, tag string) (ours member, found bool, err error)
 	if len(lines) == 0 {
 		return member{}, false, nil
 	}
-	if !fits(lines) {
-		return member{}, true, fmt.Errorf("%w: Signature-Input is too long", ErrMalformed)
+	var room [4]member
+	all, ok := members(room[:0], lines)
+	if !ok {
+		return member{}, true, fmt.Errorf("%w: Signature-Input is no dictionary, or too long", ErrMalformed)
 	}
-	d := dictionary{lines: lines}
-	for {
-		m, more, ok := d.next()
+	for _, m := range all {
 		switch {
-		case !ok:
-			return member{}, true, fmt.Errorf("%w: Signature-Input is no dictionary", ErrMalformed)
-		case more && found && m.tagged(tag):
+		case !m.tagged(tag):
+		case found:
 			return member{}, true, fmt.Errorf("%w: two signatures", ErrAmbiguous)
-		case more && m.tagged(tag):
+		default:
 			ours, found = m, true
-		case !more:
-			if _, sole := soleMember(lines, ours.key); found && !sole {
-				return member{}, true, fmt.Errorf("%w: two signatures with one label", ErrAmbiguous)
-			}
-			return ours, found, nil
 		}
 	}
+	if _, sole := soleMember(all, ours.key); found && !sole {
+		return member{}, true, fmt.Errorf("%w: two signatures with one label", ErrAmbiguous)
+	}
+	return ours, found, nil
 }
 
 // tagged reports whether a member has this tag, in any form that a careless reader
@@ -127,7 +122,7 @@ func (m member) tagged(tag string) bool {
 }
 
 func isLabel(s string) bool {
-	return fieldKey.holds(s, 1, maxLabel) && 'a' <= s[0] && s[0] <= 'z' && !strings.ContainsAny(s, "*.")
+	return ascii.FieldKey.Holds(s, 1, maxLabel) && 'a' <= s[0] && s[0] <= 'z' && !strings.ContainsAny(s, "*.")
 }
 
 // parseParams reads the parameters: known ones, each once, without escapes. What is
@@ -161,7 +156,7 @@ func (s *v2) parseParams(ourTag string) bool {
 		}
 	}
 	return tag == ourTag && s.created != 0 && (s.alg == algHMAC || s.alg == algEd25519) &&
-		unquoted.holds(s.nonce, leastNonce, mostNonce) && unquoted.holds(s.keyid, 1, maxClientKey)
+		ascii.Unquoted.Holds(s.nonce, leastNonce, mostNonce) && ascii.Unquoted.Holds(s.keyid, 1, maxClientKey)
 }
 
 // setText sets dst to what stands between the quotes of a string, with its escapes. It
@@ -189,7 +184,9 @@ func (s *v2) parseSignature(lines []string) bool {
 	if s.size = 64; s.alg == algHMAC {
 		s.size = 32
 	}
-	ours, ok := soleMember(lines, s.key)
+	var room [4]member
+	all, _ := members(room[:0], lines)
+	ours, ok := soleMember(all, s.key)
 	return ok && ours.params == "" && parseBytes(s.signature[:s.size], ours.value)
 }
 
@@ -216,17 +213,14 @@ func (s *v2) checkHeaders(h http.Header, names *prefixed) error {
 		return fmt.Errorf("%w: a header is there twice", ErrAmbiguous)
 	case len(key) == 1 && key[0] != s.keyid:
 		return fmt.Errorf("%w: two client keys", ErrAmbiguous)
-	case !s.covered.areThose(len(digest) > 0, len(account) > 0):
+	case s.covered != required(len(digest) > 0, len(account) > 0):
 		return fmt.Errorf("%w: components", ErrMalformed)
-	case len(account) > 0 && !visible.holds(account[0], 1, maxAccount):
+	case len(account) > 0 && !ascii.Visible.Holds(account[0], 1, maxAccount):
 		return fmt.Errorf("%w: account", ErrMalformed)
+	case len(digest) > 0 && !s.digests.parse(digest):
+		return fmt.Errorf("%w: malformed, or an unknown algorithm", ErrDigest)
 	}
 	return nil
-}
-
-// isExpired reports whether the client itself has set an end that has passed.
-func (s *v2) isExpired(now time.Time) bool {
-	return s.expires != 0 && now.After(time.Unix(s.expires, 0))
 }
 
 // shortNonce maps a nonce to the 16 letters and digits that Replays records. That of
@@ -254,15 +248,22 @@ const (
 	componentCount
 )
 
-// componentNames returns the names of the components, with their quotes.
-func componentNames(account string) [componentCount]string {
-	return [componentCount]string{`"@method"`, `"@authority"`, `"@path"`, `"@query"`, `"content-digest"`, `"` + strings.ToLower(account) + `"`}
+// components are a set of them.
+type components uint8
+
+func (cs components) has(c component) bool { return cs>>c&1 != 0 }
+
+// with returns the set with c if it is there.
+func (cs components) with(c component, present bool) components {
+	if present {
+		cs |= 1 << c
+	}
+	return cs
 }
 
-// components are what a signature covers, in its order.
-type components struct {
-	list [componentCount]component
-	n    int
+// required returns the components that a request must cover.
+func required(digest, account bool) components {
+	return components(1<<coversDigest-1).with(coversDigest, digest).with(coversAccount, account)
 }
 
 // parse reads the inner list: known names between single spaces, each once.
@@ -273,31 +274,120 @@ func (cs *components) parse(value string, names *prefixed) bool {
 		return false
 	}
 	for name := range strings.SplitSeq(list, " ") {
-		c := slices.Index(names.components[:], name)
-		if c < 0 || cs.has(component(c)) {
+		c := names.component(name)
+		if c == componentCount || cs.has(c) {
 			return false
 		}
-		cs.add(component(c))
+		*cs = cs.with(c, true)
 	}
 	return true
 }
 
-func (cs *components) add(c component) {
-	cs.list[cs.n] = c
-	cs.n++
+// component returns the component with this name, or componentCount.
+func (names *prefixed) component(name string) component {
+	for c, known := range names.components {
+		if known == name {
+			return component(c)
+		}
+	}
+	return componentCount
 }
 
-func (cs *components) has(c component) bool { return slices.Contains(cs.list[:cs.n], c) }
+// base is what a signature of version 2 covers: the signature base of RFC 9421,
+// section 2.5. All values come from the request as the server routes it, never from
+// what the client says that it has signed.
+type base struct {
+	method    string
+	authority string
+	mount     string // the path of the base URL
+	path      string // the escaped path below it
+	query     string // without its question mark
+	digest    string
+	account   string
 
-// areThose reports whether the components are those that a request must have. Each is
-// there once.
-func (cs *components) areThose(digest, account bool) bool {
-	want := int(coversDigest) // those that are always there
-	if digest {
-		want++
+	names *prefixed
+	input string // the value of @signature-params, which begins with the components
+}
+
+// maxBase is how long a signature base may be.
+const maxBase = 32 << 10
+
+// read sets the base of a request, with the URL as the server knows it.
+func (b *base) read(r *http.Request, v *Verifier, s *v2, names *prefixed) (err error) {
+	b.input = s.text
+	b.from(r, names)
+	if b.authority, b.mount, err = splitBase(v.BaseURL); err != nil {
+		return err
 	}
-	if account {
-		want++
+	if b.path = v.Path; b.path == "" {
+		if b.path, err = escapedPath(r.URL); err != nil {
+			return err
+		}
 	}
-	return cs.n == want && cs.has(coversDigest) == digest && cs.has(coversAccount) == account
+	return b.check()
+}
+
+// from sets the parts of a base that are those of a request. It covers these headers exactly
+// if they are there.
+func (b *base) from(r *http.Request, names *prefixed) {
+	b.names, b.method, b.query = names, r.Method, r.URL.RawQuery
+	b.digest, b.account = r.Header.Get(digestHeader), r.Header.Get(names.Account)
+}
+
+// splitBase returns the authority of a base URL as signatures cover it, and its path
+// without a trailing slash. It does not parse the URL, which would allocate.
+func splitBase(text string) (authority, mount string, err error) {
+	scheme, rest, _ := strings.Cut(text, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	port := ":443"
+	if strings.EqualFold(scheme, "http") {
+		port = ":80"
+	} else if !strings.EqualFold(scheme, "https") {
+		return "", "", errBaseURL
+	}
+	authority = strings.TrimSuffix(strings.ToLower(host), port)
+	if authority == "" || strings.Contains(host, "@") || strings.ContainsAny(rest, "?#") {
+		return "", "", errBaseURL
+	}
+	return authority, strings.TrimSuffix(rest[len(host):], "/"), nil
+}
+
+// check refuses what other programs could read as another text.
+func (b *base) check() error {
+	const rest = 1 << 10 // method, authority, account, and the names of the components
+	switch {
+	case len(b.path) > maxCommand:
+		return errLong
+	case !ascii.Visible.Only(b.query):
+		return fmt.Errorf("%w: a query holds visible ASCII alone", ErrMalformed)
+	case len(b.mount)+len(b.path)+len(b.query)+len(b.digest)+len(b.input)+rest > maxBase:
+		return fmt.Errorf("%w: longer than %d bytes", ErrMalformed, maxBase)
+	}
+	return nil
+}
+
+// append appends the base. Its components are in the order of the list.
+func (b *base) append(dst []byte) []byte {
+	list, _, _ := strings.Cut(b.input[1:], ")")
+	for name := range strings.SplitSeq(list, " ") {
+		dst = append(append(dst, name...), ": "...)
+		switch b.names.component(name) {
+		case coversMethod:
+			dst = append(dst, b.method...)
+		case coversAuthority:
+			dst = append(dst, b.authority...)
+		case coversPath:
+			if dst = append(append(dst, b.mount...), b.path...); len(b.mount)+len(b.path) == 0 {
+				dst = append(dst, '/') // as the path of a URL without one
+			}
+		case coversQuery:
+			dst = append(append(dst, '?'), b.query...)
+		case coversDigest:
+			dst = append(dst, b.digest...)
+		case coversAccount:
+			dst = append(dst, b.account...)
+		}
+		dst = append(dst, '\n')
+	}
+	return append(append(dst, `"@signature-params": `...), b.input...)
 }

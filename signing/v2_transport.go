@@ -37,9 +37,9 @@ func (t *Transport) signV2(r *http.Request, to target, method string) error {
 		r.Header.Set(digestHeader, to.digest)
 	}
 	b := base{authority: to.authority, path: to.path}
+	covered := required(to.digest != "", len(r.Header[names.Account]) > 0)
 	for c := range componentCount {
-		if c < coversDigest || c == coversDigest && to.digest != "" || c == coversAccount && len(r.Header[names.Account]) > 0 {
-			b.covered.add(c)
+		if covered.has(c) {
 			b.input += " " + names.components[c]
 		}
 	}

@@ -1,13 +1,13 @@
 package signing
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
@@ -42,6 +42,10 @@ type Verifier struct {
 	// Verify and is returned unchanged. An error that wraps ErrMismatch is answered
 	// like a wrong signature.
 	Admit func(ctx context.Context, r *http.Request, k *Key) error
+
+	// AfterBody makes the context of Claim for a request of version 2, whose body comes as
+	// fast as its client sends it. nil: the context of Verify.
+	AfterBody func() (context.Context, context.CancelFunc)
 
 	// Deny writes the body of a refusal by Handler, and its Content-Type. If nil, the
 	// body is the text of the status. The headers that a refusal needs are set
@@ -110,15 +114,7 @@ var (
 // key. It computes twice as many if the command has another spelling. A command has 2
 // KiB at most. Version 2 has one spelling, of 32 KiB at most.
 func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) (*Key, error) {
-	return v.verify(r, command, func() (context.Context, context.CancelFunc) { return ctx, func() {} })
-}
-
-// verify is Verify with a context for the look-ups, and another for the claim, which
-// comes after the body.
-func (v *Verifier) verify(r *http.Request, command string, bound func() (context.Context, context.CancelFunc)) (*Key, error) {
 	var c credential
-	ctx, cancel := bound()
-	defer cancel()
 	key, err := v.check(ctx, r, command, &c)
 	if err != nil {
 		return nil, err
@@ -126,8 +122,11 @@ func (v *Verifier) verify(r *http.Request, command string, bound func() (context
 	if err := v.checkBody(ctx, r, &c); err != nil {
 		return nil, err
 	}
-	ctx, cancel = bound()
-	defer cancel()
+	if c.isV2 && v.AfterBody != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = v.AfterBody()
+		defer cancel()
+	}
 	// Claimed last, so that a forged request costs no storage.
 	if err := v.Replays.Claim(ctx, c.use); err != nil {
 		return nil, err
@@ -140,7 +139,7 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 	if err := v.validate(); err != nil {
 		return nil, err
 	}
-	if !isMethod(r.Method) {
+	if !ascii.IsMethod(r.Method) {
 		return nil, ErrMethod
 	}
 	c.command, c.method = command, r.Method
@@ -151,7 +150,7 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 		return nil, errLong
 	}
 	now := clock.Now(v.Now)
-	if !v.Policy.covers(c.signed, now) || c.isV2 && c.v2.isExpired(now) {
+	if !v.Policy.covers(c.signed, now) || c.v2.expires != 0 && now.After(time.Unix(c.v2.expires, 0)) {
 		return nil, ErrStale
 	}
 	v.complete(c, now)
@@ -192,7 +191,7 @@ func (v *Verifier) complete(c *credential, now time.Time) {
 	c.use.Signed = time.UnixMilli(c.signed)
 	c.use.Seen = now
 	c.use.Keep = v.Policy.keep(c.signed)
-	c.use.Window = cmp.Or(v.Policy.SiblingWindow, defaultSiblingWindow)
+	c.use.Window = siblingWindow
 	if c.use.Siblings = 1; !c.isV2 {
 		c.use.Siblings = v.Policy.siblings(c.method, c.account)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -199,10 +200,31 @@ func readCount(r *strictjson.Reader) int64 {
 	return n
 }
 
+// cutGeneration splits the jti of a successor.
+func cutGeneration(jti string) (id string, generation int64) {
+	i := strings.LastIndexByte(jti, '~')
+	if i < 1 || strings.HasPrefix(jti[i+1:], "0") {
+		return jti, 0
+	}
+	n, err := strconv.ParseUint(jti[i+1:], 10, 53)
+	if err != nil {
+		return jti, 0
+	}
+	return jti[:i], int64(n)
+}
+
+// RecordID returns the ID of the token's record in a ledger: the jti of the first of its family,
+// whichever successor it is. It is "" for an ephemeral token.
+func (c Claims) RecordID() string {
+	id, _ := cutGeneration(c.ID)
+	return id
+}
+
 // record returns the ledger's record of a token that was signed with key.
 func (c *Claims) record(key *PublicKey) Record {
+	id, generation := cutGeneration(c.ID)
 	return Record{
-		ID: c.ID, Org: key.Org, ClientKey: c.Issuer, Subject: c.Subject, KeyID: key.KeyID,
+		ID: id, Generation: generation, Org: key.Org, ClientKey: c.Issuer, Subject: c.Subject, KeyID: key.KeyID,
 		MaxUses: c.MaxUses, Issued: c.IssuedAt, Expires: c.Expires,
 	}
 }
@@ -241,17 +263,8 @@ var (
 // isReserved reports whether a claim of the embedder may not have this name. Letter
 // case does not matter, because some readers take SUB for sub.
 func isReserved(name, namespace string) bool {
-	for _, claim := range registered {
-		if strings.EqualFold(name, claim) {
-			return true
-		}
-	}
-	for _, claim := range own {
-		if strings.EqualFold(name, namespace+claim) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(registered, func(claim string) bool { return strings.EqualFold(name, claim) }) ||
+		slices.ContainsFunc(own, func(claim string) bool { return strings.EqualFold(name, namespace+claim) })
 }
 
 // wholeSeconds cuts t to whole seconds, as in a claim. The zero time stays zero.

@@ -2,6 +2,7 @@ package token
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -16,6 +17,9 @@ var (
 	ErrKeyMismatch = errors.New("token: issued by another client key than the one sent")
 	ErrRevoked     = errors.New("token: revoked, or never issued")
 	ErrExhausted   = errors.New("token: every use is spent")
+
+	// ErrReused: the token was renewed, and then used after its grace. It matches ErrRevoked, too.
+	ErrReused = fmt.Errorf("%w: it was renewed before, so its successors end with it", ErrRevoked)
 
 	ErrNotFound  = errors.New("token: not found")
 	ErrEphemeral = errors.New("token: ephemeral tokens have no id and cannot be revoked one by one")

@@ -11,12 +11,11 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/redacted"
 	"github.com/tenantkit/tenantkit/internal/weakkey"
 )
-
-const maxClientKey = 128
 
 // Limits of a rotation. A former key is dangerous for as long as it verifies. Each one
 // also adds to what a look-up reads.
@@ -77,7 +76,7 @@ func (k *PublicKey) check() error {
 	if !isKeyID(k.KeyID) {
 		return badKey("key id is not a SHA-256 thumbprint")
 	}
-	if !isClientKey(k.ClientKey) {
+	if !ascii.IsClientKey(k.ClientKey) {
 		return badKey("client key is not 1 to 128 visible ASCII characters")
 	}
 	return nil
@@ -97,17 +96,6 @@ func (k *PublicKey) same(l *PublicKey) bool {
 }
 
 func badKey(reason string) error { return fmt.Errorf("%w: %s", ErrBadKey, reason) }
-
-// isClientKey reports whether s is 1 to 128 visible ASCII characters. So a client key
-// is one word on one line wherever it is printed.
-func isClientKey(s string) bool {
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return 0 < len(s) && len(s) <= maxClientKey
-}
 
 // thumbprint returns the KeyID of a key: RFC 7638, SHA-256, base64url. If k is not an
 // RSA key, the error matches ErrBadKey. It does not check whether the key is

@@ -70,11 +70,13 @@ func (p Position) Compare(q Position) int {
 
 // Record is a permanent or limited-use token, as a ledger keeps it.
 type Record struct {
-	ID        string // the jti
+	ID        string // the jti of a token that was not renewed; that of a successor is ID~Generation
 	Org       OrgKey // the org of the app
 	ClientKey string // the app that issued it
 	Subject   string // the account it authenticates as
 	KeyID     string // the key it was signed with
+
+	Generation int64 // how often it was renewed
 
 	Uses    int64 // authentications so far; need not be counted if MaxUses is 0
 	MaxUses int64 // 0: any number
@@ -98,13 +100,16 @@ func (r Record) Position() Position { return Position{r.Issued, r.ID} }
 // than MaxUses return nil; if MaxUses is 0, all do. A spent use is never given back.
 //
 // The record r is made of the token's claims. It must equal the issued record in ID,
-// ClientKey, Subject, KeyID and MaxUses. Its Org and its Lineage are ignored: the key has
-// one owner, so KeyID and ClientKey determine the org. Spend returns the
+// ClientKey, Subject, KeyID, Generation and MaxUses. Its Org and its Lineage are ignored: the key has
+// one owner, so KeyID and ClientKey determine the org. While the grace of a Renew lasts, r may also be
+// of the Generation before, and then of any KeyID. Spend returns the
 // Lineage of the issued record, or an error that wraps
 //   - ErrRevoked: no such record was issued, it was revoked, it has expired, or one
 //     of its ancestors is not live. No use is spent;
 //   - ErrExhausted: MaxUses was reached. A ledger may forget such a record, and then
-//     it returns ErrRevoked.
+//     it returns ErrRevoked;
+//   - ErrReused: the record has a later Generation, and no grace lasts. Somebody has two tokens of
+//     one family (RFC 9700, section 4.14.2): Spend has removed the record, and so ended the family.
 //
 // Any other error means that the outcome is unknown. One use may be lost, and the
 // caller refuses the request. If there is an error, the Lineage is zero.
@@ -148,7 +153,11 @@ type Spender interface {
 // share the store. They return when ctx ends.
 type Ledger interface {
 	Spender
+	Issuing
+}
 
+// Issuing is a Ledger without its uses: what may run in a transaction that can be rolled back.
+type Issuing interface {
 	// Issue adds r, with no uses yet. verifying has the KeyIDs of all keys of r's app
 	// that still verify. r's KeyID counts as one of them, even if it is not named. The
 	// check of the parent, the count and the addition are one atomic step. So there are
@@ -171,6 +180,18 @@ type Ledger interface {
 	// If a record with r's ClientKey and ID exists, or MaxUses is negative, Issue
 	// returns another error and changes nothing.
 	Issue(ctx context.Context, r Record, verifying []string, limit int) error
+
+	// Renew makes r, which must be a record that Spend would accept, the record of its successor: with
+	// the KeyID and the Issued of next, and the next Generation. It ends at next.Expires, or at its
+	// own end if that is earlier. Everything else stays, the uses too, and Renew spends none. For
+	// grace, by the ledger's clock, the Generation before is accepted as well, and may be renewed
+	// again, to the same Generation: a client whose answer was lost asks again. Then only the KeyID,
+	// the Issued and an earlier end of next count, and the grace is no longer.
+	//
+	// Renew is one atomic step: of concurrent calls for one Generation all lead to the same next one.
+	// The errors are those of Spend. In a transaction, commit also after ErrReused: Renew has removed
+	// the record.
+	Renew(ctx context.Context, r, next Record, grace time.Duration) error
 
 	// Revoke removes one record and no other. With the Subject AnySubject it may be of
 	// any subject of the app. After it has returned nil, no Spend that starts accepts the
@@ -213,7 +234,7 @@ type Ledger interface {
 
 // Records returns the live records of a holder in the order of List, which it calls for
 // one page after the other. An error is the last element, with the zero Record.
-func Records(ctx context.Context, l Ledger, of Holder) iter.Seq2[Record, error] {
+func Records(ctx context.Context, l Issuing, of Holder) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		var after Position
 		for {

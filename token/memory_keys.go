@@ -42,19 +42,7 @@ var (
 // old one was. Generate returns the new public key. The error matches ErrBadKey for a
 // client key of another shape, or of another org.
 func (m *MemoryKeys) Generate(ctx context.Context, org OrgKey, clientKey string) (*PublicKey, error) {
-	pair, err := pairFor(org, clientKey)
-	if err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if old := m.apps[clientKey]; old != nil {
-		pair.Exposed = old.pair.Exposed
-	}
-	if err := m.put(pair); err != nil {
-		return nil, err
-	}
-	return &pair.PublicKey, nil
+	return m.make(org, clientKey, true)
 }
 
 // Ensure returns the public key of an app's present pair, and gives the app a new pair of 2048 bits
@@ -68,14 +56,23 @@ func (m *MemoryKeys) Ensure(ctx context.Context, org OrgKey, clientKey string) (
 	if public != nil || err != nil {
 		return public, err
 	}
+	return m.make(org, clientKey, false)
+}
+
+// make gives an app a new pair. Without replace it leaves a pair that is there.
+func (m *MemoryKeys) make(org OrgKey, clientKey string, replace bool) (*PublicKey, error) {
 	pair, err := pairFor(org, clientKey)
 	if err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if public, err := m.present(org, clientKey); public != nil || err != nil {
+	public, err := m.present(org, clientKey)
+	switch {
+	case err != nil, public != nil && !replace:
 		return public, err
+	case public != nil:
+		pair.Exposed = public.Exposed
 	}
 	if err := m.put(pair); err != nil {
 		return nil, err
@@ -126,7 +123,6 @@ func (m *MemoryKeys) put(pair *KeyPair) error {
 	if owner := m.kids[pair.KeyID]; owner != nil && owner.ClientKey != pair.ClientKey && !owner.hasEnded(m.Now) {
 		return badKey("pair of another app")
 	}
-	m.remove(pair.ClientKey)
 	m.set(pair.ClientKey, &appKeys{pair: pair})
 	return nil
 }
@@ -163,7 +159,6 @@ func (m *MemoryKeys) Rotate(ctx context.Context, org OrgKey, clientKey string, o
 	former := old.pair.PublicKey
 	former.Ends = clock.Now(m.Now).Add(overlap).UTC().Truncate(time.Millisecond)
 	pair.Exposed = former.Exposed
-	m.remove(clientKey)
 	m.set(clientKey, &appKeys{pair, append(formers, &former)})
 	return &pair.PublicKey, nil
 }
@@ -186,7 +181,9 @@ func (a *appKeys) verifying(now func() time.Time) (formers []*PublicKey) {
 	return formers
 }
 
+// set replaces the keys of an app.
 func (m *MemoryKeys) set(clientKey string, a *appKeys) {
+	m.remove(clientKey)
 	if m.apps == nil {
 		m.apps, m.kids = map[string]*appKeys{}, map[string]*PublicKey{}
 	}
@@ -243,7 +240,6 @@ func (m *MemoryKeys) Expose(ctx context.Context, org OrgKey, clientKey string, e
 		former.Exposed = exposed
 		changed.formers = append(changed.formers, &former)
 	}
-	m.remove(clientKey)
 	m.set(clientKey, changed)
 	return nil
 }

@@ -32,6 +32,7 @@ type MemoryLedger struct {
 type appRecords struct {
 	byID      map[string]*Record
 	bySubject map[string][]*Record
+	graced    map[string]time.Time // the ends of the graces of renewed records, by id
 }
 
 // sweepFrom is the number of records from which on the dead ones are looked for.
@@ -98,7 +99,7 @@ func (m *MemoryLedger) app(clientKey string) *appRecords {
 	if a := m.apps[clientKey]; a != nil {
 		return a
 	}
-	return &appRecords{map[string]*Record{}, map[string][]*Record{}}
+	return &appRecords{map[string]*Record{}, map[string][]*Record{}, map[string]time.Time{}}
 }
 
 // Issue implements Ledger.
@@ -135,7 +136,7 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 	if live >= limit || young-limit >= MaxReplaced {
 		return ErrTooMany
 	}
-	r.Uses = 0
+	r.Uses, r.Generation = 0, 0
 	m.add(a, &r)
 	m.remove(a, gone...)
 	return nil
@@ -187,6 +188,7 @@ func (m *MemoryLedger) add(a *appRecords, r *Record) {
 func (m *MemoryLedger) remove(a *appRecords, all ...*Record) {
 	for _, r := range all {
 		delete(a.byID, r.ID)
+		delete(a.graced, r.ID)
 		m.records--
 		rest := a.bySubject[r.Subject]
 		i := slices.Index(rest, r)
@@ -206,21 +208,53 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := m.apps[r.ClientKey]
-	if a == nil {
-		return Lineage{}, ErrRevoked
+	_, issued, err := m.issued(r, now)
+	if err != nil {
+		return Lineage{}, err
 	}
+	issued.Uses++
+	return issued.Lineage, nil
+}
+
+// issued returns the live record of a token. An error says why the token is refused.
+func (m *MemoryLedger) issued(r Record, now time.Time) (*appRecords, *Record, error) {
+	a := m.app(r.ClientKey)
 	issued := a.byID[r.ID]
-	switch {
-	case issued == nil, issued.Subject != r.Subject, issued.KeyID != r.KeyID, issued.MaxUses != r.MaxUses:
-		return Lineage{}, ErrRevoked
-	case a.isLive(issued, now):
-		issued.Uses++
-		return issued.Lineage, nil
-	case issued.MaxUses > 0 && issued.Uses >= issued.MaxUses:
-		return Lineage{}, ErrExhausted
+	if issued == nil || issued.Subject != r.Subject || issued.MaxUses != r.MaxUses {
+		return nil, nil, ErrRevoked
 	}
-	return Lineage{}, ErrRevoked
+	graced := now.Before(a.graced[r.ID])
+	switch behind := issued.Generation - r.Generation; {
+	case behind > 0 && !graced:
+		m.remove(a, issued)
+		return nil, nil, ErrReused
+	case behind != 0 && behind != 1, behind == 0 && issued.KeyID != r.KeyID:
+		return nil, nil, ErrRevoked
+	case a.isLive(issued, now):
+		return a, issued, nil
+	case issued.MaxUses > 0 && issued.Uses >= issued.MaxUses:
+		return nil, nil, ErrExhausted
+	}
+	return nil, nil, ErrRevoked
+}
+
+// Renew implements Ledger.
+func (m *MemoryLedger) Renew(ctx context.Context, r, next Record, grace time.Duration) error {
+	now := clock.Now(m.Now)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, issued, err := m.issued(r, now)
+	if err != nil {
+		return err
+	}
+	if issued.Generation == r.Generation {
+		issued.Generation, a.graced[r.ID] = r.Generation+1, now.Add(grace)
+	}
+	issued.KeyID, issued.Issued = next.KeyID, next.Issued
+	if !next.Expires.IsZero() && (issued.Expires.IsZero() || next.Expires.Before(issued.Expires)) {
+		issued.Expires = next.Expires
+	}
+	return nil
 }
 
 // Get implements Ledger.

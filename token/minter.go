@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/scope"
@@ -29,7 +30,7 @@ const (
 // must not be changed once used. It is safe for concurrent use.
 type Minter struct {
 	Signers    Signers          // required
-	Ledger     Ledger           // required by Permanent and Limited
+	Ledger     Issuing          // required by Permanent and Limited
 	Scopes     *scope.Grammar   // nil: the standard grammar
 	Namespace  string           // of the claims; "": service/
 	PerSubject int              // permanent and limited-use tokens of one app and subject; 0: 10
@@ -112,13 +113,40 @@ func (m *Minter) Limited(ctx context.Context, c Claims, uses int64) (Token, Clai
 	return m.issue(ctx, c)
 }
 
+// Grace is how long a token is accepted after it was renewed.
+const Grace = time.Minute
+
+// Renew signs the successor of a permanent or limited-use token, and makes r, the record of that
+// token, the successor's. r is as for Spend, and c has the claims of the successor: those of the token
+// or less, which the embedder decides. ID and MaxUses must be zero or the token's. IssuedAt is as
+// for Ephemeral. The grace is at most Grace. The kid of MadeBy is the token's.
+//
+// The errors are those of Ephemeral and of Issuing.Renew. The successor of a token that was renewed
+// within the grace before has the same jti as the one that was signed then.
+func (m *Minter) Renew(ctx context.Context, r Record, c Claims, grace time.Duration) (Token, Claims, error) {
+	if m.Ledger == nil {
+		return "", Claims{}, errNoIssuing
+	}
+	c.ID, c.MaxUses = "", r.MaxUses
+	t, pair, err := m.mint(ctx, &c, clock.Now(m.Now), fmt.Sprintf("%s~%d", r.ID, r.Generation+1))
+	if err != nil {
+		return "", Claims{}, err
+	}
+	if err := m.Ledger.Renew(ctx, r, c.record(&pair.PublicKey), min(grace, Grace)); err != nil {
+		return "", Claims{}, fmt.Errorf("token: renew: %w", err)
+	}
+	return t, c, nil
+}
+
+var errNoIssuing = errors.New("token: Minter.Ledger is required")
+
 // maxRounds is how often a token is minted because its key was replaced meanwhile. More
 // than one such change during one call is no accident.
 const maxRounds = 3
 
 func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 	if m.Ledger == nil {
-		return "", Claims{}, errors.New("token: Minter.Ledger is required")
+		return "", Claims{}, errNoIssuing
 	}
 	for range maxRounds {
 		t, signed, current, err := m.issueOnce(ctx, c)
@@ -240,7 +268,7 @@ func issuedAt(earliest, now time.Time) time.Time {
 // complete checks the claims and makes the scope canonical.
 func (m *Minter) complete(c *Claims, now time.Time) (err error) {
 	switch {
-	case !isClientKey(c.Issuer):
+	case !ascii.IsClientKey(c.Issuer):
 		return unmintable(errors.New("iss is not a client key"))
 	case !isUnicode(c.Subject), !isUnicode(c.Audience), !all(c.Roles, isUnicode):
 		return unmintable(errText)

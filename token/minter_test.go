@@ -384,14 +384,14 @@ func TestMintedScope(t *testing.T) {
 		})
 	}
 	t.Run("a grammar of the embedder's", func(t *testing.T) {
-		grammar := &scope.Grammar{Roots: map[string]scope.Root{"billing": {Verbs: []scope.Verb{scope.Read}}}}
+		grammar := &scope.Grammar{Identifier: func(s string) bool { return s == "7" }}
 		minter, claims := w.minter(), wanted()
-		minter.Scopes, claims.Scope = grammar, []string{"billing.read"}
+		minter.Scopes, claims.Scope = grammar, []string{"object.read.bill.7"}
 		minted, _, err := minter.Ephemeral(t.Context(), claims, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		need, err := grammar.ParseNeed("billing.read")
+		need, err := grammar.ParseNeed("object.read.bill.7")
 		if err != nil {
 			t.Fatal(err)
 		}

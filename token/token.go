@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/internal/redacted"
 	"github.com/tenantkit/tenantkit/internal/strictjson"
@@ -111,5 +112,5 @@ const keyIDLength = 43
 // isKeyID reports whether kid has the shape of a thumbprint. Headers may be forged,
 // and a kid of this shape is safe to look up in any store.
 func isKeyID(kid string) bool {
-	return len(kid) == keyIDLength && compact.IsBase64URL(kid)
+	return ascii.Name.Holds(kid, keyIDLength, keyIDLength)
 }

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -8,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/baseurl"
-	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/repeat"
 )
 
 // Transport is an http.RoundTripper that adds a bearer token to every request it
@@ -29,6 +31,16 @@ type Transport struct {
 
 	Source Source            // required
 	Base   http.RoundTripper // nil: http.DefaultTransport
+
+	// Repeat sends a POST or PATCH again whose answer was lost: after an error of Base, a 502, 503 or 504,
+	// and a 409 with Retry-After. There are at most four tries, some hundred milliseconds apart, or what a
+	// Retry-After of up to ten seconds asks for. All have one header Idempotency-Key: random, or what the
+	// request has. A request whose body cannot be read again (Request.GetBody) is sent once, without a
+	// random key.
+	//
+	// Set it only for a service that knows the header. Another one may execute the request each time.
+	// Each try spends a use of a limited token, and asks Source again.
+	Repeat bool
 }
 
 // ErrOutside is returned by Transport for a request outside its BaseURL.
@@ -38,18 +50,20 @@ var ErrOutside = errors.New("token: request is outside the base URL")
 // error of Source, or is the error of Base. Any other error names the field that is
 // not set up, or says that Source returned no token.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	return repeat.Do(t.Repeat, r, t.send)
+}
+
+// send sends r once. lost tells whether an error is that of Base.
+func (t *Transport) send(r *http.Request) (res *http.Response, lost bool, err error) {
 	authorised, err := t.authorise(r)
 	if err != nil {
 		if r.Body != nil {
 			r.Body.Close()
 		}
-		return nil, err
+		return nil, false, err
 	}
-	base := t.Base
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	return base.RoundTrip(authorised)
+	res, err = cmp.Or(t.Base, http.DefaultTransport).RoundTrip(authorised)
+	return res, err != nil, err
 }
 
 // authorise returns a copy of r with the token. A RoundTripper must not change the
@@ -69,7 +83,8 @@ func (t *Transport) authorise(r *http.Request) (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("token: source: %w", err)
 	}
-	if !isCompact(string(token)) {
+	// Otherwise an error of a later step could quote the token.
+	if token == "" || !ascii.Dotted.Only(string(token)) {
 		return nil, errors.New("token: Source returned no token")
 	}
 	authorised := r.Clone(r.Context())
@@ -78,12 +93,6 @@ func (t *Transport) authorise(r *http.Request) (*http.Request, error) {
 	}
 	authorised.Header.Set("Authorization", "Bearer "+string(token))
 	return authorised, nil
-}
-
-// isCompact reports whether a token has only characters that may be in the header.
-// Otherwise an error of a later step could quote the token.
-func isCompact(token string) bool {
-	return token != "" && compact.IsBase64URL(strings.ReplaceAll(token, ".", ""))
 }
 
 // contains reports whether r goes to the host of base and below its path.

@@ -6,8 +6,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -212,3 +214,59 @@ func TestTransportRefuses(t *testing.T) {
 type failing struct{}
 
 func (failing) Token(context.Context) (token.Token, error) { return "", errBroken }
+
+// once is a Source that counts its tokens.
+type once struct{ asked int }
+
+func (o *once) Token(context.Context) (token.Token, error) {
+	o.asked++
+	return token.Token(strconv.Itoa(o.asked)), nil
+}
+
+// TestTransportRepeats: each try has a token of its own, and spends it.
+func TestTransportRepeats(t *testing.T) {
+	for name, c := range map[string]struct {
+		repeats bool
+		method  string
+		url     string
+		tries   int
+	}{
+		"when asked":               {true, "POST", "/notes", 3},
+		"not otherwise":            {false, "POST", "/notes", 1},
+		"no other method":          {true, "DELETE", "/notes", 1},
+		"nothing that is not sent": {true, "POST", "/../notes", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				keys, tokens, source := map[string]bool{}, map[string]bool{}, &once{}
+				lossy := roundTrip(func(r *http.Request) (*http.Response, error) {
+					keys[r.Header.Get("Idempotency-Key")], tokens[r.Header.Get("Authorization")] = true, true
+					if len(tokens) < 3 {
+						return nil, errBroken
+					}
+					return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+				})
+				transport := &token.Transport{BaseURL: "https://api.example.com/acme/v2", Source: source, Base: lossy, Repeat: c.repeats}
+				r, err := http.NewRequestWithContext(t.Context(), c.method, "https://api.example.com/acme/v2"+c.url, strings.NewReader("body"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = transport.RoundTrip(r)
+				want := errBroken
+				switch c.tries {
+				case 0:
+					want = token.ErrOutside
+				case 3:
+					want = nil
+				}
+				if !errors.Is(err, want) || source.asked != c.tries || len(tokens) != c.tries || len(keys) != min(c.tries, 1) || keys[""] && c.repeats && c.method == "POST" {
+					t.Errorf("%v, %d tokens, keys %v", err, len(tokens), keys)
+				}
+			})
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

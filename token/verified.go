@@ -37,8 +37,8 @@ func (t *Verified) Issuer() string { return t.claims.Issuer }
 // Subject is the account the token authenticates as.
 func (t *Verified) Subject() string { return t.claims.Subject }
 
-// ID is the jti, or "" for an ephemeral token.
-func (t *Verified) ID() string { return t.claims.ID }
+// ID is Claims.RecordID, or "" for an ephemeral token.
+func (t *Verified) ID() string { return t.claims.RecordID() }
 
 // IssuedAt is the iat.
 func (t *Verified) IssuedAt() time.Time { return t.claims.IssuedAt }

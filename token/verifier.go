@@ -208,18 +208,12 @@ func (v *Verifier) read(payload string, key *PublicKey) (*Verified, error) {
 	}
 	set, err := v.Scopes.Compile("token", c.Scope...)
 	if err != nil {
-		return nil, badScope(err)
+		if first, ok := errors.AsType[*scope.SyntaxError](err); ok {
+			err = first // there may be hundreds of such chains
+		}
+		return nil, &refusal{err}
 	}
 	return verified(c, extras, set, key), nil
-}
-
-// badScope refuses a token because of the first chain that does not parse. There may
-// be hundreds of such chains.
-func badScope(err error) error {
-	if first, ok := errors.AsType[*scope.SyntaxError](err); ok {
-		err = first
-	}
-	return &refusal{err}
 }
 
 // check does the checks that each request with a token needs. The ledger and Spent

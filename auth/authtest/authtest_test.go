@@ -40,7 +40,7 @@ func TestRequestCarriesThePrincipal(t *testing.T) {
 	}
 }
 
-var part = auth.PartHandler(func(w http.ResponseWriter, r *http.Request, _ scope.Grant) { whoami.ServeHTTP(w, r) })
+var part = auth.PartHandler(func(w http.ResponseWriter, r *http.Request, _ scope.Part) { whoami.ServeHTTP(w, r) })
 
 func TestAsIsHeldToTheNeeds(t *testing.T) {
 	reader, err := new(scope.Grammar).Compile("test", "object.read")

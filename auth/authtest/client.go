@@ -40,7 +40,8 @@ func (c Clients) Signed(clientKey string, secret signing.Secret) *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// Bearer returns a client that sends the tokens of source, such as a token.Token.
+// Bearer returns a client that sends the tokens of source, such as a token.Token. That may also hold an
+// API key: token.Token(key).
 func (c Clients) Bearer(source token.Source) *http.Client {
 	return &http.Client{Transport: &token.Transport{BaseURL: c.URL, Source: source, Base: c.direct()}}
 }

@@ -47,13 +47,13 @@ func newService(t *testing.T) *service {
 	}
 	d := directory()
 	d.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
-	manager := &session.Manager{Store: s.factors, Attempts: s.factors, Factors: s.factors,
+	manager := &session.Manager{Store: s.factors, Attempts: s.factors, FactorStore: s.factors,
 		Hasher: session.PBKDF2{Iterations: 1000}, SHA256Codes: fips140.Enforced()}
-	encoded, err := manager.Hash(t.Context(), "open sesame")
+	encoded, err := manager.Passwords().Hash(t.Context(), "open sesame")
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager.Passwords = password(encoded)
+	manager.PasswordStore = password(encoded)
 	guard := &auth.Guard{
 		Roles:     auth.RolesDoNotLimit,
 		BaseURL:   "https://example.com",

@@ -2,11 +2,18 @@ package authtest
 
 import (
 	"context"
+	"crypto/fips140"
+	"crypto/sha1"
+	"crypto/sha256"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/hotp"
 )
 
 // Request returns a request for calling a handler directly: auth.From returns p. Its context has
@@ -47,3 +54,43 @@ func (a as) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.
 func (as) Challenge(*auth.Tenant, error) string { return "" }
 
 func (as) Bind(*auth.Settings) error { return nil }
+
+// Clock is a clock that stands still until Advance moves it. Set a field called Now to its method
+// Now. It is safe for concurrent use. Stores use their own clock; to test them, use
+// testing/synctest.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock returns a clock that shows the time at.
+func NewClock(at time.Time) *Clock { return &Clock{now: at} }
+
+// Now returns the clock's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock by d, which may be negative, and returns the new time.
+func (c *Clock) Advance(d time.Duration) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	return c.now
+}
+
+// TOTP returns the code that an authenticator shows at a time (RFC 6238): six digits, steps of 30
+// seconds. The hash is SHA-256 for a secret of 32 bytes, as of Manager.SHA256Codes, and SHA-1 for
+// any other. A server accepts each code once: for the next one, advance the clock by 30 seconds.
+func TOTP(secret session.FactorSecret, at time.Time) (code string) {
+	sum := sha1.New
+	bytes := secret.Reveal()
+	if len(bytes) == sha256.Size {
+		sum = sha256.New
+	}
+	// An authenticator is not part of the server, on which FIPS 140 may be enforced.
+	fips140.WithoutEnforcement(func() { code = hotp.Code(sum, bytes, uint64(at.Unix()/30)) })
+	return code
+}

@@ -162,3 +162,59 @@ func ExampleCheckMakers() {
 	// ann false
 	// gone true
 }
+
+// A phone exchanges its token for the next one. The server keeps the clock here to show what a copy
+// of the former token does after a minute.
+func ExampleMechanism_Renew() {
+	const app = "acmeKey000000000000001"
+	ctx, now := context.Background(), time.Now()
+	clock := func() time.Time { return now }
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutApp(auth.App{ClientKey: app, Org: "acme"})
+	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+	keys := token.MemoryKeys{Now: clock}
+	if _, err := keys.Generate(ctx, "acme", app); err != nil {
+		log.Fatal(err)
+	}
+	tokens := &bearer.Mechanism{Keys: &keys, Signers: &keys, Ledger: &token.MemoryLedger{Now: clock}}
+	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{tokens},
+		Now:        clock,
+	}
+	mux := guard.Mux()
+	mux.HandleFunc("POST /renew", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		next, _, err := tokens.Renew(r, bearer.Less{})
+		if err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		fmt.Fprint(w, string(next))
+	})
+	renew := func(raw string) (int, string) {
+		r := httptest.NewRequest("POST", "/acme/v2/renew", nil)
+		r.Header.Set("Authorization", "Bearer "+raw)
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+
+	first, _, err := tokens.Minter(guard).Permanent(ctx, token.Claims{Issuer: app, Subject: "ann", Audience: "https://api.example.com/acme/v2"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	status, second := renew(string(first))
+	fmt.Println("renewed:", status)
+	now = now.Add(token.Grace)
+	status, _ = renew(string(first))
+	fmt.Println("the former one, later:", status)
+	status, _ = renew(second)
+	fmt.Println("its successor, then:", status)
+	// Output:
+	// renewed: 200
+	// the former one, later: 401
+	// its successor, then: 401
+}

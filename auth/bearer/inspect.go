@@ -21,21 +21,31 @@ type Inspected struct {
 // telling others about a token (RFC 7662), never for admitting a request: a limited-use token
 // would have no limit. It finds the record of a token with a jti in the Ledger.
 //
-// Inspect refuses the tokens of other issuers. The errors are those of Authenticate.
+// Inspect refuses the tokens of other issuers, API keys, and tokens that were renewed, also within their
+// grace. The errors are those of Authenticate.
 func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant) (Inspected, error) {
-	b, err := m.boundTo(t.Settings())
+	verified, a, err := m.inspect(ctx, raw, t, &peek{ledger: m.Ledger, org: t.Org.Key()})
 	if err != nil {
 		return Inspected{}, err
 	}
-	a := attempt{tenant: t, also: m.Admit}
-	if admission.IsOwned(t.Settings(), t.Org.Key(), raw) {
-		return Inspected{}, admission.Fault(fmt.Errorf("%w: another issuer has this iss", admission.ErrRefused))
-	}
-	verified, err := m.unspending(b, t).verifier.Verify(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key(), Admit: a.admit, Spent: a.checkMakers})
-	if err != nil {
-		return Inspected{}, admission.Fault(err)
-	}
 	return Inspected{verified, a.scope}, nil
+}
+
+// inspect verifies a token whose use look does not spend.
+func (m *Mechanism) inspect(ctx context.Context, raw string, t *auth.Tenant, look *peek) (*token.Verified, attempt, error) {
+	b, err := m.boundTo(t.Settings())
+	if err != nil {
+		return nil, attempt{}, err
+	}
+	a := attempt{tenant: t, also: m.Admit}
+	if admission.OwnerOf(t.Settings(), t.Org.Key(), raw) != "" {
+		return nil, a, admission.Fault(fmt.Errorf("%w: another mechanism owns it", admission.ErrRefused))
+	}
+	verified, err := b.unspending(look).verifier.Verify(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key(), Admit: a.admit, Spent: a.checkMakers})
+	if err != nil {
+		return nil, a, admission.Fault(err)
+	}
+	return verified, a, nil
 }
 
 // Record returns the record that a ledger has of a token of this tenant, to revoke it by. The
@@ -53,25 +63,30 @@ func (m *Mechanism) Record(ctx context.Context, raw string, t *auth.Tenant) (tok
 }
 
 // unspending returns a copy of b that spends no use.
-func (m *Mechanism) unspending(b *bound, t *auth.Tenant) *bound {
+func (b *bound) unspending(look *peek) *bound {
 	again := *b
 	again.verifier.Cache = nil // it remembers only what its own Verifier has accepted
-	if m.Ledger != nil {
-		again.verifier.Ledger = unspent{m.Ledger, t.Org.Key()}
+	if look.ledger != nil {
+		again.verifier.Ledger = look
 	}
 	return &again
 }
 
-// unspent is a Spender that only looks whether a record is live.
-type unspent struct {
-	ledger token.Ledger
-	org    auth.OrgKey
+// peek is a Spender that only looks whether a record is live.
+type peek struct {
+	ledger  token.Issuing
+	org     auth.OrgKey
+	renewed bool // whether the token may have been renewed, which Renew decides
+
+	record token.Record // of the token
 }
 
-func (u unspent) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
-	record, err := u.ledger.Get(ctx, token.Holder{Org: u.org, ClientKey: r.ClientKey, Subject: r.Subject}, r.ID)
-	if errors.Is(err, token.ErrNotFound) || err == nil && (record.KeyID != r.KeyID || record.MaxUses != r.MaxUses) {
+func (p *peek) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
+	p.record = r
+	found, err := p.ledger.Get(ctx, token.Holder{Org: p.org, ClientKey: r.ClientKey, Subject: r.Subject}, r.ID)
+	same := found.KeyID == r.KeyID && found.Generation == r.Generation || p.renewed && found.Generation > r.Generation
+	if errors.Is(err, token.ErrNotFound) || err == nil && !(same && found.MaxUses == r.MaxUses) {
 		return token.Lineage{}, token.ErrRevoked
 	}
-	return record.Lineage, err
+	return found.Lineage, err
 }

@@ -86,7 +86,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	}
 	w.mux = w.guard.Mux()
 	w.mux.HandleFunc("GET /me", auth.Authenticated, w.answer)
-	w.mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(rw http.ResponseWriter, r *http.Request, _ scope.Grant) { w.answer(rw, r) }))
+	w.mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(rw http.ResponseWriter, r *http.Request, _ scope.Part) { w.answer(rw, r) }))
 	w.mux.HandleFunc("DELETE /notes/{id}", auth.Allow("object.delete.c_note.{id}"), w.answer)
 	jwk, pem := bearer.Certs(&w.keys)
 	w.mux.Handle("GET /auth/certs/jwk", auth.Public, jwk)

@@ -58,8 +58,8 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 		return errors.New("bearer: Mechanism.Keys is required")
 	}
 	for _, other := range s.Mechanisms {
-		if _, owns := other.(admission.Owner); other != nil && other.Name() == admission.Issuer && !owns {
-			return fmt.Errorf("bearer: the mechanism %T hides Owns of an issuer.Mechanism: embed it", other)
+		if _, owns := other.(admission.Owner); other != nil && (other.Name() == admission.Issuer || other.Name() == admission.APIKey) && !owns {
+			return fmt.Errorf("bearer: the mechanism %T hides Owns of the %s.Mechanism: embed it", other, other.Name())
 		}
 	}
 	m.binding.Lock()
@@ -88,7 +88,7 @@ func (m *Mechanism) boundTo(s *auth.Settings) (*bound, error) {
 }
 
 // Presented implements auth.Mechanism. It checks only for the scheme, and whether the token is one of
-// the Guard's issuer.Mechanism. A malformed token after the scheme counts as presented, and
+// the Guard's issuer.Mechanism, or a key of its apikey.Mechanism. A malformed token after the scheme counts as presented, and
 // Authenticate refuses it.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	authorization := r.Header["Authorization"]
@@ -97,7 +97,7 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	}
 	if t := auth.TenantFrom(r.Context()); t != nil {
 		raw, _, err := admission.Credential(authorization, nil)
-		if err == nil && admission.IsOwned(t.Settings(), t.Org.Key(), raw) {
+		if err == nil && admission.OwnerOf(t.Settings(), t.Org.Key(), raw) != "" {
 			return auth.Absent
 		}
 	}
@@ -131,10 +131,15 @@ func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request,
 		Spent:     a.checkMakers,
 	})
 	if err != nil {
-		t.Claim(auth.Claimed{App: compact.Unverified(raw, "iss"), Account: compact.Unverified(raw, "sub")})
+		claim(t, raw)
 		return auth.Principal{}, admission.Fault(err)
 	}
 	return a.principal(verified), nil
+}
+
+// claim records whom a rejected token names.
+func claim(t *auth.Tenant, raw string) {
+	t.Claim(auth.Claimed{App: compact.Unverified(raw, "iss"), Account: compact.Unverified(raw, "sub")})
 }
 
 // Challenge implements auth.Mechanism.
@@ -148,4 +153,25 @@ func (m *Mechanism) Challenge(t *auth.Tenant, err error) string {
 		separator = " "
 	}
 	return challenge + separator + `resource_metadata="` + t.WellKnown("oauth-protected-resource") + `"`
+}
+
+// Readmit implements auth.Readmitter. It finds a token that was revoked, and spends no use. It also
+// refuses a limited-use token that has no use left, so the request of its last use is not kept open.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	b, err := m.boundTo(t.Settings())
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	return m.authenticate(ctx, b.unspending(&peek{ledger: m.Ledger, org: t.Org.Key()}), r, t)
+}
+
+// Scheme implements auth.Describer.
+func (m *Mechanism) Scheme(s *auth.Settings) auth.Scheme {
+	return auth.Scheme{
+		Mechanism:     Name,
+		Authorization: "bearer",
+		Format:        "JWT",
+		Description: "A token with scope chains in its claim `" + s.Brand.Claims + "scp`. The chains are checked by the server " +
+			"and are no OAuth scopes: `x-need` of an operation has the chain that it needs.",
+	}
 }

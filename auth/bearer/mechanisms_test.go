@@ -107,13 +107,13 @@ type wrapped struct{ auth.Mechanism }
 func (wrapped) Bind(*auth.Settings) error { return nil }
 
 func TestMinterHasTheGuardsSettings(t *testing.T) {
-	grammar := &scope.Grammar{Roots: map[string]scope.Root{"report": {}}}
+	grammar := &scope.Grammar{Identifier: func(s string) bool { return s == "7" }}
 	at := time.Unix(1_790_000_000, 0)
 	w := newWorld(t, func(w *world) {
 		w.guard.Scopes, w.guard.Brand.Claims, w.guard.Now = grammar, "acme/", func() time.Time { return at }
 	})
 	m := w.mechanism.Minter(w.guard)
-	c := token.Claims{Issuer: appA, Subject: "ann", Audience: "https://api.example.test/acme/v2", Scope: []string{"report", "object.read.c_note"}}
+	c := token.Claims{Issuer: appA, Subject: "ann", Audience: "https://api.example.test/acme/v2", Scope: []string{"object.read.c_bill.7", "object.read.c_note"}}
 	raw, claims, err := m.Ephemeral(t.Context(), c, 0)
 	if err != nil || !claims.IssuedAt.Equal(at) {
 		t.Fatal(claims.IssuedAt, err)

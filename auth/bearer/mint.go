@@ -28,6 +28,13 @@ import (
 //   - auth.DetailInvalidScope, auth.DetailUnknownApp, auth.DetailNoKeyPair, auth.DetailTooManyTokens.
 //   - auth.DetailInvalidToken: the maker's token was revoked meanwhile, or its key was replaced.
 func (m *Mechanism) Mint(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish) (token.Token, token.Claims, error) {
+	return m.MintIn(ctx, m.Ledger, m.Signers, by, t, w)
+}
+
+// MintIn is Mint with the ledger and the pairs of a transaction of the application, such as those of
+// sqlstore.In. The token is valid once the transaction has been committed: hand it out then. It is
+// never valid after a rollback, unless it is ephemeral and its pair was there before.
+func (m *Mechanism) MintIn(ctx context.Context, ledger token.Issuing, signers token.Signers, by auth.Principal, t *auth.Tenant, w Wish) (token.Token, token.Claims, error) {
 	now := t.Now()
 	minter, err := m.minter(t.Settings())
 	if err != nil {
@@ -37,14 +44,14 @@ func (m *Mechanism) Mint(ctx context.Context, by auth.Principal, t *auth.Tenant,
 	if err != nil {
 		return "", token.Claims{}, err
 	}
-	minter.Now = func() time.Time { return now }
+	minter.Ledger, minter.Signers, minter.Now = ledger, signers, func() time.Time { return now }
 	minter = minter.MadeBy(lineage(by, claims.Subject), by.TokenKey)
 	w.Claims = claims
 	signed, claims, err := w.sign(ctx, minter, now)
 	if errors.Is(err, token.ErrTooMany) {
 		// The ledger counts the tokens that it believes live. It does not ask the directory.
 		var dropped bool
-		if dropped, err = dropWithoutMaker(ctx, t, m.Ledger, w.Claims); dropped {
+		if dropped, err = dropWithoutMaker(ctx, t, ledger, w.Claims); dropped {
 			signed, claims, err = w.sign(ctx, minter, now)
 		}
 	}
@@ -73,7 +80,7 @@ func (m *Mechanism) minter(s *auth.Settings) (*token.Minter, error) {
 
 // dropWithoutMaker revokes those tokens of a subject that are dead by the directory: see
 // CheckMakers. If there are none, it returns token.ErrTooMany.
-func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Ledger, c token.Claims) (dropped bool, err error) {
+func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Issuing, c token.Claims) (dropped bool, err error) {
 	for r, err := range token.Records(ctx, ledger, token.Holder{Org: t.Org.Key(), ClientKey: c.Issuer, Subject: c.Subject}) {
 		if err != nil {
 			return false, err
@@ -145,7 +152,7 @@ func mintFault(err error) error {
 		return &auth.Error{Detail: auth.DetailTooManyTokens, Err: err}
 	case errors.Is(err, token.ErrTooDeep):
 		return beyond("lineage")
-	case errors.Is(err, token.ErrRevoked):
+	case errors.Is(err, token.ErrRevoked), errors.Is(err, token.ErrExhausted):
 		return &auth.Error{Detail: auth.DetailInvalidToken, Err: err}
 	}
 	return auth.Unavailable(err)

@@ -230,9 +230,7 @@ func TestMintRefusals(t *testing.T) {
 		{"for another environment", root, wish("ann", func(w *bearer.Wish) { w.Audience = "https://api.example.test/acme/v1" }), nothing, 400, auth.DetailOption, "", "aud"},
 		{"a chain that does not parse", root, wish("ann", permanent, chains("view", "object.raed")), nothing, 400, auth.DetailInvalidScope, "", "scope[1]"},
 		{"chains that can match nothing", root, wish("ann", chains("deployment.create", "view", "object.create.c_note."+note)), nothing, 400, auth.DetailInvalidScope, "", "scope[0] scope[2]"},
-		{"a chain that the Minter does not know", root, wish("ann", permanent, chains("view", "report.run")), func(m *minting) {
-			m.guard.Scopes = &scope.Grammar{Roots: map[string]scope.Root{"report": {Verbs: []scope.Verb{"run"}}}}
-		}, 400, auth.DetailInvalidScope, "", "scope[1]"},
+		{"a chain that the Minter does not know", root, wish("ann", permanent, chains("view", "report.run")), nothing, 400, auth.DetailInvalidScope, "", "scope[1]"},
 		{"an app that is not there", root, wish("ann", of("acmeKey000000000000009")), nothing, 404, auth.DetailUnknownApp, "", ""},
 		{"an app of another org", root, wish("ann", permanent, of(appG)), nothing, 404, auth.DetailUnknownApp, "", ""},
 		{"an app that is disabled", root, wish("ann", of(appB)), func(m *minting) {
@@ -516,5 +514,39 @@ func TestM24AScopeThatNoTokenHolds(t *testing.T) {
 	t.Logf("%d chains of %d bytes: %.0f allocations", len(list), len(list[0]), allocations)
 	if allocations > 50 {
 		t.Errorf("it takes %.0f allocations", allocations)
+	}
+}
+
+// MintIn signs with the pairs and records in the ledger that it is given, and in no other.
+func TestMintInAnotherLedger(t *testing.T) {
+	m := newMinting(t)
+	elsewhere := token.MemoryLedger{Now: m.now}
+	raw, claims, err := m.mechanism.MintIn(t.Context(), &elsewhere, m.mechanism.Signers, session("ann"), m.tenant, wish("ann", permanent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.records(t); len(got) > 0 {
+		t.Errorf("the mechanism's own ledger has %v", got)
+	}
+	if got := m.me(t, string(raw)); got.status != 401 {
+		t.Errorf("before it is in the ledger: %d", got.status)
+	}
+	if _, err := elsewhere.Get(t.Context(), heldBy(appA, "ann"), claims.ID); err != nil {
+		t.Error(err)
+	}
+	for range 9 { // the limit counts there, too
+		m.mechanism.MintIn(t.Context(), &elsewhere, m.mechanism.Signers, session("ann"), m.tenant, wish("ann", permanent))
+	}
+	_, _, err = m.mechanism.MintIn(t.Context(), &elsewhere, m.mechanism.Signers, session("ann"), m.tenant, wish("ann", permanent))
+	if refused, ok := errors.AsType[*auth.Error](err); !ok || refused.Detail != auth.DetailTooManyTokens {
+		t.Errorf("the eleventh: %v", err)
+	}
+	if _, _, err := m.mechanism.MintIn(t.Context(), &elsewhere, new(token.MemoryKeys), session("ann"), m.tenant, wish("ann")); err == nil {
+		t.Error("signed with a pair that the Signers do not have")
+	}
+	beyond := session("ann")
+	beyond.Granted = scope.Set{}
+	if _, _, err := m.mechanism.MintIn(t.Context(), new(token.MemoryLedger), m.mechanism.Signers, beyond, m.tenant, wish("ann")); !errors.As(err, new(*auth.BeyondError)) {
+		t.Errorf("more than its maker: %v", err)
 	}
 }

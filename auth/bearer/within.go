@@ -58,7 +58,8 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 //
 //   - A token mints only for its own app. A token of another issuer has the app of its Grant, and
 //     mints nothing without one. It mints only ephemeral tokens of at most 15 minutes, because
-//     nobody here learns when its issuer revokes it. A token with a jti is the parent of the permanent and
+//     nobody here learns when its issuer revokes it. So does an API key, whose end a ledger does
+//     not learn of. A token with a jti is the parent of the permanent and
 //     limited-use tokens it mints, and these end with it. The ephemeral tokens it mints last for
 //     15 minutes at most.
 //   - A credential that is limited to networks mints only ephemeral tokens of at most 15 minutes,
@@ -71,14 +72,15 @@ func decide(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish, now 
 	if by.Account == "" || by.Org != t.Org.Key() {
 		return token.Claims{}, beyond("sub")
 	}
-	if by.Mechanism == admission.Issuer && by.App == "" {
+	foreign := by.Mechanism == admission.Issuer || by.Mechanism == admission.APIKey // to the ledger
+	if foreign && by.App == "" {
 		return token.Claims{}, beyond("app") // as a token it mints for its own app only, and has none
 	}
 	if err := w.complete(by, t, now); err != nil {
 		return token.Claims{}, err
 	}
-	if by.Mechanism == admission.Issuer && !w.isBrief(now) {
-		return token.Claims{}, beyond("expires") // it would outlive the issuer's key
+	if foreign && !w.isBrief(now) {
+		return token.Claims{}, beyond("expires") // it would outlive the issuer's key, or the API key
 	}
 	own, err := t.Account(ctx, by.Account) // disabled since: nothing more is minted
 	if err != nil {

@@ -2,7 +2,7 @@
 // services. Mechanism authenticates requests, and its Issuers say whose tokens which org accepts, and
 // whom they stand for. Tokens of the server's own apps are those of package bearer.
 //
-// A token never becomes more than its Grant. A principal of this mechanism mints tokens of at most 15
+// A token never becomes more than its Identity. A principal of this mechanism mints tokens of at most 15
 // minutes, because nobody here learns when its issuer revokes it.
 //
 // # Compatibility

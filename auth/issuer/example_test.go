@@ -38,8 +38,8 @@ func ExampleIssuer() {
 				Audience: "notes",
 				JWKS:     provider.URL,
 				Base:     provider.Client().Transport, // only here: the provider's certificate is one for tests
-				Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
-					grant := issuer.Grant{Account: f.Text("sub"), Scope: []string{"object.read.c_note"}}
+				Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
+					grant := issuer.Identity{Account: f.Text("sub"), Scope: []string{"object.read.c_note"}}
 					if slices.Contains(f.Texts("realm_access", "roles"), "notes-editor") {
 						grant.Roles = []string{"editor"}
 					}

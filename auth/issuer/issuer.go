@@ -34,7 +34,7 @@ type Issuer struct {
 	// fast. An error that wraps auth.ErrNotFound or auth.ErrForbidden refuses the token like
 	// one that is not valid. An *auth.Error is answered as it is. Any other error counts as a
 	// failure of a store. Required.
-	Map func(ctx context.Context, t *auth.Tenant, f *Foreign) (Grant, error)
+	Map func(ctx context.Context, t *auth.Tenant, f *Foreign) (Identity, error)
 
 	JWKS     string                      // URL of the JWK set, https
 	Discover bool                        // URL has an OpenID configuration, which names the set; it must state exactly this URL
@@ -60,9 +60,9 @@ type Issuer struct {
 	UnsafePlaintext bool
 }
 
-// Grant is whom a token of another issuer stands for in its org, and what it may do. It also
-// bounds what the token may make: see auth.Principal.MayMake. The zero Grant refuses the token.
-type Grant struct {
+// Identity is whom a token of another issuer stands for in its org, and what it may do. It also
+// bounds what the token may make: see auth.Principal.MayMake. The zero Identity refuses the token.
+type Identity struct {
 	Account string // id of an account of the org; required
 
 	// App is the client key of the app that it acts through. The app must be enabled. A token
@@ -150,20 +150,20 @@ func (b *boundIssuer) key(ctx context.Context, now time.Time, kid string) (*jwks
 }
 
 // grant asks Map, and refuses what names nobody.
-func (b *boundIssuer) grant(ctx context.Context, t *auth.Tenant, f *Foreign) (Grant, error) {
+func (b *boundIssuer) grant(ctx context.Context, t *auth.Tenant, f *Foreign) (Identity, error) {
 	grant, err := b.Map(ctx, t, f)
 	if e, ok := errors.AsType[*auth.Error](err); ok {
-		return Grant{}, e
+		return Identity{}, e
 	}
 	switch {
 	case err == nil && grant.Account != "":
 		return grant, nil
 	case err == nil:
-		return Grant{}, refused(errors.New("no account is named by Map"))
+		return Identity{}, refused(errors.New("no account is named by Map"))
 	case errors.Is(err, auth.ErrForbidden) && !errors.Is(err, auth.ErrUnavailable):
-		return Grant{}, refused(err)
+		return Identity{}, refused(err)
 	}
-	return Grant{}, admission.Refuse(err)
+	return Identity{}, admission.Refuse(err)
 }
 
 func refused(reason error) error { return fmt.Errorf("%w: %w", admission.ErrRefused, reason) }

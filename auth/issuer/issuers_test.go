@@ -44,7 +44,7 @@ func TestTokensOfNode(t *testing.T) {
 	}
 	w, web, clock := newOther(t, func(_ *world, i *issuer.Issuer) {
 		i.URL, i.Audience = "https://sts.example/tenant/", "api://notes"
-		i.Map = func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+		i.Map = func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
 			account := f.Text("sub")
 			if oid := f.Text("oid"); oid != "" {
 				account = oid
@@ -52,7 +52,7 @@ func TestTokensOfNode(t *testing.T) {
 			if name := f.Text("kubernetes.io", "serviceaccount", "name"); name != "" {
 				account = name
 			}
-			g := issuer.Grant{Account: account}
+			g := issuer.Identity{Account: account}
 			if slices.Contains(f.Texts("realm_access", "roles"), "editor") {
 				g.Roles = []string{"editor"}
 			}
@@ -202,8 +202,8 @@ func TestO14AnIssuerIsOfOneOrg(t *testing.T) {
 		w.directory.PutOrg(auth.Org{Code: "third"})
 		w.directory.PutAccount(auth.Account{ID: "ann", Org: "third"})
 		third := *i
-		third.Org, third.Audience, third.Map = "third", "third", func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Grant, error) {
-			return issuer.Grant{Account: "ann"}, nil
+		third.Org, third.Audience, third.Map = "third", "third", func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Identity, error) {
+			return issuer.Identity{Account: "ann"}, nil
 		}
 		w.mechanism.Issuers = append(w.mechanism.Issuers, &third)
 	})
@@ -281,27 +281,27 @@ func TestO16AccountAndAppAsTheyAreNow(t *testing.T) {
 }
 
 func TestO20WhatMapAnswers(t *testing.T) {
-	var grant issuer.Grant
+	var grant issuer.Identity
 	var answer error
 	w, _, _ := newOther(t, func(_ *world, i *issuer.Issuer) {
-		i.Map = func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Grant, error) { return grant, answer }
+		i.Map = func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Identity, error) { return grant, answer }
 	})
 	for _, c := range []struct {
 		name   string
-		grant  issuer.Grant
+		grant  issuer.Identity
 		err    error
 		status int
 		fault  string
 	}{
-		{"nobody", issuer.Grant{}, nil, 401, auth.DetailInvalidToken},
-		{"an unknown role", issuer.Grant{Account: "ann", Roles: []string{"no such role"}}, nil, 401, auth.DetailInvalidToken},
-		{"an app of another org", issuer.Grant{Account: "ann", App: appG}, nil, 401, auth.DetailInvalidToken},
-		{"not found", issuer.Grant{Account: "ann"}, fmt.Errorf("a link: %w", auth.ErrNotFound), 401, auth.DetailInvalidToken},
-		{"forbidden", issuer.Grant{Account: "ann"}, auth.ErrForbidden, 401, auth.DetailInvalidToken},
-		{"a refusal of its own", issuer.Grant{Account: "ann"}, &auth.Error{Detail: auth.DetailForbidden, Err: auth.ErrForbidden}, 403, auth.DetailForbidden},
-		{"an outage", issuer.Grant{Account: "ann"}, auth.Unavailable(auth.ErrForbidden), 503, auth.DetailUnavailable},
-		{"any other error", issuer.Grant{Account: "ann"}, http.ErrServerClosed, 503, auth.DetailUnavailable},
-		{"an account", issuer.Grant{Account: "ann"}, nil, 200, ""},
+		{"nobody", issuer.Identity{}, nil, 401, auth.DetailInvalidToken},
+		{"an unknown role", issuer.Identity{Account: "ann", Roles: []string{"no such role"}}, nil, 401, auth.DetailInvalidToken},
+		{"an app of another org", issuer.Identity{Account: "ann", App: appG}, nil, 401, auth.DetailInvalidToken},
+		{"not found", issuer.Identity{Account: "ann"}, fmt.Errorf("a link: %w", auth.ErrNotFound), 401, auth.DetailInvalidToken},
+		{"forbidden", issuer.Identity{Account: "ann"}, auth.ErrForbidden, 401, auth.DetailInvalidToken},
+		{"a refusal of its own", issuer.Identity{Account: "ann"}, &auth.Error{Detail: auth.DetailForbidden, Err: auth.ErrForbidden}, 403, auth.DetailForbidden},
+		{"an outage", issuer.Identity{Account: "ann"}, auth.Unavailable(auth.ErrForbidden), 503, auth.DetailUnavailable},
+		{"any other error", issuer.Identity{Account: "ann"}, http.ErrServerClosed, 503, auth.DetailUnavailable},
+		{"an account", issuer.Identity{Account: "ann"}, nil, 200, ""},
 	} {
 		t.Run("O20 "+c.name, func(t *testing.T) {
 			grant, answer = c.grant, c.err
@@ -309,7 +309,7 @@ func TestO20WhatMapAnswers(t *testing.T) {
 		})
 	}
 	t.Run("O20 the scope", func(t *testing.T) {
-		grant, answer = issuer.Grant{Account: "ann", Scope: []string{"object.read.c_note", "object.raed"}, Roles: []string{"editor"}}, nil
+		grant, answer = issuer.Identity{Account: "ann", Scope: []string{"object.read.c_note", "object.raed"}, Roles: []string{"editor"}}, nil
 		want(t, w.ask(t, "GET", "/acme/v2/notes", "Authorization", "Bearer "+ofOther()), 200, "")
 		want(t, w.ask(t, "DELETE", "/acme/v2/notes/"+note, "Authorization", "Bearer "+ofOther()), 403, auth.DetailScope)
 		grant.Scope = nil
@@ -319,17 +319,17 @@ func TestO20WhatMapAnswers(t *testing.T) {
 
 // With a ceiling, a scope limits the chains of roles, as the claim of an own token does.
 func TestCeilingOfAGrant(t *testing.T) {
-	var grant issuer.Grant
+	var grant issuer.Identity
 	w, _, _ := newOther(t, func(w *world, i *issuer.Issuer) {
 		w.guard.Ceiling = true
 		w.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.c_note"}})
-		i.Map = func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Grant, error) { return grant, nil }
+		i.Map = func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Identity, error) { return grant, nil }
 	})
 	for _, c := range []struct {
 		scope  []string
 		status int
 	}{{nil, 200}, {[]string{}, 403}, {[]string{"admin.read"}, 403}, {[]string{"object.read"}, 200}} {
-		grant = issuer.Grant{Account: "ann", Scope: c.scope, Roles: []string{"reader"}, Access: auth.Access{Grant: 3, SkipACL: true}}
+		grant = issuer.Identity{Account: "ann", Scope: c.scope, Roles: []string{"reader"}, Access: auth.Access{Grant: 3, SkipACL: true}}
 		if got := w.ask(t, "GET", "/acme/v2/notes", "Authorization", "Bearer "+ofOther()); got.status != c.status {
 			t.Errorf("%v: %d", c.scope, got.status)
 		}
@@ -340,10 +340,10 @@ func TestCeilingOfAGrant(t *testing.T) {
 }
 
 func TestO21WhatAForeignTokenMints(t *testing.T) {
-	grant := issuer.Grant{Account: "ann", App: appA, Scope: []string{"object.read.c_note", "admin.update"}}
+	grant := issuer.Identity{Account: "ann", App: appA, Scope: []string{"object.read.c_note", "admin.update"}}
 	w, _, clock := newOther(t, func(w *world, i *issuer.Issuer) {
 		i.Until = w.guard.Now().Add(10 * time.Minute)
-		i.Map = func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Grant, error) { return grant, nil }
+		i.Map = func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Identity, error) { return grant, nil }
 	})
 	var tenant *auth.Tenant
 	w.mux.HandleFunc("GET /tenant", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) {
@@ -455,7 +455,7 @@ func TestIssuersThatAreWrong(t *testing.T) {
 func TestClaimsOfAForeignToken(t *testing.T) {
 	var got *issuer.Foreign
 	w, _, _ := newOther(t, func(_ *world, i *issuer.Issuer) {
-		i.Map = func(ctx context.Context, t *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+		i.Map = func(ctx context.Context, t *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
 			got = f
 			return subject(ctx, t, f)
 		}

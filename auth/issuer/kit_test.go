@@ -177,8 +177,8 @@ func ofOther(pairs ...any) string { return by(edKey, header("EdDSA", "ed"), fore
 var readsNotes = []string{"object.read.c_note"}
 
 // subject is a Map: the account is the sub.
-func subject(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
-	return issuer.Grant{Account: f.Text("sub"), App: appA, Scope: readsNotes}, nil
+func subject(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
+	return issuer.Identity{Account: f.Text("sub"), App: appA, Scope: readsNotes}, nil
 }
 
 // newOther returns a world that accepts the other issuer in acme, with a clock and its web.
@@ -360,9 +360,9 @@ func TestForeignTokensKeepTheContract(t *testing.T) {
 	web.put(setURL, respond(200, otherSet()))
 	var broken atomic.Bool
 	i := &issuer.Issuer{Org: "acme", URL: otherURL, Audience: otherAud, JWKS: setURL, Base: web}
-	i.Map = func(ctx context.Context, t *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+	i.Map = func(ctx context.Context, t *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
 		if broken.Load() {
-			return issuer.Grant{}, errors.New("broken")
+			return issuer.Identity{}, errors.New("broken")
 		}
 		return subject(ctx, t, f)
 	}

@@ -107,10 +107,14 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 		return auth.Absent
 	}
 	t := auth.TenantFrom(r.Context())
-	if t == nil || admission.Named(t.Settings(), admission.Bearer) == nil {
+	if t == nil {
 		return auth.Header
 	}
-	if raw, _, err := admission.Credential(authorization, nil); err == nil && m.Owns(t.Org.Key(), raw) {
+	owner := ""
+	if raw, _, err := admission.Credential(authorization, nil); err == nil {
+		owner = admission.OwnerOf(t.Settings(), t.Org.Key(), raw)
+	}
+	if owner == Name || owner == "" && admission.Named(t.Settings(), admission.Bearer) == nil {
 		return auth.Header
 	}
 	return auth.Absent
@@ -198,7 +202,7 @@ func (b *bound) open(ctx context.Context, org auth.OrgKey, raw string, now time.
 	})
 }
 
-// principal returns the principal of a verified token. It does for a Grant what package bearer does
+// principal returns the principal of a verified token. It does for an Identity what package bearer does
 // for the claims of an own token.
 func (f *Foreign) principal(ctx context.Context, t *auth.Tenant) (auth.Principal, error) {
 	grant, err := f.issuer.grant(ctx, t, f)

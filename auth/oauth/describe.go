@@ -30,7 +30,7 @@ func (s *Server) Describe(g *auth.Guard) map[string]openapi.Route {
 		return r
 	}
 	return map[string]openapi.Route{
-		"POST " + tokenPath:      route("Get a token by client credentials", tokenRequest{}, signedTokenRequest{}, grant{}),
+		"POST " + tokenPath:      route("Get a token by client credentials, or by one to be renewed", tokenRequest{}, signedTokenRequest{}, grant{}),
 		"POST " + introspectPath: route("Ask whether a token is active", aboutToken{}, signedAboutToken{}, introspection{}),
 		"POST " + revokePath:     route("Revoke a token of the asking client", aboutToken{}, signedAboutToken{}, struct{}{}),
 	}
@@ -49,7 +49,7 @@ func (assertionKind) Values() []string { return []string{assertionType} }
 
 type grantType string
 
-func (grantType) Values() []string { return []string{"client_credentials"} }
+func (grantType) Values() []string { return []string{grantCredentials, grantRefresh} }
 
 // secret is how a client with a secret may authenticate: client_secret_post.
 type secret struct {
@@ -66,6 +66,7 @@ type signedTokenRequest struct {
 	GrantType grantType `json:"grant_type"`
 	Scope     string    `json:"scope,omitempty"`
 	Resource  string    `json:"resource,omitempty"`
+	Refresh   string    `json:"refresh_token,omitempty"`
 	signed
 }
 

@@ -1,7 +1,8 @@
 // Package oauth lets stock OAuth clients get tokens of a Guard's tenants, and lets gateways check
 // and revoke them (section 5.7 of the interface). It has
 //
-//   - the token endpoint, for client credentials only (RFC 6749, section 4.4);
+//   - the token endpoint, for client credentials (RFC 6749, section 4.4), and for permanent and
+//     limited-use tokens of the client, which it renews (section 6): see bearer.Mechanism.Renew;
 //   - introspection (RFC 7662), which spends no use of a token;
 //   - revocation (RFC 7009);
 //   - the metadata of the tenant as an authorization server (RFC 8414) and as a resource
@@ -16,8 +17,9 @@
 //
 // # What is not here
 //
-// This is no identity provider. There is no consent page, no authorization code, no refresh token
-// and no registration. The iss of a token is the client key, so tokens are not those of RFC 9068.
+// This is no identity provider. There is no consent page, no authorization code
+// and no registration. A token that renews itself is access token and refresh token in one: no client
+// gets it here, but from a route of the application. The iss of a token is the client key, so tokens are not those of RFC 9068.
 //
 // # What is not checked
 //
@@ -25,5 +27,5 @@
 // server what a request with a wrong signature costs. A count would let strangers lock out a
 // client. If a server has shorter secrets by signing.UnsafeKey, it must limit tries by address.
 //
-// Server.Admit can limit how often a client gets a token.
+// Server.Permit can limit how often a client gets a token.
 package oauth

@@ -103,5 +103,5 @@ func ExampleServer_Describe() {
 	routes := map[string]openapi.Route{} // of the server's own routes
 	maps.Copy(routes, new(oauth.Server).Describe(guard))
 	fmt.Println(routes["POST /oauth/token"].Summary)
-	// Output: Get a token by client credentials
+	// Output: Get a token by client credentials, or by one to be renewed
 }

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -67,10 +68,5 @@ func (f form) isOf(clientKey string) bool {
 
 // has reports whether one of the parameters is there.
 func (f form) has(names ...string) bool {
-	for _, name := range names {
-		if f[name] != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool { return f[name] != "" })
 }

@@ -25,7 +25,7 @@ func (m mechanisms) serverMetadata(issuer string) any {
 	all := map[string]any{
 		"issuer":                   issuer,
 		"jwks_uri":                 issuer + "/auth/certs/jwk",
-		"grant_types_supported":    []string{"client_credentials"},
+		"grant_types_supported":    m.grants(),
 		"response_types_supported": []string{}, // required, and there are none
 	}
 	for name, path := range map[string]string{"token": tokenPath, "introspection": introspectPath, "revocation": revokePath} {

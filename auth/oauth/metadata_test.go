@@ -18,7 +18,7 @@ func TestMetadata(t *testing.T) {
 	for path, document := range map[string]string{
 		"/.well-known/oauth-authorization-server/base/acme/v2": `{"issuer":"ISSUER","token_endpoint":"ISSUER/oauth/token",
 			"introspection_endpoint":"ISSUER/oauth/introspect","revocation_endpoint":"ISSUER/oauth/revoke","jwks_uri":"ISSUER/auth/certs/jwk",
-			"grant_types_supported":["client_credentials"],"response_types_supported":[],
+			"grant_types_supported":["client_credentials","refresh_token"],"response_types_supported":[],
 			"token_endpoint_auth_methods_supported":["client_secret_basic","client_secret_post","private_key_jwt"],
 			"introspection_endpoint_auth_methods_supported":["client_secret_basic","client_secret_post","private_key_jwt"],
 			"revocation_endpoint_auth_methods_supported":["client_secret_basic","client_secret_post","private_key_jwt"],

@@ -16,24 +16,65 @@ import (
 type grant struct {
 	Token     string `json:"access_token"`
 	Type      string `json:"token_type"`
-	ExpiresIn int64  `json:"expires_in"` // seconds
+	ExpiresIn int64  `json:"expires_in,omitempty"` // seconds; left out if the token has no end
 	Scope     string `json:"scope"`
+	Refresh   string `json:"refresh_token,omitempty"` // the token itself
 }
 
-// mint answers a request for a token by client credentials (RFC 6749, section 4.4).
+func granted(t *auth.Tenant, signed token.Token, c token.Claims) grant {
+	g := grant{Token: string(signed), Type: "Bearer", Scope: scopeText(c.Scope)}
+	if !c.Expires.IsZero() {
+		g.ExpiresIn = int64(c.Expires.Sub(t.Now()).Seconds())
+	}
+	return g
+}
+
+// refresh renews a permanent or limited-use token of the asking client (RFC 6749, section 6). For those
+// of others and for what is no such token, the reply is the same.
+func (a asked) refresh(ctx context.Context) (any, error) {
+	switch {
+	case !a.form.has("refresh_token"):
+		return nil, invalidRequest("refresh_token is missing")
+	case a.form.has("scope"):
+		return nil, refuse(auth.DetailInvalidScope, codeScope, "the token keeps its scope", nil)
+	}
+	raw := a.form["refresh_token"]
+	record, err := a.bearer.Record(ctx, raw, a.tenant)
+	if err == nil && record.ClientKey != a.client.App {
+		err = &auth.Error{Detail: auth.DetailInvalidToken, Err: errors.New("oauth: a token of another client")}
+	}
+	if err == nil {
+		var signed token.Token
+		var claims token.Claims
+		if signed, claims, err = a.bearer.RenewIn(ctx, a.bearer.Ledger, a.bearer.Signers, a.tenant, raw, bearer.Less{}); err == nil {
+			g := granted(a.tenant, signed, claims)
+			g.Refresh = g.Token
+			return g, nil
+		}
+	}
+	if !refused(err) {
+		return nil, err
+	}
+	return nil, refuse(auth.DetailInvalidToken, codeInvalidGrant, "the token cannot be renewed", err)
+}
+
+// mint answers a request for a token by client credentials (RFC 6749, section 4.4), or by a token.
 func (s *Server) mint(ctx context.Context, a asked) (any, error) {
 	switch resource := a.form["resource"]; {
 	case !a.form.has("grant_type"):
 		return nil, invalidRequest("grant_type is missing")
-	case a.form["grant_type"] != "client_credentials":
-		return nil, refuse(auth.DetailOption, codeGrant, "only client_credentials", nil)
+	case !slices.Contains(a.grants(), a.form["grant_type"]):
+		return nil, refuse(auth.DetailOption, codeGrant, "only "+strings.Join(a.grants(), " and "), nil)
 	case resource != "" && resource != a.tenant.URL():
 		return nil, refuse(auth.DetailOption, codeTarget, "the resource must be the issuer", nil)
 	}
-	if s.Admit != nil {
-		if err := s.Admit(ctx, a.client); err != nil {
+	if s.Permit != nil {
+		if err := s.Permit(ctx, a.client); err != nil {
 			return nil, err
 		}
+	}
+	if a.form["grant_type"] == grantRefresh {
+		return a.refresh(ctx)
 	}
 	wanted, err := a.wanted()
 	if err != nil {
@@ -44,12 +85,7 @@ func (s *Server) mint(ctx context.Context, a asked) (any, error) {
 	if err != nil {
 		return nil, unminted(err)
 	}
-	return grant{
-		Token:     string(signed),
-		Type:      "Bearer",
-		ExpiresIn: int64(claims.Expires.Sub(a.tenant.Now()).Seconds()),
-		Scope:     scopeText(claims.Scope),
-	}, nil
+	return granted(a.tenant, signed, claims), nil
 }
 
 // wanted returns the chains that the client asks for. By default these are all it may grant.

@@ -17,6 +17,7 @@ const (
 	codeClient       = "invalid_client"
 	codeUnauthorized = "unauthorized_client"
 	codeGrant        = "unsupported_grant_type"
+	codeInvalidGrant = "invalid_grant"
 	codeScope        = "invalid_scope"
 	codeTarget       = "invalid_target"
 	codeTokenType    = "unsupported_token_type"
@@ -76,7 +77,7 @@ func knownOf(e *auth.Error) *refusal {
 		return &refusal{code: codeClient, description: "client authentication failed"}
 	case f.Status == http.StatusServiceUnavailable, f.Status == http.StatusTooManyRequests:
 		return &refusal{code: codeUnavailable, description: strings.TrimSuffix(f.Message, ".")}
-	case f.Status < 500: // of Server.Admit
+	case f.Status < 500: // of Server.Permit
 		return &refusal{code: codeUnauthorized, description: "the client is not permitted to"}
 	}
 	return &refusal{code: codeServer, description: "internal error"}

@@ -15,10 +15,10 @@ import (
 // and mints. The fields must not be changed once the Server is in use. Its methods are safe for
 // concurrent use.
 type Server struct {
-	// Admit runs before a token is minted for a client, whose principal it gets. It is for quotas.
+	// Permit runs before a token is minted for a client, whose principal it gets. It is for quotas.
 	// It refuses with an *auth.Error: one with auth.DetailThrottled is answered with 429, and any
 	// other with unauthorized_client. nil: no quota.
-	Admit func(ctx context.Context, client auth.Principal) error
+	Permit func(ctx context.Context, client auth.Principal) error
 }
 
 // The paths of the endpoints below {org}/{version}, as the metadata names them.
@@ -54,6 +54,19 @@ func find(s *auth.Settings) (found mechanisms) {
 		}
 	}
 	return found
+}
+
+const (
+	grantCredentials = "client_credentials"
+	grantRefresh     = "refresh_token"
+)
+
+// grants are the grant types of the token endpoint.
+func (m mechanisms) grants() []string {
+	if m.bearer.Ledger == nil {
+		return []string{grantCredentials}
+	}
+	return []string{grantCredentials, grantRefresh}
 }
 
 func mustFind(g *auth.Guard) mechanisms {

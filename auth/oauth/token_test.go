@@ -321,11 +321,11 @@ func TestASecretIsDecodedAsAParameter(t *testing.T) {
 	want(t, w.send(t, q), 200, "")
 }
 
-func TestAdmit(t *testing.T) {
+func TestPermit(t *testing.T) {
 	var refusal error
 	var admitted auth.Principal
 	w := newWorld(t, func(w *world) {
-		w.server.Admit = func(_ context.Context, client auth.Principal) error {
+		w.server.Permit = func(_ context.Context, client auth.Principal) error {
 			admitted = client
 			return refusal
 		}

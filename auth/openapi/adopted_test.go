@@ -110,7 +110,7 @@ func TestWhatAdoptersDescribe(t *testing.T) {
 		"a 302":                       {[]string{"paths", "/login", "get", "responses", "302", "description"}, `"Found."`},
 		"a client":                    {[]string{"paths", "/oauth/token", "post", "security"}, `[{"client_secret_basic":[]},{}]`},
 		"its scheme":                  {[]string{"components", "securitySchemes", "client_secret_basic", "scheme"}, `"basic"`},
-		"a token":                     {[]string{"components", "schemas", "grant", "required"}, `["access_token","expires_in","scope","token_type"]`},
+		"a token":                     {[]string{"components", "schemas", "grant", "required"}, `["access_token","scope","token_type"]`},
 		"a form":                      {[]string{"paths", "/oauth/token", "post", "requestBody", "content", "application/x-www-form-urlencoded", "schema", "$ref"}, `"#/components/schemas/tokenRequestRequest"`},
 		"what a form must have":       {[]string{"components", "schemas", "tokenRequestRequest", "required"}, `["grant_type"]`},
 		"a secret in the form":        {[]string{"components", "schemas", "tokenRequestRequest", "properties", "client_secret"}, `{"type":"string"}`},

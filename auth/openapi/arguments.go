@@ -23,7 +23,8 @@ func (m *maker) arguments(own Route) (all []object) {
 		return nil
 	}
 	of := cmp.Or(own.List, own.Object).Describe()
-	all = append(all, pathsArgument(of))
+	all = append(all, query("paths[]", "Properties to include, beside `_id` and `object`: "+quoted(paths(of, "", 0))+".",
+		object{"type": "array", "items": object{"type": "string"}, "maxItems": maxPaths}))
 	if own.List != nil {
 		all = append(all, m.pageArguments(of, "")...)
 		if of.Count {
@@ -47,11 +48,6 @@ func (m *maker) nestedArguments(s listing.Description, prefix string, depth int)
 
 func query(name, description string, schema object) object {
 	return object{"name": name, "in": "query", "description": description, "schema": schema}
-}
-
-func pathsArgument(s listing.Description) object {
-	return query("paths[]", "Properties to include, beside `_id` and `object`: "+quoted(paths(s, "", 0))+".",
-		object{"type": "array", "items": object{"type": "string"}, "maxItems": maxPaths})
 }
 
 // paths returns what paths[] may name.

@@ -42,7 +42,7 @@ func Example() {
 	}
 	mux := guard.Mux()
 	handler := func(w http.ResponseWriter, r *http.Request) {}
-	mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Grant) {}))
+	mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Part) {}))
 	mux.HandleFunc("POST /notes", auth.Allow("object.create.c_note"), handler)
 
 	document := &openapi.Document{

@@ -21,7 +21,7 @@ func (s schemas) wholeItem(of listing.Description) object {
 	return s.named(wholeItem{of.Key}, of.Object+"Whole", func() object {
 		required := []string{"_id", "object"}
 		for _, p := range of.Properties {
-			if name, below, deep := strings.Cut(p.Path, "."); p.List == nil && !p.Null && !deep && below == "" && !identifiesItem(name) {
+			if name, below, deep := strings.Cut(p.Path, "."); p.List == nil && !p.Null && !deep && below == "" && name != "_id" && name != "object" {
 				required = append(required, strings.TrimSuffix(name, "[]"))
 			}
 		}
@@ -29,8 +29,6 @@ func (s schemas) wholeItem(of listing.Description) object {
 		return s.properties(of, slices.Compact(required))
 	})
 }
-
-func identifiesItem(name string) bool { return name == "_id" || name == "object" }
 
 func (s schemas) properties(of listing.Description, required []string) object {
 	tree := node{}

@@ -62,7 +62,7 @@ func newMux(change ...func(*auth.Guard)) *auth.Mux {
 
 func handle(mux *auth.Mux, pattern string, n auth.Need) {
 	if n.Requirement().Part {
-		mux.Handle(pattern, n, auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Grant) {}))
+		mux.Handle(pattern, n, auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Part) {}))
 		return
 	}
 	mux.HandleFunc(pattern, n, func(http.ResponseWriter, *http.Request) {})
@@ -184,7 +184,7 @@ func TestNeeds(t *testing.T) {
 			mux := newMux(func(g *auth.Guard) {
 				g.Mechanisms = append(g.Mechanisms, &issuer.Mechanism{Issuers: []*issuer.Issuer{{
 					Org: "acme", URL: "https://id.example.net", Audience: "notes", Discover: true,
-					Map: func(context.Context, *auth.Tenant, *issuer.Foreign) (g issuer.Grant, err error) { return },
+					Map: func(context.Context, *auth.Tenant, *issuer.Foreign) (g issuer.Identity, err error) { return },
 				}}})
 			})
 			handle(mux, "GET /notes", test.need)

@@ -114,11 +114,6 @@ func listSchema(item object, counted bool) object {
 	return membersOf(properties, []string{"object", "data", "hasMore"})
 }
 
-// resultSchema is section 2.2 of the interface.
-func resultSchema(data object) object {
-	return membersOf(object{"object": constant("result"), "data": data}, []string{"object", "data"})
-}
-
 var (
 	timeType      = reflect.TypeFor[time.Time]()
 	marshaler     = reflect.TypeFor[json.Marshaler]()
@@ -138,7 +133,7 @@ func (s schemas) goType(t goType) object {
 		return listSchema(s.goType(goType{data.Type.Elem(), t.request}), false)
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "Result["):
 		data, _ := t.FieldByName("Data")
-		return resultSchema(s.value(goType{data.Type, t.request}, false))
+		return membersOf(object{"object": constant("result"), "data": s.value(goType{data.Type, t.request}, false)}, []string{"object", "data"})
 	case pointer.Implements(marshaler):
 		return object{} // whatever it writes, such as a json.RawMessage
 	case pointer.Implements(textMarshaler):

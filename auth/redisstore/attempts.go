@@ -2,17 +2,13 @@ package redisstore
 
 import (
 	"context"
-	_ "embed"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
 
 type attempts struct{ store *Store }
 
-//go:embed lua/swap.lua
-var swapText string
-
-var swapScript = newScript(swapText)
+var swapScript = newScript(lua("swap"))
 
 func attemptKey(org auth.OrgKey, key string) string { return "f:" + pair(string(org), key) }
 

@@ -1,4 +1,4 @@
-// Package redisstore implements the stores of replays, tokens, sessions and login
+// Package redisstore implements the stores of replays, tokens, API keys, sessions and login
 // attempts in Redis or Valkey, which any number of processes share. It imports no
 // client: a Do of a few lines adapts one.
 //
@@ -91,6 +91,10 @@
 //	h:HASH              a session, by the hash of its token, or what became of it
 //	a:PAIR              an account's sessions, by org and account
 //	o:ORG               the accounts of an org that have sessions
+//	i:ID                an API key
+//	g:ORG               the ids of an org's API keys; ORG is a PAIR with an empty second part
+//	j:PAIR              those of an account's, by org and account
+//	m:PAIR              those of an app's, by org and client key; an empty one has those without an app
 //	f:KEY               tries, by the key of Attempts
 //
 // The format is documented for operators. It has a version, and each call compares it with that

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,50 +14,18 @@ import (
 
 type ledger struct{ store *Store }
 
-//go:embed lua/live.lua
-var liveText string
-
-//go:embed lua/place.lua
-var placeText string
-
-//go:embed lua/row.lua
-var rowText string
-
-//go:embed lua/issue.lua
-var issueText string
-
-//go:embed lua/spend.lua
-var spendText string
-
-//go:embed lua/get.lua
-var getText string
-
-//go:embed lua/revoke.lua
-var revokeText string
-
-//go:embed lua/endsubject.lua
-var endSubjectText string
-
-//go:embed lua/revokesubject.lua
-var revokeSubjectText string
-
-//go:embed lua/tokens.lua
-var tokensText string
-
-//go:embed lua/apptokens.lua
-var appTokensText string
-
 var (
 	// What every script about live records begins with.
 	lineageText = fmt.Sprintf("local maxAncestors = %d\n", token.MaxAncestors)
 
-	issueScript         = newScript(lineageText, liveText, placeText, issueText)
-	spendScript         = newScript(lineageText, liveText, spendText)
-	getScript           = newScript(lineageText, liveText, rowText, getText)
-	revokeScript        = newScript(lineageText, liveText, placeText, endSubjectText, revokeText)
-	revokeSubjectScript = newScript(lineageText, liveText, placeText, endSubjectText, revokeSubjectText)
-	tokensScript        = newScript(lineageText, liveText, rowText, tokensText)
-	appTokensScript     = newScript(lineageText, liveText, rowText, placeText, appTokensText)
+	issueScript         = newScript(lineageText, lua("live"), lua("place"), lua("issue"))
+	spendScript         = newScript(lineageText, lua("live"), lua("current"), lua("spend"))
+	renewScript         = newScript(lineageText, lua("live"), lua("place"), lua("current"), lua("renew"))
+	getScript           = newScript(lineageText, lua("live"), lua("row"), lua("get"))
+	revokeScript        = newScript(lineageText, lua("live"), lua("place"), lua("endsubject"), lua("revoke"))
+	revokeSubjectScript = newScript(lineageText, lua("live"), lua("place"), lua("endsubject"), lua("revokesubject"))
+	tokensScript        = newScript(lineageText, lua("live"), lua("row"), lua("tokens"))
+	appTokensScript     = newScript(lineageText, lua("live"), lua("row"), lua("place"), lua("apptokens"))
 )
 
 var errIssued = errors.New("redisstore: id was issued before")
@@ -81,14 +48,26 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 // Spend implements token.Spender.
 func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
 	reply, err := l.store.run(ctx, spendScript, []string{recordKey(r.ClientKey, r.ID)},
-		r.Subject, r.KeyID, decimal(r.MaxUses), l.store.prefix+recordKey(r.ClientKey, ""))
+		l.tokenArgs(r)...)
 	if err != nil {
 		return token.Lineage{}, err
 	}
 	if code, ok := reply.(int64); ok {
-		return token.Lineage{}, codeError(code, errReply, token.ErrRevoked, token.ErrExhausted)
+		return token.Lineage{}, codeError(code, errReply, token.ErrRevoked, token.ErrExhausted, token.ErrReused)
 	}
 	return lineageOf(reply)
+}
+
+// tokenArgs are the arguments by which a script finds whether a record accepts a token.
+func (l *ledger) tokenArgs(r token.Record) []string {
+	return []string{r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Generation), l.store.prefix + recordKey(r.ClientKey, "")}
+}
+
+// Renew implements token.Ledger.
+func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Duration) error {
+	code, err := l.store.code(ctx, renewScript, []string{recordKey(r.ClientKey, r.ID), appKey(r.ClientKey)},
+		append(l.tokenArgs(r), r.ID, next.KeyID, decimal(next.Issued.Unix()), expiry(next.Expires), decimal(grace.Milliseconds()))...)
+	return cmp.Or(err, codeError(code, nil, token.ErrRevoked, token.ErrExhausted, token.ErrReused))
 }
 
 // lineageOf reads a reply of 0, the maker, its client key and the parent.
@@ -123,21 +102,14 @@ func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Rec
 	if err != nil {
 		return token.Record{}, err
 	}
-	reply, err := l.store.run(ctx, getScript,
+	rows, err := l.store.rows(ctx, getScript,
 		[]string{recordKey(of.ClientKey, id)}, l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, id)
 	if err != nil {
 		return token.Record{}, err
 	}
-	rows, ok := reply.([]any)
-	if !ok || len(rows) > 1 {
-		return token.Record{}, errReply
-	}
 	records, err := recordsOf(rows, of)
-	if err != nil {
-		return token.Record{}, err
-	}
-	if len(records) == 0 {
-		return token.Record{}, token.ErrNotFound
+	if err != nil || len(records) != 1 {
+		return token.Record{}, cmp.Or(err, token.ErrNotFound)
 	}
 	return records[0], nil
 }
@@ -178,14 +150,10 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 	case of.Subject == token.AnySubject:
 		return l.listApp(ctx, of, after, limit)
 	}
-	reply, err := l.store.run(ctx, tokensScript,
+	rows, err := l.store.rows(ctx, tokensScript,
 		[]string{subjectKey(of.ClientKey, of.Subject)}, l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org))
 	if err != nil {
 		return nil, next, err
-	}
-	rows, ok := reply.([]any)
-	if !ok {
-		return nil, next, errReply
 	}
 	all, err := recordsOf(rows, of)
 	if err != nil {
@@ -202,22 +170,19 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 
 // listApp returns a page of the records of all subjects of an app.
 func (l *ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
-	reply, err := l.store.run(ctx, appTokensScript, []string{appKey(of.ClientKey)},
+	rows, err := l.store.rows(ctx, appTokensScript, []string{appKey(of.ClientKey)},
 		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
+	if err == nil && len(rows) == 0 {
+		err = errReply
+	}
 	if err != nil {
 		return nil, next, err
 	}
-	rows, ok := reply.([]any)
-	if !ok || len(rows) == 0 {
-		return nil, next, errReply
-	}
 	if next, err = positionOf(rows[0]); err != nil {
-		return nil, token.Position{}, err
+		return nil, next, err
 	}
-	if page, err = recordsOf(rows[1:], of); err != nil {
-		return nil, token.Position{}, err
-	}
-	return page, next, nil
+	page, err = recordsOf(rows[1:], of)
+	return page, next, err
 }
 
 // positionOf reads a member of the index of an app: see place.lua.
@@ -230,11 +195,8 @@ func positionOf(member any) (token.Position, error) {
 		return token.Position{}, nil
 	}
 	const digits, zero = 16, 1e15
-	if len(s) < digits {
-		return token.Position{}, errReply
-	}
-	issued, err := strconv.ParseInt(s[:digits], 10, 64)
-	if err != nil {
+	issued, err := strconv.ParseInt(s[:min(digits, len(s))], 10, 64)
+	if err != nil || len(s) < digits {
 		return token.Position{}, errReply
 	}
 	return token.Position{Issued: time.Unix(issued-zero, 0).UTC(), ID: s[digits:]}, nil
@@ -256,16 +218,17 @@ func recordsOf(rows []any, of token.Holder) ([]token.Record, error) {
 
 // recordOf reads one row of row.lua.
 func recordOf(row any) (r token.Record, err error) {
-	f, err := texts(row, 10)
+	f, err := texts(row, 11)
 	if err != nil {
 		return r, err
 	}
-	var errs [4]error
+	var errs [5]error
 	var issued, expires int64
 	r.ID, r.KeyID, r.Subject = f[0], f[1], f[9]
 	r.Lineage = token.Lineage{Maker: f[6], MakerApp: f[7], Parent: f[8]}
 	r.Uses, errs[0] = strconv.ParseInt(f[2], 10, 64)
 	r.MaxUses, errs[1] = strconv.ParseInt(f[3], 10, 64)
+	r.Generation, errs[4] = strconv.ParseInt(f[10], 10, 64)
 	issued, errs[2] = strconv.ParseInt(f[4], 10, 64)
 	r.Issued = time.Unix(issued, 0).UTC()
 	if f[5] != "" {

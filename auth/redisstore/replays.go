@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"strconv"
 	"time"
@@ -15,16 +14,10 @@ type replays struct{ store *Store }
 
 var _ signing.UsedNonces = (*replays)(nil)
 
-//go:embed lua/epoch.lua
-var epochText string
-
-//go:embed lua/claim.lua
-var claimText string
-
 var (
 	// Data of the time before there were versions has an epoch and no version.
-	epochScript = newChecking("if redis.call('EXISTS', KEYS[1]) > redis.call('EXISTS', KEYS[#KEYS]) then fits('0') end", epochText, "return 0")
-	claimScript = newChecking(epochText, claimText)
+	epochScript = newChecking("if redis.call('EXISTS', KEYS[1]) > redis.call('EXISTS', KEYS[#KEYS]) then fits('0') end", lua("epoch"), "return 0")
+	claimScript = newChecking(lua("epoch"), lua("claim"))
 	usedScript  = newScript("return redis.call('EXISTS', KEYS[1])")
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/fips140"
 	"crypto/sha1"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"strconv"
@@ -17,10 +17,19 @@ import (
 // version is the version of the format. Each script compares it with that of the data, so that
 // two versions never work on the same data, also if the data was lost and another version began
 // anew. Raise it with each change of what the keys or their values mean.
-const version = "2"
+const version = "3"
 
-//go:embed lua/version.lua
-var versionText string
+//go:embed lua
+var scripts embed.FS
+
+// lua returns the text of a file.
+func lua(name string) string {
+	text, err := scripts.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err) // a name in this package is wrong
+	}
+	return string(text)
+}
 
 // script is a Lua script, which the server executes atomically.
 type script struct {
@@ -35,7 +44,7 @@ func newScript(parts ...string) *script {
 
 // newChecking returns a script that checks the version itself, by fits.
 func newChecking(parts ...string) *script {
-	parts = append([]string{"local version = '" + version + "'", versionText}, parts...)
+	parts = append([]string{"local version = '" + version + "'", lua("version")}, parts...)
 	text := strings.Join(parts, "\n")
 	return &script{text, sync.OnceValue(func() string { return nameOf(text) })}
 }
@@ -100,14 +109,21 @@ var errVersion = errors.New("redisstore: the data is of another version of this 
 // code runs a script that returns an integer.
 func (s *Store) code(ctx context.Context, script *script, keys []string, args ...string) (int64, error) {
 	reply, err := s.run(ctx, script, keys, args...)
-	if err != nil {
-		return 0, err
-	}
 	n, ok := reply.(int64)
-	if !ok {
-		return 0, errReply
+	if err == nil && !ok {
+		err = errReply
 	}
-	return n, nil
+	return n, err
+}
+
+// rows runs a script that returns an array.
+func (s *Store) rows(ctx context.Context, script *script, keys []string, args ...string) ([]any, error) {
+	reply, err := s.run(ctx, script, keys, args...)
+	rows, ok := reply.([]any)
+	if err == nil && !ok {
+		err = errReply
+	}
+	return rows, err
 }
 
 // pair joins two names so that no other two names give the same text.

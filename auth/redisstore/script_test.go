@@ -221,12 +221,12 @@ func TestListsOfAnotherKind(t *testing.T) {
 		row  any
 		ok   bool
 	}{
-		{"a token", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann"}, true},
-		{"a token that expires", tokens, []any{"id", []byte("kid"), "1", "2", "1", "9", "ann", "app", "up", "ann"}, true},
+		{"a token", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann", "0"}, true},
+		{"a token that expires", tokens, []any{"id", []byte("kid"), "1", "2", "1", "9", "ann", "app", "up", "ann", "0"}, true},
 		{"a token of fewer fields", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", ""}, false},
-		{"a token whose uses are no number", tokens, []any{"id", "kid", "x", "2", "1", "", "", "", "", "ann"}, false},
-		{"a token whose end is no number", tokens, []any{"id", "kid", "1", "2", "1", "x", "", "", "", "ann"}, false},
-		{"a token with a field that is no text", tokens, []any{"id", nil, "1", "2", "1", "", "", "", "", "ann"}, false},
+		{"a token whose uses are no number", tokens, []any{"id", "kid", "x", "2", "1", "", "", "", "", "ann", "0"}, false},
+		{"a token whose end is no number", tokens, []any{"id", "kid", "1", "2", "1", "x", "", "", "", "ann", "0"}, false},
+		{"a token with a field that is no text", tokens, []any{"id", nil, "1", "2", "1", "", "", "", "", "ann", "0"}, false},
 		{"a token that is no row", tokens, "id", false},
 		{"a session", opens, []any{hash, record}, true},
 		{"a session whose hash is short", opens, []any{hash[1:], record}, false},
@@ -246,7 +246,7 @@ func TestListsOfAnotherKind(t *testing.T) {
 		}
 	}
 	app := token.Holder{Org: "acme", ClientKey: "key", Subject: token.AnySubject}
-	row := []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann"}
+	row := []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann", "0"}
 	for _, c := range []struct {
 		name  string
 		reply any

@@ -63,7 +63,7 @@ func TestSessionsOfAnyText(t *testing.T) {
 	sessions := open(t, func(ctx context.Context, args ...any) (any, error) {
 		switch {
 		case args[0] == "MGET":
-			return []any{[]byte(held), []byte("2")}, nil
+			return []any{[]byte(held), []byte("3")}, nil
 		case args[0] == "EVALSHA" && len(args) > 7:
 			held = args[7].(string)
 			return int64(0), nil

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"strconv"
 	"time"
@@ -14,45 +13,15 @@ import (
 
 type sessions struct{ store *Store }
 
-//go:embed lua/session.lua
-var sessionText string
-
-//go:embed lua/create.lua
-var createText string
-
-//go:embed lua/touch.lua
-var touchText string
-
-//go:embed lua/replace.lua
-var replaceText string
-
-//go:embed lua/delete.lua
-var deleteText string
-
-//go:embed lua/deleteid.lua
-var deleteIDText string
-
-//go:embed lua/endaccount.lua
-var endAccountText string
-
-//go:embed lua/deleteall.lua
-var deleteAllText string
-
-//go:embed lua/deleteorg.lua
-var deleteOrgText string
-
-//go:embed lua/sessions.lua
-var sessionsText string
-
 var (
-	createScript    = newScript(sessionText, createText)
-	touchScript     = newScript(sessionText, touchText)
-	replaceScript   = newScript(sessionText, replaceText)
-	deleteScript    = newScript(sessionText, deleteText)
-	deleteIDScript  = newScript(sessionText, deleteIDText)
-	deleteAllScript = newScript(sessionText, endAccountText, deleteAllText)
-	deleteOrgScript = newScript(sessionText, endAccountText, deleteOrgText)
-	sessionsScript  = newScript(sessionText, sessionsText)
+	createScript    = newScript(lua("session"), lua("create"))
+	touchScript     = newScript(lua("session"), lua("touch"))
+	replaceScript   = newScript(lua("session"), lua("replace"))
+	deleteScript    = newScript(lua("session"), lua("delete"))
+	deleteIDScript  = newScript(lua("session"), lua("deleteid"))
+	deleteAllScript = newScript(lua("session"), lua("endaccount"), lua("deleteall"))
+	deleteOrgScript = newScript(lua("session"), lua("endaccount"), lua("deleteorg"))
+	sessionsScript  = newScript(lua("session"), lua("sessions"))
 )
 
 var errHash = errors.New("redisstore: the hash of a session is not new")
@@ -128,13 +97,9 @@ func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) 
 
 // List implements session.Store.
 func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
-	reply, err := s.store.run(ctx, sessionsScript, []string{accountKey(org, account)}, s.hashes(org))
+	rows, err := s.store.rows(ctx, sessionsScript, []string{accountKey(org, account)}, s.hashes(org))
 	if err != nil {
 		return nil, err
-	}
-	rows, ok := reply.([]any)
-	if !ok {
-		return nil, errReply
 	}
 	list := make([]session.Session, len(rows))
 	for i, row := range rows {

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -53,13 +54,7 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{do: do, prefix: o.Prefix, perKey: o.PerKey}
-	if s.prefix == "" {
-		s.prefix = defaultPrefix
-	}
-	if s.perKey <= 0 {
-		s.perKey = defaultPerKey
-	}
+	s := &Store{do: do, prefix: cmp.Or(o.Prefix, defaultPrefix), perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
 	s.versionKey = s.prefix + "version"
 	if o.UnsafeCluster && !hasTag(s.prefix) {
 		return nil, errors.New(`redisstore: UnsafeCluster needs a Prefix with a hash tag, such as "{tenantkit}:"`)

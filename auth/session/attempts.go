@@ -206,15 +206,15 @@ func (l passwordAttempt) count(ctx context.Context, now time.Time) (countedAttem
 	return countedAttempts{l.name, l.address}, nil
 }
 
-// finish reports the result err of an attempt at a password to Attempts, and returns
-// err. A right password resets the count of the name or the device. It says nothing
+// finish reports the result err of an attempt to Attempts, and returns
+// err. A right password or code resets the count of the name or the device. It says nothing
 // about other attempts from its address, so that count is only undone.
 func (l countedAttempts) finish(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		l[0].succeed(ctx)
 		l = l[1:]
-	case errors.Is(err, ErrCredentials):
+	case errors.Is(err, ErrCredentials), errors.Is(err, ErrCode):
 		return err
 	}
 	for _, t := range l {
@@ -289,15 +289,9 @@ func (t attempt) spend(ctx context.Context, now time.Time) error {
 // the attempt stays counted, and no other key is affected.
 func (t attempt) undo(ctx context.Context) { t.withdraw(ctx, count.undone) }
 
-// finish reports the result err of an attempt at a code to Attempts, and returns err.
+// finish is that of an attempt under this key alone.
 func (t attempt) finish(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		t.succeed(ctx)
-	case !errors.Is(err, ErrCode):
-		t.undo(ctx) // a failure of a store is no failed attempt
-	}
-	return err
+	return countedAttempts{t}.finish(ctx, err)
 }
 
 // succeed forgets all attempts of the key, because the account has authenticated.

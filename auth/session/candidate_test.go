@@ -16,7 +16,7 @@ import (
 func TestManagerKeepsTheContract(t *testing.T) {
 	w := newWorld(t, realTime)
 	// One cookie for all orgs, so that another org gets it, too.
-	manager := &session.Manager{Store: w.stores, Attempts: w.stores, SessionCookie: "session"}
+	manager := &session.Manager{Store: w.stores, Attempts: w.stores, Cookies: session.Cookies{Session: "session"}}
 	with := func(value string) func(*http.Request) {
 		return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: "__Host-session", Value: value}) }
 	}

@@ -145,7 +145,7 @@ func TestF32ShortNewPasswords(t *testing.T) {
 			}
 			want(t, w.ann().change(annPassword, c.next), status, c.fault)
 			var refused *auth.Error
-			if _, err := w.manager.Hash(t.Context(), c.next); (c.fault == "") != (err == nil) || err != nil && !errors.As(err, &refused) {
+			if _, err := w.manager.Passwords().Hash(t.Context(), c.next); (c.fault == "") != (err == nil) || err != nil && !errors.As(err, &refused) {
 				t.Errorf("Hash: %v", err)
 			}
 		})

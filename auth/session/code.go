@@ -47,7 +47,7 @@ func (m *Manager) codes() codeHash {
 }
 
 func (m *Manager) validateCodes() error {
-	if m.Factors != nil && !m.SHA256Codes && fips140.Enforced() {
+	if m.FactorStore != nil && !m.SHA256Codes && fips140.Enforced() {
 		return errors.New("session: Manager.Factors needs SHA256Codes: FIPS 140 is enforced, which refuses SHA-1")
 	}
 	return nil
@@ -97,22 +97,15 @@ func tooShort(secret FactorSecret) bool {
 
 // isCode reports whether text has the shape of a code: six ASCII digits.
 func isCode(text string) bool {
-	if len(text) != codeDigits {
-		return false
-	}
-	for i := range len(text) {
-		if text[i] < '0' || text[i] > '9' {
-			return false
-		}
-	}
-	return true
+	return len(text) == codeDigits && strings.Trim(text, "0123456789") == ""
 }
 
-// OTPAuth returns the otpauth:// URI from which an authenticator reads the secret,
+// Factors.OTPAuth returns the otpauth:// URI from which an authenticator reads the secret,
 // usually as a QR code. It has the Key URI format. The authenticator shows issuer and
 // account to its owner. That format allows no colon in either of them. The URI contains
 // the secret: use it only in the reply that shows it, and never in a log.
-func (m *Manager) OTPAuth(issuer, account string, secret FactorSecret) string {
+func (of Factors) OTPAuth(issuer, account string, secret FactorSecret) string {
+	m := of.manager
 	return fmt.Sprintf("otpauth://totp/%s:%s?secret=%s&issuer=%s&algorithm=%s&digits=%d&period=%d",
 		escaped(issuer), escaped(account),
 		secret.Base32(),

@@ -144,7 +144,7 @@ func FuzzMatch(f *testing.F) {
 
 func TestOTPAuth(t *testing.T) {
 	const issuer, account = "Große Straße & Söhne: 50+ %2F?", "ann+a@example.com/#ü"
-	text := sha1Codes.OTPAuth(issuer, account, rfcSecret)
+	text := sha1Codes.Factors().OTPAuth(issuer, account, rfcSecret)
 	if strings.ContainsAny(text, " +\"") || strings.Count(text, ":") != 2 {
 		t.Errorf("not escaped: %s", text)
 	}
@@ -164,7 +164,7 @@ func TestOTPAuth(t *testing.T) {
 		}
 	}
 	// Standard base32 of 16 bytes has padding, which authenticators refuse.
-	if text := sha256Codes.OTPAuth("a", "b", session.NewFactorSecret(rfcSecret.Reveal()[:16])); strings.Contains(text, "%3D") || strings.Contains(text, "=&") {
+	if text := sha256Codes.Factors().OTPAuth("a", "b", session.NewFactorSecret(rfcSecret.Reveal()[:16])); strings.Contains(text, "%3D") || strings.Contains(text, "=&") {
 		t.Errorf("padded: %s", text)
 	} else if !strings.Contains(text, "&algorithm=SHA256&") {
 		t.Errorf("another algorithm: %s", text)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"net/http"
@@ -18,17 +19,14 @@ const (
 	orgMark    = "{org}"
 )
 
-func (m *Manager) sessionCookie() cookieName { return named(m.SessionCookie, "session-"+orgMark) }
+func (m *Manager) sessionCookie() cookieName { return named(m.Cookies.Session, "session-"+orgMark) }
 
-func (m *Manager) ticketCookie() cookieName { return named(m.TicketCookie, "ticket-"+orgMark) }
+func (m *Manager) ticketCookie() cookieName { return named(m.Cookies.Ticket, "ticket-"+orgMark) }
 
-func (m *Manager) deviceCookie() cookieName { return named(m.DeviceCookie, "device-"+orgMark) }
+func (m *Manager) deviceCookie() cookieName { return named(m.Cookies.Device, "device-"+orgMark) }
 
 func named(name, otherwise string) cookieName {
-	if name == "" {
-		return cookieName(otherwise)
-	}
-	return cookieName(strings.TrimPrefix(name, hostPrefix))
+	return cookieName(strings.TrimPrefix(cmp.Or(name, otherwise), hostPrefix))
 }
 
 func (n cookieName) validate() error {
@@ -49,14 +47,14 @@ func prefix(t *auth.Tenant) string {
 
 // nameParts are the parts of a cookie's name in requests of one tenant. With parts, no
 // string is built for each request.
-type nameParts [3]string
+type nameParts [4]string
 
 func (n cookieName) in(t *auth.Tenant) nameParts {
-	fixed, perOrg := strings.CutSuffix(string(n), orgMark)
+	before, after, perOrg := strings.Cut(string(n), orgMark)
 	if !perOrg {
-		return nameParts{prefix(t), fixed}
+		return nameParts{prefix(t), before}
 	}
-	return nameParts{prefix(t), fixed, string(t.Org.Key())}
+	return nameParts{prefix(t), before, string(t.Org.Key()), after}
 }
 
 func (s nameParts) is(name string) bool {
@@ -169,7 +167,7 @@ func (n cookieName) hash(r *http.Request, t *auth.Tenant) (hash [32]byte, ok boo
 // it. The error is an *auth.Error with auth.DetailCrossOrigin.
 //
 // Every request that a session authenticates must pass this check, and so must Login,
-// VerifyCode, Start, EnrolFactor, ConfirmFactor and Logout. Call it in handlers of Public routes that
+// VerifyCode, Start, Factors.Enrol, Factors.Confirm and Logout. Call it in handlers of Public routes that
 // change something before they call one of these.
 func (m *Manager) SameOrigin(r *http.Request) error {
 	protection := m.CrossOrigin

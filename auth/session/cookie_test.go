@@ -171,32 +171,37 @@ func TestCookieNames(t *testing.T) {
 		"the defaults":                {"", "", ""},
 		"of an application's own":     {"sid", "pending-{org}", ""},
 		"with the prefix written out": {"__Host-sid-{org}", "__Host-t-{org}", ""},
-		"no name":                     {"a b", "", "SessionCookie is not"},
-		"a separator":                 {"", "a;b", "TicketCookie is not"},
-		"two orgs":                    {"{org}{org}", "", "SessionCookie is not"},
+		"no name":                     {"a b", "", "Cookies.Session is not"},
+		"a separator":                 {"", "a;b", "Cookies.Ticket is not"},
+		"two orgs":                    {"{org}{org}", "", "Cookies.Session is not"},
 		"the org not at the end":      {"sid-{org}-x", "", ""},
-		"one name for both":           {"same", "__Host-same", "is the SessionCookie"},
-		"that of the device":          {"device-{org}", "", "is the SessionCookie"},
+		"one name for both":           {"same", "__Host-same", "is the Cookies.Session"},
+		"that of the device":          {"device-{org}", "", "is the Cookies.Session"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &session.Manager{Store: new(session.Memory), Attempts: new(session.Memory), SessionCookie: c.cookie, TicketCookie: c.ticket}
+			m := &session.Manager{Store: new(session.Memory), Attempts: new(session.Memory), Cookies: session.Cookies{Session: c.cookie, Ticket: c.ticket}}
 			err := m.Validate()
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
-	w := newWorld(t, func(w *world) { w.manager.SessionCookie = "sid-{org}" })
-	b := w.browser()
-	want(t, b.login("ann", annPassword), 200, "")
-	if b.cookie("__Host-sid-acme") == "" {
-		t.Errorf("cookies %v", b.jar)
+	for name, cookie := range map[string]string{"sid-{org}": "__Host-sid-acme", "__Host-{org}": "__Host-acme", "a_{org}_known": "__Host-a_acme_known", "{org}-s": "__Host-acme-s"} {
+		w := newWorld(t, func(w *world) { w.manager.Cookies.Session = name })
+		b := w.browser()
+		want(t, b.login("ann", annPassword), 200, "")
+		if b.cookie(cookie) == "" {
+			t.Errorf("%s: cookies %v", name, b.jar)
+		}
+		want(t, b.get("/me"), 200, "")
+		want(t, b.get("/me", "Cookie", cookie+"x=y; x"+cookie+"=y"), 200, "")
+		b.org = "globex"
+		want(t, b.get("/me"), 401, auth.DetailNoCredentials)
 	}
-	want(t, b.get("/me"), 200, "")
 
 	// If all orgs have the same cookie name, a session is still valid only in its own org.
-	w = newWorld(t, func(w *world) { w.manager.SessionCookie = "sid" })
-	b = w.browser()
+	w := newWorld(t, func(w *world) { w.manager.Cookies.Session = "sid" })
+	b := w.browser()
 	want(t, b.login("ann", annPassword), 200, "")
 	want(t, b.get("/me", "Cookie", "__Host-sid2=x; __Host-si=x; sid=x"), 200, "")
 	b.org = "globex"

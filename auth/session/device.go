@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -45,55 +44,44 @@ func (k DeviceKey) mac(parts ...string) []byte {
 // deviceLife is how long a device is known after a login.
 const deviceLife = 180 * 24 * time.Hour
 
-// device is the content of a device cookie. All but the time is random or opaque to the
-// browser.
-type device struct {
-	nonce   [16]byte
-	proven  [8]byte  // when the account authenticated, in Unix milliseconds
-	account [16]byte // MAC of the account
-	mac     [32]byte // MAC of the org and the fields above
-}
+// device is the content of a device cookie: a random nonce, when the account authenticated, in Unix
+// milliseconds, a MAC of the account, and a MAC of the org and all that. All but the time is random
+// or opaque to the browser.
+type device [72]byte
 
-const deviceLength = 16 + 8 + 16 + 32
+func (d *device) nonce() []byte   { return d[:16] }
+func (d *device) proven() []byte  { return d[16:24] }
+func (d *device) account() []byte { return d[24:40] }
+func (d *device) mac() []byte     { return d[40:] }
 
 // newDevice returns the cookie content for a device on which the account has logged in.
 func (k DeviceKey) newDevice(org auth.OrgKey, p authentication) (d device) {
-	rand.Read(d.nonce[:])
-	binary.BigEndian.PutUint64(d.proven[:], uint64(p.at.UnixMilli()))
-	copy(d.account[:], k.accountOf(org, p.account, d))
-	copy(d.mac[:], k.macOf(org, d))
+	rand.Read(d.nonce())
+	binary.BigEndian.PutUint64(d.proven(), uint64(p.at.UnixMilli()))
+	copy(d.account(), k.accountOf(org, p.account, &d))
+	copy(d.mac(), k.macOf(org, &d))
 	return d
 }
 
-func (k DeviceKey) accountOf(org auth.OrgKey, account string, d device) []byte {
-	return k.mac("account", string(org), account, string(d.nonce[:]))[:len(d.account)]
+func (k DeviceKey) accountOf(org auth.OrgKey, account string, d *device) []byte {
+	return k.mac("account", string(org), account, string(d.nonce()))[:len(d.account())]
 }
 
-func (k DeviceKey) macOf(org auth.OrgKey, d device) []byte {
-	return k.mac("device", string(org), string(d.nonce[:]), string(d.proven[:]), string(d.account[:]))
+func (k DeviceKey) macOf(org auth.OrgKey, d *device) []byte {
+	return k.mac("device", string(org), string(d.nonce()), string(d.proven()), string(d.account()))
 }
 
-func (d device) text() string {
-	return encoding.EncodeToString(slices.Concat(d.nonce[:], d.proven[:], d.account[:], d.mac[:]))
-}
+func (d device) text() string { return encoding.EncodeToString(d[:]) }
 
 // parse accepts only a cookie of this org that was made with this key.
 func (k DeviceKey) parse(org auth.OrgKey, text string) (d device, ok bool) {
-	if len(text) != encoding.EncodedLen(deviceLength) {
-		return d, false
-	}
-	all, err := encoding.DecodeString(text)
-	if err != nil || len(all) != deviceLength {
-		return d, false // Strict ignores line breaks, and then returns fewer bytes
-	}
-	for _, field := range [][]byte{d.nonce[:], d.proven[:], d.account[:], d.mac[:]} {
-		all = all[copy(field, all):]
-	}
-	return d, hmac.Equal(d.mac[:], k.macOf(org, d))
+	all, err := encoding.DecodeString(text[:min(len(text), encoding.EncodedLen(len(d)))])
+	ok = err == nil && copy(d[:], all) == len(d) && d.text() == text
+	return d, ok && hmac.Equal(d.mac(), k.macOf(org, &d))
 }
 
 func (d device) provenAt() time.Time {
-	return time.UnixMilli(int64(binary.BigEndian.Uint64(d.proven[:])))
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(d.proven())))
 }
 
 // sendDevice sends the device cookie after a complete login or a step-up.
@@ -129,7 +117,7 @@ func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (ac
 // cookies. A look-up that fails makes the device unknown.
 func (m *Manager) accountOf(ctx context.Context, t *auth.Tenant, d device, login string) (id string, ok bool) {
 	id, _, err := m.lookUp(ctx, t, login)
-	if err != nil || !hmac.Equal(d.account[:], m.DeviceKey.accountOf(t.Org.Key(), id, d)) {
+	if err != nil || !hmac.Equal(d.account(), m.DeviceKey.accountOf(t.Org.Key(), id, &d)) {
 		return "", false
 	}
 	ctx, cancel := t.Bound(ctx)

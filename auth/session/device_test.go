@@ -72,12 +72,14 @@ func TestDeviceCookie(t *testing.T) {
 		want(t, b.login("ann", annPassword), 200, "")
 	})
 	t.Run("under a name of the application's own", func(t *testing.T) {
-		w := newWorld(t, knowsDevices, func(w *world) { w.manager.DeviceCookie = "known" })
-		b := w.ann()
-		w.guess("ann", 5)
-		want(t, b.login("ann", annPassword), 200, "")
-		if b.cookie("__Host-known") == "" {
-			t.Errorf("cookies %v", b.jar)
+		for name, cookie := range map[string]string{"known": "__Host-known", "a_{org}_known": "__Host-a_acme_known"} {
+			w := newWorld(t, knowsDevices, func(w *world) { w.manager.Cookies.Device = name })
+			b := w.ann()
+			w.guess("ann", 5)
+			want(t, b.login("ann", annPassword), 200, "")
+			if b.cookie(cookie) == "" {
+				t.Errorf("cookies %v", b.jar)
+			}
 		}
 	})
 	t.Run("none without a key", func(t *testing.T) {

@@ -2,44 +2,46 @@
 // of the interface). It has logins with a password, second factors, step-up,
 // and the verbs that end sessions.
 //
-//   - Manager is the mechanism. It has the verbs that handlers call.
+//   - Manager is the mechanism. It has the verbs that handlers call: those of a login itself, and
+//     those of its Sessions, Passwords, Factors and Mail.
 //   - Store, Attempts and Factors are its storage. Memory implements all three.
 //   - Passwords is the application's storage of passwords. A Hasher encodes them.
 //
 // The auth.SessionPolicy of an org is read with each request. A second factor is
-// checked only at login. When an org begins to require one, call RevokeOrg: it
+// checked only at login. When an org begins to require one, call Sessions.RevokeOrg: it
 // ends the sessions that were created without it.
 //
 // The application provides the routes, the forms and the mails. It also registers
-// accounts, and makes sure who has lost a device before it calls ResetFactor.
+// accounts, and makes sure who has lost a device before it calls Factors.Reset.
 //
 // # Choosing
 //
 // Login is for passwords. Start is for accounts that were authenticated elsewhere:
 // at registration, by single sign-on or with a passkey. Both require the second
 // factor if the account has one or the org requires one. They then return
-// ErrSecondFactor and send a ticket. VerifyCode, or EnrolFactor and ConfirmFactor, completes the
+// ErrSecondFactor and send a ticket. VerifyCode, or Factors.Enrol and Factors.Confirm, completes the
 // login.
 //
 // Memory is for one process that may lose its data. Several processes share a
 // store.
 //
-// Mount these verbs and Logout on routes that are auth.Public, with POST; so also
-// SendReset and ResetPassword. Mount Reauthenticate, ChangePassword, RemoveFactor,
-// RenewRecovery and VerifyAddress behind auth.Authenticated. EnrolFactor and ConfirmFactor serve sessions and
-// tickets: auth.Optional admits both.
+// Mount these verbs and Logout on routes that are auth.Public, with POST; so also Mail.SendReset
+// and Mail.ResetPassword. Mount Reauthenticate, Passwords.Change, Factors.Remove,
+// Factors.RenewRecovery and Mail.VerifyAddress behind auth.Authenticated. Factors.Enrol and
+// Factors.Confirm serve sessions and tickets: auth.Optional admits both.
 //
-// Somebody else may use a session that was left signed in. EnrolFactor, ConfirmFactor,
-// RemoveFactor, RenewRecovery and AddressTicket refuse a session that has not authenticated
-// within the last ten minutes, and ChangePassword asks for the password. Other routes that such
-// a session must not reach require auth.Need.Fresh: those that end other sessions, say.
+// Somebody else may use a session that was left signed in. Factors.Enrol, Factors.Confirm,
+// Factors.Remove, Factors.RenewRecovery and Mail.AddressTicket refuse a session that has not
+// authenticated within the last ten minutes, and Passwords.Change asks for the password. Other
+// routes that such a session must not reach require auth.Need.Fresh: those that end other
+// sessions, say.
 //
 // # Mailed tickets
 //
-// A password that was forgotten is replaced by SendReset and ResetPassword. AddressTicket
-// and VerifyAddress prove that an account reads a mail address. The application sends the
-// mail. Whoever reads the mails of an account can so replace its password, but not its
-// second factor: a reset opens no session.
+// A password that was forgotten is replaced by Mail.SendReset and Mail.ResetPassword.
+// Mail.AddressTicket and Mail.VerifyAddress prove that an account reads a mail address. The
+// application sends the mail. Whoever reads the mails of an account can so replace its password,
+// but not its second factor: a reset opens no session.
 //
 // # Device cookies
 //
@@ -61,10 +63,11 @@
 //
 // # Queue for password hashes
 //
-// Hashing a password occupies a core for some time. As many hashes run at once as the
-// program may use CPUs. For each of them 32 first places of addresses are in the queue, and 32
-// further ones, with those that run. All attempts at passwords and Manager.Hash share this queue. A call that gets no
-// place in it returns auth.DetailThrottled, and nothing is counted. These rules keep it fair:
+// Hashing a password occupies a core for some time. As many hashes run at once as the program
+// may use CPUs. For each of them 32 first places of addresses are in the queue, and 32 further
+// ones, with those that run. All attempts at passwords and Passwords.Hash share this queue. A
+// call that gets no place in it returns auth.DetailThrottled, and nothing is counted. These
+// rules keep it fair:
 //
 //   - A name has 5 places, whether its account exists or not. One more at the same time
 //     returns auth.DetailLocked. The known devices of an account have 5 places of their
@@ -84,19 +87,19 @@
 // # Ending sessions
 //
 // After a change of a password set auth.Account.Changed, and to disable an account set
-// Disabled. Each request checks both, within the staleness of the Directory. RevokeAll
+// Disabled. Each request checks both, within the staleness of the Directory. Sessions.RevokeAll
 // takes effect at once, and can except one session. A login with the old password that
-// is in progress survives RevokeAll but not Changed: its session is dated before the
+// is in progress survives Sessions.RevokeAll but not Changed: its session is dated before the
 // password was looked up. So do both.
 //
-// ChangePassword does both for an account that is signed in and knows its password: its
+// Passwords.Change does both for an account that is signed in and knows its password: its
 // callback gets the time for Changed. It keeps the session of the request, which Changed alone
 // would end. It renews the token, so Reauthenticate fails later in the same request.
 //
 // # What is not checked
 //
 // The application checks the quality of new passwords. It also decides who may list and
-// end which sessions: List, Revoke, RevokeAll and RevokeOrg check no permission.
+// end which sessions: those of Sessions check no permission.
 //
 // Requests by GET and HEAD may come from other origins, as links do. They must not
 // change anything, so mount no verb of a Manager there. One exception is Start at the
@@ -105,9 +108,9 @@
 // A request with neither Sec-Fetch-Site nor Origin is taken for one that no browser
 // sent. Current browsers send at least one of them with methods other than GET and HEAD.
 //
-// No cache may keep the replies to EnrolFactor, which hold a secret, and to ConfirmFactor, which hold
-// codes. auth.Reply sets Cache-Control: no-store. An application that replies in another
-// way must set it.
+// No cache may keep the replies to Factors.Enrol, which hold a secret, and to Factors.Confirm,
+// which hold codes. auth.Reply sets Cache-Control: no-store. An application that replies in
+// another way must set it.
 //
 // # FIPS 140
 //
@@ -116,7 +119,7 @@
 // for all factors of the Manager. Factors enrolled before it match no code any more:
 // their owners log in with a recovery code and enrol again.
 //
-// An authenticator that does not support HMAC-SHA-256 shows other codes. ConfirmFactor refuses
+// An authenticator that does not support HMAC-SHA-256 shows other codes. Factors.Confirm refuses
 // them, and the factor does not become active. In FIPS mode a secret of fewer than 14
 // bytes, made elsewhere, matches no code.
 //

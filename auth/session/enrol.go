@@ -11,28 +11,25 @@ import (
 // Enrolment is a second factor that waits for its first code.
 type Enrolment struct {
 	Account string
-	Secret  FactorSecret // see Manager.OTPAuth and FactorSecret.Base32
+	Secret  FactorSecret // see Factors.OTPAuth and FactorSecret.Base32
 }
 
-// EnrolFactor begins the enrolment of a second factor, or of another device. The account is
+// Enrol begins the enrolment of a second factor, or of another device. The account is
 // that of the session that the request was admitted with. Without a session it is that
 // of the enrolment ticket in the request.
 //
-// Nothing changes until ConfirmFactor. A second EnrolFactor invalidates the first. With a session,
-// ConfirmFactor replaces the active factor, and no code of the active factor is required.
+// Nothing changes until Factors.Confirm. A second Factors.Enrol invalidates the first. With a session,
+// Factors.Confirm replaces the active factor, and no code of the active factor is required.
 //
 // A session must have authenticated within the last ten minutes, as for all verbs that change a
 // second factor. Otherwise the detail of the error is auth.DetailReauthenticate.
 //
-// EnrolFactor returns an error that wraps ErrCode for a ticket that is no longer valid,
+// Factors.Enrol returns an error that wraps ErrCode for a ticket that is no longer valid,
 // ErrConflict if the factor was changed meanwhile, or auth.ErrUnavailable. Without a
 // session and an enrolment ticket, its detail is auth.DetailNoCredentials.
-func (m *Manager) EnrolFactor(r *http.Request) (Enrolment, error) {
-	t, err := m.tenant(r.Context())
-	if err != nil {
-		return Enrolment{}, err
-	}
-	by, err := m.findEnroller(r, t)
+func (of Factors) Enrol(r *http.Request) (Enrolment, error) {
+	m := of.manager
+	t, by, err := m.findEnroller(r)
 	if err != nil {
 		return Enrolment{}, err
 	}
@@ -47,21 +44,18 @@ func (m *Manager) EnrolFactor(r *http.Request) (Enrolment, error) {
 	return Enrolment{by.account, f.Pending}, nil
 }
 
-// ConfirmFactor activates an enrolment by a code of it, and returns the recovery codes, which
+// Confirm activates an enrolment by a code of it, and returns the recovery codes, which
 // are shown once. With a ticket it creates the session. With a session it renews the
 // token and ends the account's other sessions. The session is no fresher than before.
 //
-// ConfirmFactor returns an error that wraps ErrCode, ErrLocked, ErrConflict or
+// Factors.Confirm returns an error that wraps ErrCode, ErrLocked, ErrConflict or
 // auth.ErrUnavailable. Without a session and an enrolment ticket, its detail is
 // auth.DetailNoCredentials. If a step after the activation fails, the activation is
 // undone: recovery codes never come beside an error. If the store of factors itself does
-// not answer, the factor may be active: RenewRecovery then shows codes.
-func (m *Manager) ConfirmFactor(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
-	t, err := m.tenant(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	by, err := m.findEnroller(r, t)
+// not answer, the factor may be active: Factors.RenewRecovery then shows codes.
+func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
+	m := of.manager
+	t, by, err := m.findEnroller(r)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +81,7 @@ func unlessFailed(recovery []string, undo func(), err error) ([]string, error) {
 	return nil, err
 }
 
-// confirmInSession is ConfirmFactor for a session. The session's token is renewed, and its
+// confirmInSession is Factors.Confirm for a session. The session's token is renewed, and its
 // time of authentication stays: a code of a secret that it has just received proves
 // nothing more.
 func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
@@ -100,19 +94,20 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 		return unlessFailed(nil, undo, err)
 	}
 	// Other sessions were created with the former factor, or with none.
-	_, err = m.RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID)
+	_, err = m.Sessions().RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID)
 	return unlessFailed(recovery, undo, err)
 }
 
-// RemoveFactor removes the second factor of the session's account, by a code of it, and ends
-// the account's other sessions. The session must be fresh, as for EnrolFactor.
+// Remove removes the second factor of the session's account, by a code of it, and ends
+// the account's other sessions. The session must be fresh, as for Factors.Enrol.
 //
-// RemoveFactor returns an error that wraps ErrCode or ErrLocked. If the org requires a
+// Factors.Remove returns an error that wraps ErrCode or ErrLocked. If the org requires a
 // factor, the error wraps auth.ErrForbidden: the factor can only be replaced, by a new
 // enrolment. After an error that wraps auth.ErrUnavailable, the factor may be removed
-// or not. If it is, call RevokeAll to end the other sessions. Without a session the
+// or not. If it is, call Sessions.RevokeAll to end the other sessions. Without a session the
 // detail is auth.DetailForbidden.
-func (m *Manager) RemoveFactor(r *http.Request, code string) error {
+func (of Factors) Remove(r *http.Request, code string) error {
+	m := of.manager
 	t, p, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return err
@@ -126,18 +121,19 @@ func (m *Manager) RemoveFactor(r *http.Request, code string) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID)
+	_, err = m.Sessions().RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID)
 	return err
 }
 
-// RenewRecovery gives the session's account new recovery codes, by a code of its
+// Factors.RenewRecovery gives the session's account new recovery codes, by a code of its
 // second factor. They are shown once, and all former ones are no longer valid. The session
-// must be fresh, as for EnrolFactor. The account's sessions stay.
+// must be fresh, as for Factors.Enrol. The account's sessions stay.
 //
-// RenewRecovery returns an error that wraps ErrCode or ErrLocked. After an error that
+// Factors.RenewRecovery returns an error that wraps ErrCode or ErrLocked. After an error that
 // wraps auth.ErrUnavailable, the former codes may be valid or not: call it again. Without
 // a session the detail is auth.DetailForbidden.
-func (m *Manager) RenewRecovery(r *http.Request, code string) (recovery []string, err error) {
+func (of Factors) RenewRecovery(r *http.Request, code string) (recovery []string, err error) {
+	m := of.manager
 	t, p, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return nil, err
@@ -150,7 +146,7 @@ func (m *Manager) RenewRecovery(r *http.Request, code string) (recovery []string
 	return recovery, nil
 }
 
-var errNoFactors = errors.New("session: Manager.Factors is required for this")
+var errNoFactors = errors.New("session: Manager.FactorStore is required for this")
 
 // enroller is the account of an enrolment, and its ticket if there is no session.
 type enroller struct {
@@ -158,18 +154,22 @@ type enroller struct {
 	ticket  *Session
 }
 
-func (m *Manager) findEnroller(r *http.Request, t *auth.Tenant) (enroller, error) {
-	if m.Factors == nil {
-		return enroller{}, errNoFactors
+func (m *Manager) findEnroller(r *http.Request) (*auth.Tenant, enroller, error) {
+	t, err := m.tenant(r.Context())
+	if err == nil && m.FactorStore == nil {
+		err = errNoFactors
+	}
+	if err != nil {
+		return t, enroller{}, err
 	}
 	if p := auth.From(r.Context()); p.SessionID != "" {
-		return enroller{account: p.Account}, m.checkFresh(p)
+		return t, enroller{account: p.Account}, m.checkFresh(p)
 	}
 	s, err := m.ticket(r, t, ticketEnrol)
 	if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
 		err = errNobody
 	}
-	return enroller{s.Account, &s}, err
+	return t, enroller{s.Account, &s}, err
 }
 
 // errNobody refuses a request without a session and without an enrolment ticket. A
@@ -190,12 +190,20 @@ func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (F
 // activate makes the pending secret the account's active one. undo makes the former one active
 // again. It is nil if nothing was activated.
 func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, undo func(), err error) {
-	counted := m.codeAttempt(t, by.account)
-	if _, err := counted.begin(ctx, m.now()); err != nil {
-		return nil, nil, err
+	err = m.counted(ctx, t, by.account, func() (err error) {
+		recovery, undo, err = m.takePending(ctx, t, by, code)
+		return err
+	})
+	return recovery, undo, err
+}
+
+// counted takes a step with a code, and counts it as an attempt.
+func (m *Manager) counted(ctx context.Context, t *auth.Tenant, account string, step func() error) error {
+	attempt := m.codeAttempt(t, account)
+	if _, err := attempt.begin(ctx, m.now()); err != nil {
+		return err
 	}
-	recovery, undo, err = m.takePending(ctx, t, by, code)
-	return recovery, undo, counted.finish(ctx, err) // not deferred, so that the attempt stays counted after a panic
+	return attempt.finish(ctx, step()) // not deferred, so that the attempt stays counted after a panic
 }
 
 func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, undo func(), err error) {
@@ -221,7 +229,7 @@ func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, 
 func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, account string, f Factor) error {
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	err := m.Factors.Save(ctx, t.Org.Key(), account, f)
+	err := m.FactorStore.Save(ctx, t.Org.Key(), account, f)
 	if errors.Is(err, ErrConflict) {
 		return &auth.Error{Detail: auth.DetailConflict, Err: err}
 	}
@@ -236,11 +244,7 @@ func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, account, code s
 // withCode accepts a code of the account's factor and changes the factor in the same
 // step. No code is therefore accepted twice, not even by two processes.
 func (m *Manager) withCode(ctx context.Context, t *auth.Tenant, account, code string, change func(*Factor)) error {
-	counted := m.codeAttempt(t, account)
-	if _, err := counted.begin(ctx, m.now()); err != nil {
-		return err
-	}
-	return counted.finish(ctx, m.takeCode(ctx, t, account, code, change)) // not deferred: see activate
+	return m.counted(ctx, t, account, func() error { return m.takeCode(ctx, t, account, code, change) })
 }
 
 func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, account, code string, change func(*Factor)) error {

@@ -101,7 +101,7 @@ func TestF12TheOrgRequiresAFactor(t *testing.T) {
 		w := newWorld(t)
 		b := w.ann()
 		required(w)
-		want(t, b.get("/me"), 200, "") // the session stays until RevokeAll
+		want(t, b.get("/me"), 200, "") // the session stays until Sessions.RevokeAll
 		want(t, w.browser().login("ann", annPassword), 403, auth.DetailSecondFactor)
 	})
 	t.Run("F12 nobody's enrolment", func(t *testing.T) {
@@ -191,12 +191,18 @@ func TestVerbsNeedAFreshSession(t *testing.T) {
 	w := newWorld(t)
 	m := w.manager
 	for path, verb := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"/stale/enrol":   func(_ http.ResponseWriter, r *http.Request) error { _, err := m.EnrolFactor(r); return err },
-		"/stale/confirm": func(rw http.ResponseWriter, r *http.Request) error { _, err := m.ConfirmFactor(rw, r, "1"); return err },
-		"/stale/remove":  func(_ http.ResponseWriter, r *http.Request) error { return m.RemoveFactor(r, "1") },
-		"/stale/renew":   func(_ http.ResponseWriter, r *http.Request) error { _, err := m.RenewRecovery(r, "1"); return err },
+		"/stale/enrol": func(_ http.ResponseWriter, r *http.Request) error { _, err := m.Factors().Enrol(r); return err },
+		"/stale/confirm": func(rw http.ResponseWriter, r *http.Request) error {
+			_, err := m.Factors().Confirm(rw, r, "1")
+			return err
+		},
+		"/stale/remove": func(_ http.ResponseWriter, r *http.Request) error { return m.Factors().Remove(r, "1") },
+		"/stale/renew": func(_ http.ResponseWriter, r *http.Request) error {
+			_, err := m.Factors().RenewRecovery(r, "1")
+			return err
+		},
 		"/stale/address": func(_ http.ResponseWriter, r *http.Request) error {
-			_, err := m.AddressTicket(r, "ann", "ann@example.test")
+			_, err := m.Mail().AddressTicket(r, "ann", "ann@example.test")
 			return err
 		},
 	} {

@@ -47,14 +47,14 @@ func newApplication() *application {
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	memory := new(session.Memory)
-	manager := &session.Manager{Store: memory, Attempts: memory, Factors: memory,
+	manager := &session.Manager{Store: memory, Attempts: memory, FactorStore: memory,
 		Hasher:      session.PBKDF2{Iterations: 1000}, // few, so that the example is fast
 		SHA256Codes: fips140.Enforced()}
-	encoded, err := manager.Hash(context.Background(), "open sesame")
+	encoded, err := manager.Passwords().Hash(context.Background(), "open sesame")
 	if err != nil {
 		panic(err)
 	}
-	manager.Passwords = table{"acme/ann": encoded}
+	manager.PasswordStore = table{"acme/ann": encoded}
 	guard := &auth.Guard{BaseURL: "http://localhost:8080", Directory: directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{manager}}
 	mux := guard.Mux()
 	server := httptest.NewServer(mux)
@@ -98,7 +98,7 @@ func (a *application) send(path string, pairs ...string) {
 // In a server of one process, one Memory is all three stores.
 func ExampleMemory() {
 	memory := new(session.Memory)
-	manager := &session.Manager{Store: memory, Attempts: memory, Factors: memory}
+	manager := &session.Manager{Store: memory, Attempts: memory, FactorStore: memory}
 	fmt.Println(manager.Validate())
 	// Output: <nil>
 }
@@ -184,12 +184,12 @@ func ExampleManager_VerifyCode() {
 	var secret session.FactorSecret
 	var recovery []string
 	a.post("/factor", auth.Optional.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.EnrolFactor(r)
-		secret = enrolment.Secret // shown once, as Manager.OTPAuth in a QR code
+		enrolment, err := a.manager.Factors().Enrol(r)
+		secret = enrolment.Secret // shown once, as Factors.OTPAuth in a QR code
 		return err
 	})
 	a.post("/factor/confirm", auth.Optional, func(w http.ResponseWriter, r *http.Request) (err error) {
-		recovery, err = a.manager.ConfirmFactor(w, r, r.PostFormValue("code"))
+		recovery, err = a.manager.Factors().Confirm(w, r, r.PostFormValue("code"))
 		return err
 	})
 	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
@@ -209,15 +209,15 @@ func ExampleManager_VerifyCode() {
 	// /verify 200
 }
 
-// EnrolFactor begins the enrolment of a second factor; ConfirmFactor makes it active.
-func ExampleManager_EnrolFactor() {
+// Factors.Enrol begins the enrolment of a second factor; Factors.Confirm makes it active.
+func ExampleFactors_Enrol() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	a.post("/factor", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Cache-Control", "no-store")
-		enrolment, err := a.manager.EnrolFactor(r)
-		uri := a.manager.OTPAuth("Acme", enrolment.Account, enrolment.Secret) // for a QR code
+		enrolment, err := a.manager.Factors().Enrol(r)
+		uri := a.manager.Factors().OTPAuth("Acme", enrolment.Account, enrolment.Secret) // for a QR code
 		fmt.Println(uri[:29], enrolment.Secret)
 		return err
 	})
@@ -229,18 +229,18 @@ func ExampleManager_EnrolFactor() {
 	// /factor 200
 }
 
-func ExampleManager_ConfirmFactor() {
+func ExampleFactors_Confirm() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var secret session.FactorSecret
 	a.post("/factor", auth.Optional.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.EnrolFactor(r)
+		enrolment, err := a.manager.Factors().Enrol(r)
 		secret = enrolment.Secret
 		return err
 	})
 	a.post("/factor/confirm", auth.Optional, func(w http.ResponseWriter, r *http.Request) error {
-		recovery, err := a.manager.ConfirmFactor(w, r, r.PostFormValue("code"))
+		recovery, err := a.manager.Factors().Confirm(w, r, r.PostFormValue("code"))
 		fmt.Println(len(recovery), "recovery codes")
 		return err
 	})
@@ -257,21 +257,21 @@ func ExampleManager_ConfirmFactor() {
 	// /factor/confirm 200
 }
 
-func ExampleManager_RemoveFactor() {
+func ExampleFactors_Remove() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var recovery []string
 	a.post("/factor", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.EnrolFactor(r)
+		enrolment, err := a.manager.Factors().Enrol(r)
 		if err != nil {
 			return err
 		}
-		recovery, err = a.manager.ConfirmFactor(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
+		recovery, err = a.manager.Factors().Confirm(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
 		return err
 	})
 	a.post("/factor/remove", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
-		return a.manager.RemoveFactor(r, r.PostFormValue("code"))
+		return a.manager.Factors().Remove(r, r.PostFormValue("code"))
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/factor")
@@ -305,17 +305,17 @@ func ExampleManager_Reauthenticate() {
 }
 
 // The callback stores the new password and Account.Changed.
-func ExampleManager_ChangePassword() {
+func ExamplePasswords_Change() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	a.post("/password", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
 		set := func(_ context.Context, encoded string, changed time.Time) error {
-			a.manager.Passwords.(table)["acme/ann"] = encoded
+			a.manager.PasswordStore.(table)["acme/ann"] = encoded
 			a.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Changed: changed})
 			return nil
 		}
-		return a.manager.ChangePassword(w, r, "ann", r.PostFormValue("password"), r.PostFormValue("new"), set)
+		return a.manager.Passwords().Change(w, r, "ann", r.PostFormValue("password"), r.PostFormValue("new"), set)
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/password", "password", "wrong", "new", "close sesame")
@@ -346,13 +346,13 @@ func ExampleManager_Logout() {
 }
 
 // A list of the account's own sessions. It holds no tokens.
-func ExampleManager_List() {
+func ExampleSessions_List() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	a.post("/sessions", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
 		p := auth.From(r.Context())
-		sessions, err := a.manager.List(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
+		sessions, err := a.manager.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
 		for _, s := range sessions {
 			fmt.Println(s.Address, s.Agent, s.ID == p.SessionID)
 		}
@@ -366,13 +366,13 @@ func ExampleManager_List() {
 	// /sessions 200
 }
 
-func ExampleManager_Revoke() {
+func ExampleSessions_Revoke() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	a.post("/sessions/{id}/end", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
 		p := auth.From(r.Context())
-		return a.manager.Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")) // only the account's own sessions
+		return a.manager.Sessions().Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")) // only the account's own sessions
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/sessions/0123/end")
@@ -381,14 +381,14 @@ func ExampleManager_Revoke() {
 	// /sessions/0123/end 404
 }
 
-// After a change of the password, RevokeAll ends the account's other sessions.
-func ExampleManager_RevokeAll() {
+// After a change of the password, Sessions.RevokeAll ends the account's other sessions.
+func ExampleSessions_RevokeAll() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	a.post("/password", auth.Authenticated.Fresh(10*time.Minute), func(w http.ResponseWriter, r *http.Request) error {
 		p := auth.From(r.Context())
-		ended, err := a.manager.RevokeAll(r.Context(), p.Org, p.Account, p.SessionID)
+		ended, err := a.manager.Sessions().RevokeAll(r.Context(), p.Org, p.Account, p.SessionID)
 		fmt.Println(ended, "ended")
 		return err
 	})
@@ -403,14 +403,14 @@ func ExampleManager_RevokeAll() {
 	// /password 200
 }
 
-// When an org begins to require a second factor, RevokeOrg makes everybody log in again.
-func ExampleManager_RevokeOrg() {
+// When an org begins to require a second factor, Sessions.RevokeOrg makes everybody log in again.
+func ExampleSessions_RevokeOrg() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	a.post("/me", auth.Authenticated, func(http.ResponseWriter, *http.Request) error { return nil })
 	a.send("/login", "login", "ann", "password", "open sesame")
-	ended, err := a.manager.RevokeOrg(context.Background(), "acme")
+	ended, err := a.manager.Sessions().RevokeOrg(context.Background(), "acme")
 	fmt.Println(ended, "ended", err)
 	a.send("/me")
 	// Output:
@@ -419,10 +419,10 @@ func ExampleManager_RevokeOrg() {
 	// /me 401
 }
 
-func ExampleManager_OTPAuth() {
+func ExampleFactors_OTPAuth() {
 	manager := new(session.Manager)
 	secret := session.NewFactorSecret([]byte("12345678901234567890")) // use 20 random bytes instead
-	fmt.Println(manager.OTPAuth("Acme", "ann@example.com", secret))
+	fmt.Println(manager.Factors().OTPAuth("Acme", "ann@example.com", secret))
 	fmt.Println(secret)
 	// Output:
 	// otpauth://totp/Acme:ann%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme&algorithm=SHA1&digits=6&period=30
@@ -445,9 +445,9 @@ func ExamplePBKDF2() {
 }
 
 // Hash encodes a new password.
-func ExampleManager_Hash() {
+func ExamplePasswords_Hash() {
 	manager := &session.Manager{Hasher: session.PBKDF2{Iterations: 1000}}
-	encoded, err := manager.Hash(context.Background(), "open sesame")
+	encoded, err := manager.Passwords().Hash(context.Background(), "open sesame")
 	fmt.Println(encoded[:22], err)
 	// Output: $pbkdf2-sha256$i=1000$ <nil>
 }
@@ -482,7 +482,7 @@ func (oldHasher) Verify(encoded, password string) (ok, rehash bool) {
 	return encoded == "$old$"+password, false
 }
 
-// It becomes the Hasher of a Manager. Its Passwords should be a Rehasher, too.
+// It becomes the Hasher of a Manager. Its PasswordStore should be a Rehasher, too.
 func ExampleMigrating() {
 	hasher := session.Migrating(oldHasher{}, session.PBKDF2{Iterations: 1000})
 	fmt.Println(hasher.Verify("$old$open sesame", "open barley"))
@@ -500,20 +500,20 @@ func ExampleMigrating() {
 
 // The person gets a link by mail. The page behind it sends the ticket and the new
 // password.
-func ExampleManager_SendReset() {
+func ExampleMail_SendReset() {
 	a := newApplication()
 	defer a.close()
 	mails := make(chan session.MailTicket, 1)
 	a.post("/password/forgotten", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		return a.manager.SendReset(r, r.PostFormValue("login"), func(_ context.Context, account string, ticket session.MailTicket) error {
+		return a.manager.Mail().SendReset(r, r.PostFormValue("login"), func(_ context.Context, account string, ticket session.MailTicket) error {
 			fmt.Println("a mail to", account, "with the ticket", ticket)
 			mails <- ticket // instead of a mail with https://example.com/reset#ticket
 			return nil
 		}, func(_ context.Context, err error) { log.Print(err) })
 	})
 	a.post("/password/reset", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		return a.manager.ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("new"), func(_ context.Context, account, encoded string, changed time.Time) error {
-			a.manager.Passwords.(table)["acme/"+account] = encoded
+		return a.manager.Mail().ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("new"), func(_ context.Context, account, encoded string, changed time.Time) error {
+			a.manager.PasswordStore.(table)["acme/"+account] = encoded
 			a.directory.PutAccount(auth.Account{ID: account, Org: "acme", Changed: changed})
 			return nil
 		})
@@ -532,12 +532,12 @@ func ExampleManager_SendReset() {
 	// /password/reset 401
 }
 
-// See SendReset for the ticket.
-func ExampleManager_ResetPassword() {
+// See Mail.SendReset for the ticket.
+func ExampleMail_ResetPassword() {
 	a := newApplication()
 	defer a.close()
 	a.post("/password/reset", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		return a.manager.ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("new"), func(_ context.Context, account, encoded string, changed time.Time) error {
+		return a.manager.Mail().ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("new"), func(_ context.Context, account, encoded string, changed time.Time) error {
 			return errors.New("store encoded and changed")
 		})
 	})
@@ -547,18 +547,18 @@ func ExampleManager_ResetPassword() {
 }
 
 // The application mails the ticket to the address.
-func ExampleManager_AddressTicket() {
+func ExampleMail_AddressTicket() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var mailed session.MailTicket
 	a.post("/address", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) (err error) {
-		mailed, err = a.manager.AddressTicket(r, auth.From(r.Context()).Account, r.PostFormValue("address"))
+		mailed, err = a.manager.Mail().AddressTicket(r, auth.From(r.Context()).Account, r.PostFormValue("address"))
 		return err
 	})
 	// Not Public: the address may be mistyped, and somebody else reads the mail.
 	a.post("/address/verify", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
-		account, address, err := a.manager.VerifyAddress(r, r.PostFormValue("ticket"))
+		account, address, err := a.manager.Mail().VerifyAddress(r, r.PostFormValue("ticket"))
 		fmt.Println(account, "reads", address)
 		return err
 	})
@@ -572,12 +572,12 @@ func ExampleManager_AddressTicket() {
 	// /address/verify 200
 }
 
-// See AddressTicket for the ticket.
-func ExampleManager_VerifyAddress() {
+// See Mail.AddressTicket for the ticket.
+func ExampleMail_VerifyAddress() {
 	a := newApplication()
 	defer a.close()
 	a.post("/address/verify", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		_, _, err := a.manager.VerifyAddress(r, r.PostFormValue("ticket"))
+		_, _, err := a.manager.Mail().VerifyAddress(r, r.PostFormValue("ticket"))
 		return err
 	})
 	a.send("/address/verify", "ticket", "invented")
@@ -587,21 +587,21 @@ func ExampleManager_VerifyAddress() {
 
 // New recovery codes, by a code of the factor. Before and after, the page can show how
 // many are left.
-func ExampleManager_RenewRecovery() {
+func ExampleFactors_RenewRecovery() {
 	a := newApplication()
 	defer a.close()
 	a.login()
 	var recovery []string
 	a.post("/factor", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) error {
-		enrolment, err := a.manager.EnrolFactor(r)
+		enrolment, err := a.manager.Factors().Enrol(r)
 		if err != nil {
 			return err
 		}
-		recovery, err = a.manager.ConfirmFactor(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
+		recovery, err = a.manager.Factors().Confirm(w, r, authtest.TOTP(enrolment.Secret, time.Now())) // both steps at once, to keep the example short
 		return err
 	})
 	a.post("/factor/recovery", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) (err error) {
-		recovery, err = a.manager.RenewRecovery(r, r.PostFormValue("code"))
+		recovery, err = a.manager.Factors().RenewRecovery(r, r.PostFormValue("code"))
 		return err
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
@@ -609,7 +609,7 @@ func ExampleManager_RenewRecovery() {
 	former := recovery[1]
 	a.send("/factor/recovery", "code", recovery[0])
 	a.send("/factor/recovery", "code", former)
-	fmt.Println(a.manager.FactorState(context.Background(), "acme", "ann"))
+	fmt.Println(a.manager.Factors().State(context.Background(), "acme", "ann"))
 	// Output:
 	// /login 200
 	// /factor 200
@@ -619,10 +619,10 @@ func ExampleManager_RenewRecovery() {
 }
 
 // The page of an account, and that of an administrator, show what there is.
-func ExampleManager_FactorState() {
+func ExampleFactors_State() {
 	a := newApplication()
 	defer a.close()
-	state, err := a.manager.FactorState(context.Background(), "acme", "ann")
+	state, err := a.manager.Factors().State(context.Background(), "acme", "ann")
 	if err != nil {
 		panic(err)
 	}
@@ -631,10 +631,10 @@ func ExampleManager_FactorState() {
 }
 
 // An administrator has made sure that ann has lost the device.
-func ExampleManager_ResetFactor() {
+func ExampleFactors_Reset() {
 	a := newApplication()
 	defer a.close()
-	if err := a.manager.ResetFactor(context.Background(), "acme", "ann"); err != nil {
+	if err := a.manager.Factors().Reset(context.Background(), "acme", "ann"); err != nil {
 		panic(err)
 	}
 	fmt.Println("ann's sessions have ended")
@@ -646,7 +646,7 @@ func ExampleManager_Wait() {
 	a := newApplication()
 	defer a.close()
 	a.post("/password/forgotten", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
-		return a.manager.SendReset(r, "ann", func(context.Context, string, session.MailTicket) error {
+		return a.manager.Mail().SendReset(r, "ann", func(context.Context, string, session.MailTicket) error {
 			time.Sleep(10 * time.Millisecond) // a slow mail server
 			fmt.Println("sent")
 			return nil

@@ -69,20 +69,21 @@ var ErrQueueFull = errQueueFull
 
 // Len returns how many records, accounts and previous hashes are kept.
 func (m *Memory) Len() (records, accounts, previous int) {
-	t := &m.sessions
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	for _, org := range t.orgs {
-		accounts += len(org)
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for hash, r := range m.sessions.records {
+		if hash != r.Hash {
+			previous++
+		}
 	}
-	return len(t.records), accounts, len(t.previous)
+	return len(m.sessions.records) - previous, len(m.sessions.accounts), previous
 }
 
 // Counts returns how many keys have a count.
 func (m *Memory) Counts() int {
-	m.attempts.mu.Lock()
-	defer m.attempts.mu.Unlock()
-	return len(m.attempts.records)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.attempts)
 }
 
 // MailTicketOf returns a ticket of this text.

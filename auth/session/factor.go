@@ -28,11 +28,11 @@ type Factor struct {
 	Recovery [][32]byte
 }
 
-// Factors keeps one record per account. It seals the secrets at rest.
+// FactorStore keeps one record per account. It seals the secrets at rest.
 //
 // Implementations are safe for concurrent use, in this process and in others that share
 // the store, and return when ctx ends.
-type Factors interface {
+type FactorStore interface {
 	// Factor returns the account's record, or the zero Factor if there is none.
 	Factor(ctx context.Context, org auth.OrgKey, account string) (Factor, error)
 

@@ -14,23 +14,24 @@ type FactorState struct {
 	RecoveryLeft int  // recovery codes that are not used yet
 }
 
-// FactorState returns the state of the account's second factor, for the account's own
+// State returns the state of the account's second factor, for the account's own
 // page and for administrators. It checks no permission. An account without a factor has
 // the zero FactorState. The error wraps auth.ErrUnavailable.
-func (m *Manager) FactorState(ctx context.Context, org auth.OrgKey, account string) (FactorState, error) {
-	if m.Factors == nil {
+func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (FactorState, error) {
+	m := of.manager
+	if m.FactorStore == nil {
 		return FactorState{}, nil
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	f, err := m.Factors.Factor(ctx, org, account)
+	f, err := m.FactorStore.Factor(ctx, org, account)
 	if err != nil {
 		return FactorState{}, auth.Unavailable(err)
 	}
 	return FactorState{!f.Secret.isNone(), !f.Pending.isNone(), len(f.Recovery)}, nil
 }
 
-// ResetFactor removes the second factor of an account whose owner has lost the device
+// Reset removes the second factor of an account whose owner has lost the device
 // and the recovery codes. It also ends a pending enrolment, all sessions of the account,
 // its incomplete logins and its mailed tickets: somebody else may have the device.
 //
@@ -39,25 +40,26 @@ func (m *Manager) FactorState(ctx context.Context, org auth.OrgKey, account stri
 // made sure who asks, and that they may make auth.Everything of the account: see
 // auth.Principal.MayMake.
 //
-// ResetFactor returns nil if there was no factor. An empty account is an error, and
+// Factors.Reset returns nil if there was no factor. An empty account is an error, and
 // nothing is changed. After an error that wraps auth.ErrUnavailable, or ErrConflict if
 // the factor changes all the time, call it again.
-func (m *Manager) ResetFactor(ctx context.Context, org auth.OrgKey, account string) error {
+func (of Factors) Reset(ctx context.Context, org auth.OrgKey, account string) error {
+	m := of.manager
 	if account == "" {
-		return errors.New("session: ResetFactor without an account")
+		return errors.New("session: Factors.Reset without an account")
 	}
-	if m.Factors == nil {
+	if m.FactorStore == nil {
 		return errNoFactors
 	}
 	// Before, so that no session enrols another factor at once.
-	if _, err := m.RevokeAll(ctx, org, account, ""); err != nil {
+	if _, err := m.Sessions().RevokeAll(ctx, org, account, ""); err != nil {
 		return err
 	}
 	if err := m.removeFactor(ctx, org, account); err != nil {
 		return err
 	}
 	// And afterwards, so that no login by the former factor is left.
-	_, err := m.RevokeAll(ctx, org, account, "")
+	_, err := m.Sessions().RevokeAll(ctx, org, account, "")
 	return err
 }
 
@@ -67,7 +69,7 @@ func (m *Manager) removeFactor(ctx context.Context, org auth.OrgKey, account str
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	for range rounds {
-		f, err := m.Factors.Factor(ctx, org, account)
+		f, err := m.FactorStore.Factor(ctx, org, account)
 		if err != nil {
 			return auth.Unavailable(err)
 		}
@@ -75,7 +77,7 @@ func (m *Manager) removeFactor(ctx context.Context, org auth.OrgKey, account str
 			return nil
 		}
 		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
-		err = m.Factors.Save(ctx, org, account, f)
+		err = m.FactorStore.Save(ctx, org, account, f)
 		if !errors.Is(err, ErrConflict) {
 			return auth.Unavailable(err)
 		}

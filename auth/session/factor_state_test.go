@@ -13,7 +13,7 @@ import (
 // recovery registers the route for new recovery codes.
 func recovery(w *world) {
 	w.mux.HandleFunc("POST /recovery", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
-		codes, err := w.manager.RenewRecovery(r, r.PostFormValue("code"))
+		codes, err := w.manager.Factors().RenewRecovery(r, r.PostFormValue("code"))
 		if err != nil {
 			auth.Fail(rw, r, err)
 			return
@@ -33,7 +33,7 @@ func TestFactorState(t *testing.T) {
 	w := newWorld(t)
 	is := func(when string, want session.FactorState) {
 		t.Helper()
-		if got := must(w.manager.FactorState(t.Context(), "acme", "ann")); got != want {
+		if got := must(w.manager.Factors().State(t.Context(), "acme", "ann")); got != want {
 			t.Errorf("%s: %+v, want %+v", when, got, want)
 		}
 	}
@@ -50,7 +50,7 @@ func TestFactorState(t *testing.T) {
 	want(t, b.post("/remove", "code", codes[1]), 200, "")
 	is("removed", session.FactorState{})
 	w.stores.set("Factor", http.ErrServerClosed)
-	if _, err := w.manager.FactorState(t.Context(), "acme", "ann"); !isUnavailable(err) {
+	if _, err := w.manager.Factors().State(t.Context(), "acme", "ann"); !isUnavailable(err) {
 		t.Errorf("a store that is down: %v", err)
 	}
 }
@@ -85,7 +85,7 @@ func TestRegenerateRecovery(t *testing.T) {
 		for _, code := range []string{"", w.wrong(secret), w.code(secret), former[0]} {
 			want(t, b.post("/recovery", "code", code), 401, auth.DetailInvalidCode)
 		}
-		if left := must(w.manager.FactorState(t.Context(), "acme", "ann")).RecoveryLeft; left != 9 {
+		if left := must(w.manager.Factors().State(t.Context(), "acme", "ann")).RecoveryLeft; left != 9 {
 			t.Errorf("%d codes are left", left)
 		}
 		want(t, b.post("/recovery", "code", w.wrong(secret)), 401, auth.DetailInvalidCode)
@@ -115,7 +115,7 @@ func TestRegenerateRecovery(t *testing.T) {
 func TestF26ResetFactor(t *testing.T) {
 	reset := func(w *world) {
 		w.t.Helper()
-		if err := w.manager.ResetFactor(w.t.Context(), "acme", "ann"); err != nil {
+		if err := w.manager.Factors().Reset(w.t.Context(), "acme", "ann"); err != nil {
 			w.t.Error(err)
 		}
 	}
@@ -130,7 +130,7 @@ func TestF26ResetFactor(t *testing.T) {
 		want(t, open.get("/me"), 401, expired) // F26: somebody else may have the device
 		want(t, pending.post("/verify", "code", w.code(secret)), 401, auth.DetailInvalidCode)
 		want(t, w.browser().login("ann", annPassword, "code", codes[0]), 200, "")
-		if state := must(w.manager.FactorState(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
+		if state := must(w.manager.Factors().State(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
 			t.Errorf("%+v is left", state)
 		}
 		reset(w) // there is nothing to reset
@@ -160,7 +160,7 @@ func TestF26ResetFactor(t *testing.T) {
 			reset(w)
 		}
 		want(t, b.post("/confirm", "code", w.code(secret)), 409, auth.DetailConflict)
-		if state := must(w.manager.FactorState(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
+		if state := must(w.manager.Factors().State(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
 			t.Errorf("%+v is left", state)
 		}
 	})
@@ -178,7 +178,7 @@ func TestF26ResetFactor(t *testing.T) {
 			}
 		}
 		reset(w)
-		if state := must(w.manager.FactorState(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
+		if state := must(w.manager.Factors().State(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
 			t.Errorf("%+v is left", state)
 		}
 	})
@@ -196,7 +196,7 @@ func TestF26ResetFactor(t *testing.T) {
 			}
 		}
 		reset(w)
-		if state := must(w.manager.FactorState(t.Context(), "acme", "ann")); state != (session.FactorState{}) || saves != 2 {
+		if state := must(w.manager.Factors().State(t.Context(), "acme", "ann")); state != (session.FactorState{}) || saves != 2 {
 			t.Errorf("%+v is left after %d tries", state, saves)
 		}
 	})
@@ -204,7 +204,7 @@ func TestF26ResetFactor(t *testing.T) {
 		w := newWorld(t)
 		b := w.ann()
 		reads := w.stores.count("Factor")
-		if err := w.manager.ResetFactor(t.Context(), "acme", ""); err == nil || isUnavailable(err) || w.stores.count("Factor") != reads {
+		if err := w.manager.Factors().Reset(t.Context(), "acme", ""); err == nil || isUnavailable(err) || w.stores.count("Factor") != reads {
 			t.Errorf("%v", err)
 		}
 		want(t, b.get("/me"), 200, "")
@@ -224,7 +224,7 @@ func TestF26ResetFactor(t *testing.T) {
 			w := newWorld(t)
 			w.ann().enrol()
 			w.stores.set(verb, http.ErrServerClosed)
-			if err := w.manager.ResetFactor(t.Context(), "acme", "ann"); !isUnavailable(err) {
+			if err := w.manager.Factors().Reset(t.Context(), "acme", "ann"); !isUnavailable(err) {
 				t.Errorf("%v", err)
 			}
 			w.stores.set(verb, nil)
@@ -236,7 +236,7 @@ func TestF26ResetFactor(t *testing.T) {
 		w := newWorld(t)
 		w.ann().enrol()
 		w.stores.set("Save", session.ErrConflict)
-		if err := w.manager.ResetFactor(t.Context(), "acme", "ann"); !errors.Is(err, session.ErrConflict) {
+		if err := w.manager.Factors().Reset(t.Context(), "acme", "ann"); !errors.Is(err, session.ErrConflict) {
 			t.Errorf("%v", err)
 		}
 	})

@@ -90,10 +90,10 @@ func TestF10StoreDown(t *testing.T) {
 			w.answer = func(rw http.ResponseWriter, r *http.Request) {
 				w.manager.Store = hanging{w.stores}
 				start := time.Now()
-				_, listed := w.manager.List(r.Context(), &auth.Org{Code: "acme"}, "ann")
-				_, all := w.manager.RevokeAll(r.Context(), "acme", "ann", "")
-				_, org := w.manager.RevokeOrg(r.Context(), "acme")
-				for _, err := range []error{listed, all, org, w.manager.Revoke(r.Context(), "acme", "ann", "x")} {
+				_, listed := w.manager.Sessions().List(r.Context(), &auth.Org{Code: "acme"}, "ann")
+				_, all := w.manager.Sessions().RevokeAll(r.Context(), "acme", "ann", "")
+				_, org := w.manager.Sessions().RevokeOrg(r.Context(), "acme")
+				for _, err := range []error{listed, all, org, w.manager.Sessions().Revoke(r.Context(), "acme", "ann", "x")} {
 					if !isUnavailable(err) {
 						t.Errorf("got %v", err)
 					}
@@ -111,10 +111,10 @@ func TestF10StoreDown(t *testing.T) {
 		for _, verb := range []string{"List", "DeleteID", "DeleteAll", "DeleteOrg"} {
 			w.stores.set(verb, http.ErrServerClosed)
 		}
-		_, listed := w.manager.List(t.Context(), &auth.Org{Code: "acme"}, "ann")
-		_, all := w.manager.RevokeAll(t.Context(), "acme", "ann", "")
-		_, org := w.manager.RevokeOrg(t.Context(), "acme")
-		for _, err := range []error{listed, all, org, w.manager.Revoke(t.Context(), "acme", "ann", "x")} {
+		_, listed := w.manager.Sessions().List(t.Context(), &auth.Org{Code: "acme"}, "ann")
+		_, all := w.manager.Sessions().RevokeAll(t.Context(), "acme", "ann", "")
+		_, org := w.manager.Sessions().RevokeOrg(t.Context(), "acme")
+		for _, err := range []error{listed, all, org, w.manager.Sessions().Revoke(t.Context(), "acme", "ann", "x")} {
 			if !isUnavailable(err) {
 				t.Errorf("got %v", err)
 			}
@@ -245,7 +245,7 @@ func TestF30NoFactorIsActiveWithoutItsRecoveryCodes(t *testing.T) {
 			var codes []string
 			w.mux.HandleFunc("POST /confirm-all-the-same", auth.Optional, func(rw http.ResponseWriter, r *http.Request) {
 				var err error
-				codes, err = w.manager.ConfirmFactor(rw, r, r.PostFormValue("code"))
+				codes, err = w.manager.Factors().Confirm(rw, r, r.PostFormValue("code"))
 				auth.Fail(rw, r, err)
 			})
 			b := w.browser()
@@ -257,7 +257,7 @@ func TestF30NoFactorIsActiveWithoutItsRecoveryCodes(t *testing.T) {
 			w.stores.set(verb, http.ErrServerClosed)
 			got := b.post("/confirm-all-the-same", "code", w.code(secret))
 			w.stores.set(verb, nil)
-			if state := must(w.manager.FactorState(t.Context(), "acme", "ann")); got.status != 503 || codes != nil || state.Active {
+			if state := must(w.manager.Factors().State(t.Context(), "acme", "ann")); got.status != 503 || codes != nil || state.Active {
 				t.Fatalf("got %d, codes %q, %+v", got.status, codes, state)
 			}
 			b.login("ann", annPassword)
@@ -272,14 +272,14 @@ func TestF30NoFactorIsActiveWithoutItsRecoveryCodes(t *testing.T) {
 		secret := decoded(t, b.post("/enrol").data)
 		w.stores.before["Replace"] = func() {
 			w.stores.before = map[string]func(){}
-			if err := w.manager.ResetFactor(t.Context(), "acme", "ann"); err != nil {
+			if err := w.manager.Factors().Reset(t.Context(), "acme", "ann"); err != nil {
 				t.Error(err)
 			}
 		}
 		if got := b.post("/confirm", "code", w.code(secret)); got.status == 200 {
 			t.Error("confirmed")
 		}
-		if state := must(w.manager.FactorState(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
+		if state := must(w.manager.Factors().State(t.Context(), "acme", "ann")); state != (session.FactorState{}) {
 			t.Errorf("%+v is left", state)
 		}
 	})
@@ -304,7 +304,7 @@ func TestTheQueueOfHashesIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, realTime)
 		w.mux.HandleFunc("POST /hash", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-			_, err := w.manager.Hash(r.Context(), "a password")
+			_, err := w.manager.Passwords().Hash(r.Context(), "a password")
 			auth.Fail(rw, r, err)
 		})
 		w.browser().login("warm", "up")

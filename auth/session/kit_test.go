@@ -65,7 +65,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	w.stores = &stores{Memory: w.memory, passwords: map[string]string{
 		"acme/ann": annPassword, "acme/bob": "bob's password", "globex/gus": "gus's password"},
 		fail: map[string]error{}, before: make(map[string]func()), calls: map[string]int{}}
-	w.manager = &session.Manager{Store: w.stores, Passwords: w.stores, Attempts: w.stores, Factors: w.stores,
+	w.manager = &session.Manager{Store: w.stores, PasswordStore: w.stores, Attempts: w.stores, FactorStore: w.stores,
 		Hasher: w.hasher, SHA256Codes: fips140.Enforced()}
 	w.guard = &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: w.directory,
 		Mechanisms: []auth.Mechanism{w.manager}, Now: w.clock.Now,
@@ -135,7 +135,7 @@ func (w *world) routes() {
 		return account(m.Reauthenticate(rw, r, r.PostFormValue("login"), r.PostFormValue("password")))
 	})
 	verb("POST /password", auth.Authenticated.Fresh(10*time.Minute), func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return "", m.ChangePassword(rw, r, r.PostFormValue("login"), r.PostFormValue("password"), r.PostFormValue("next"),
+		return "", m.Passwords().Change(rw, r, r.PostFormValue("login"), r.PostFormValue("password"), r.PostFormValue("next"),
 			func(_ context.Context, encoded string, changed time.Time) error {
 				return w.setPassword(r, encoded, changed)
 			})
@@ -144,14 +144,14 @@ func (w *world) routes() {
 		return "", m.Logout(rw, r)
 	})
 	verb("POST /enrol", auth.Optional.Fresh(10*time.Minute), func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		e, err := m.EnrolFactor(r)
+		e, err := m.Factors().Enrol(r)
 		return e.Secret.Reveal(), err
 	})
 	verb("POST /confirm", auth.Optional, func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return m.ConfirmFactor(rw, r, r.PostFormValue("code"))
+		return m.Factors().Confirm(rw, r, r.PostFormValue("code"))
 	})
 	verb("POST /remove", auth.Authenticated.Fresh(10*time.Minute), func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return "", m.RemoveFactor(r, r.PostFormValue("code"))
+		return "", m.Factors().Remove(r, r.PostFormValue("code"))
 	})
 	for _, method := range []string{"GET", "POST"} {
 		w.mux.Handle(method+" /me", auth.Authenticated, w.answerer())
@@ -202,7 +202,7 @@ func (w *world) wrong(secret session.FactorSecret) string {
 // time limits the org has.
 func (w *world) sessions(account string) []session.Session {
 	w.t.Helper()
-	list, err := w.manager.List(w.t.Context(), &auth.Org{Code: "acme", Session: auth.SessionPolicy{Idle: time.Hour, Max: 24 * time.Hour}}, account)
+	list, err := w.manager.Sessions().List(w.t.Context(), &auth.Org{Code: "acme", Session: auth.SessionPolicy{Idle: time.Hour, Max: 24 * time.Hour}}, account)
 	records := must(w.memory.List(w.t.Context(), "acme", account))
 	records = slices.DeleteFunc(records, func(s session.Session) bool {
 		return !slices.ContainsFunc(list, func(i session.SessionInfo) bool { return i.ID == s.ID })

@@ -135,8 +135,8 @@ func TestF09WhatEndsSessions(t *testing.T) {
 	for name, do := range map[string]func(*world){
 		"F09 account disabled": change(func(a *auth.Account, _ time.Time) { a.Disabled = true }),
 		"F09 password changed": change(func(a *auth.Account, now time.Time) { a.Changed = now }),
-		"F09 revoked":          func(w *world) { must(w.manager.RevokeAll(w.t.Context(), "acme", "ann", "")) },
-		"F09 the org revoked":  func(w *world) { must(w.manager.RevokeOrg(w.t.Context(), "acme")) },
+		"F09 revoked":          func(w *world) { must(w.manager.Sessions().RevokeAll(w.t.Context(), "acme", "ann", "")) },
+		"F09 the org revoked":  func(w *world) { must(w.manager.Sessions().RevokeOrg(w.t.Context(), "acme")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -163,7 +163,7 @@ func TestF09WhatEndsSessions(t *testing.T) {
 			p := auth.From(r.Context())
 			w.stores.passwords["acme/ann"] = "another password"
 			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Changed: w.now()})
-			must(w.manager.RevokeAll(r.Context(), p.Org, p.Account, p.SessionID))
+			must(w.manager.Sessions().RevokeAll(r.Context(), p.Org, p.Account, p.SessionID))
 			must(w.manager.Reauthenticate(rw, r, "ann", "another password"))
 			rw.Write([]byte("{}"))
 		}
@@ -178,7 +178,7 @@ func TestF09WhatEndsSessions(t *testing.T) {
 	t.Run("F09 an enrolment ticket ends with them", func(t *testing.T) {
 		for _, do := range []func(*world){
 			change(func(a *auth.Account, now time.Time) { a.Changed = now }),
-			func(w *world) { must(w.manager.RevokeAll(w.t.Context(), "acme", "ann", "")) },
+			func(w *world) { must(w.manager.Sessions().RevokeAll(w.t.Context(), "acme", "ann", "")) },
 		} {
 			w := newWorld(t, org(func(o *auth.Org) { o.Session.SecondFactor = true }))
 			b := w.browser()
@@ -206,7 +206,7 @@ func TestF09WhatEndsSessions(t *testing.T) {
 		w := newWorld(t)
 		b, other := w.ann(), w.ann()
 		list := w.sessions("ann")
-		if err := w.manager.Revoke(t.Context(), "acme", "bob", list[0].ID); err == nil {
+		if err := w.manager.Sessions().Revoke(t.Context(), "acme", "bob", list[0].ID); err == nil {
 			t.Error("another account's session was revoked")
 		}
 		var first string
@@ -215,7 +215,7 @@ func TestF09WhatEndsSessions(t *testing.T) {
 				first = s.ID
 			}
 		}
-		if err := w.manager.Revoke(t.Context(), "acme", "ann", first); err != nil {
+		if err := w.manager.Sessions().Revoke(t.Context(), "acme", "ann", first); err != nil {
 			t.Fatal(err)
 		}
 		want(t, b.get("/me"), 401, expired)
@@ -230,7 +230,7 @@ func TestF09WhatEndsSessions(t *testing.T) {
 				own = s.ID
 			}
 		}
-		if n := must(w.manager.RevokeAll(t.Context(), "acme", "ann", own)); n != 1 {
+		if n := must(w.manager.Sessions().RevokeAll(t.Context(), "acme", "ann", own)); n != 1 {
 			t.Errorf("%d ended", n)
 		}
 		want(t, b.get("/me"), 200, "")

@@ -107,7 +107,7 @@ func (m *Manager) inherited(r *http.Request, t *auth.Tenant, account string) (au
 	}
 	if s.ID != "" && (s.Account == account || s.ID == by.SessionID) {
 		p.at = earlier(p.at, s.Authenticated)
-		p.since = earlier(now, s.end(t.Org).Add(-maxAge(t.Org)))
+		p.since = earlier(now, s.end(t.Org).Add(-t.Org.Session.Effective().Max))
 	}
 	found, err := t.Account(ctx, account)
 	if auth.IsNotFound(err) || err == nil && changedSince(found, p.at) {
@@ -204,15 +204,15 @@ func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant
 
 // factor returns the account's second factor.
 func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (Factor, error) {
-	if m.Factors == nil {
+	if m.FactorStore == nil {
 		if t.Org.Session.SecondFactor {
-			return Factor{}, errors.New("session: the org requires a second factor, and Manager.Factors is nil")
+			return Factor{}, errors.New("session: the org requires a second factor, and Manager.FactorStore is nil")
 		}
 		return Factor{}, nil
 	}
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	f, err := m.Factors.Factor(ctx, t.Org.Key(), account)
+	f, err := m.FactorStore.Factor(ctx, t.Org.Key(), account)
 	return f, auth.Unavailable(err)
 }
 
@@ -235,7 +235,8 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 		return o, err
 	}
 	o.session, o.token = m.newSession(r, t.Org, p, "", 0)
-	o.session.Expires = o.session.Created.Add(o.session.maxAge(t.Org))
+	_, most := o.session.limits(t.Org)
+	o.session.Expires = o.session.Created.Add(most)
 	o.principal, err = m.principal(ctx, t, &o.session, account)
 	return o, err
 }
@@ -336,16 +337,11 @@ func (m *Manager) liveTicket(ctx context.Context, t *auth.Tenant, hash [32]byte)
 func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session) error {
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	account, err := t.Account(ctx, s.Account)
-	switch {
-	case auth.IsNotFound(err):
-		return errCode
-	case err != nil:
-		return err
-	case s.isOlderThan(account):
+	_, err := s.unchanged(ctx, t)
+	if auth.IsNotFound(err) {
 		return errCode
 	}
-	return nil
+	return err
 }
 
 // authentication returns that of the ticket's first step. The new session keeps its

@@ -308,7 +308,7 @@ func TestPasswordsAreTakenAsTheyAre(t *testing.T) {
 	}
 	for password, others := range passwords {
 		w := newWorld(t, func(w *world) { w.manager.Hasher, w.manager.MinPassword = session.PBKDF2{Iterations: 1}, 1 })
-		w.stores.passwords["acme/ann"] = must(w.manager.Hash(t.Context(), password))
+		w.stores.passwords["acme/ann"] = must(w.manager.Passwords().Hash(t.Context(), password))
 		want(t, w.browser().login("ann", password), 200, "")
 		for _, other := range append(others, password+" ", " "+password, password+"\n", password[:len(password)-1]) {
 			if reply := w.browser().login("ann", other); reply.status != 401 {
@@ -360,7 +360,7 @@ func TestRehash(t *testing.T) {
 	w.hasher.rehash = true
 	want(t, w.browser().login("ann", annPassword), 200, "") // of a Passwords without Rehash
 	r := &rehasher{stores: w.stores}
-	w.manager.Passwords = r
+	w.manager.PasswordStore = r
 	for _, err := range []error{nil, errors.New("read-only")} {
 		r.err = err
 		want(t, w.browser().login("ann", annPassword), 200, "")
@@ -386,7 +386,7 @@ func (r *rehasher) Rehash(ctx context.Context, org auth.OrgKey, account, old, en
 func TestF11WhatIsNotFoundHasNoPassword(t *testing.T) {
 	w := newWorld(t)
 	w.browser().login("warm", "up")
-	w.manager.Passwords = careless{}
+	w.manager.PasswordStore = careless{}
 	hashes := w.hasher.verified.Load()
 	want(t, w.browser().login("ann", annPassword), 401, auth.DetailInvalidCredentials)
 	if n := w.hasher.verified.Load() - hashes; n != 1 {
@@ -423,7 +423,7 @@ func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 					t.Errorf("Start: %v", err)
 				}
 				// A verified address could become the account's password.
-				_, err = w.manager.AddressTicket(r, "ann", "ann@example.test")
+				_, err = w.manager.Mail().AddressTicket(r, "ann", "ann@example.test")
 				if _, ok := errors.AsType[*auth.BeyondError](err); !ok {
 					t.Errorf("AddressTicket: %v", err)
 				}
@@ -442,7 +442,7 @@ func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 				if _, err := w.manager.Start(rw, r, "ann"); err != nil {
 					t.Errorf("Start: %v", err)
 				}
-				if _, err := w.manager.AddressTicket(r, "ann", "ann@example.test"); err != nil {
+				if _, err := w.manager.Mail().AddressTicket(r, "ann", "ann@example.test"); err != nil {
 					t.Errorf("AddressTicket: %v", err)
 				}
 			})

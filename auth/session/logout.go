@@ -61,20 +61,24 @@ func (m *Manager) clear(w http.ResponseWriter, r *http.Request, t *auth.Tenant, 
 	}
 }
 
+// In returns the same verbs over what ends sessions in a transaction of the application: see
+// sqlstore.In. What they end is ended when the transaction has been committed.
+func (of Sessions) In(store Ending) Sessions { return Sessions{of.manager, store} }
+
 // List returns the account's sessions that have not ended by the org's settings, the
 // oldest first. It includes sessions that only auth.Account.Changed has ended. An empty
 // account has none. The error wraps auth.ErrUnavailable.
-func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]SessionInfo, error) {
+func (of Sessions) List(ctx context.Context, org *auth.Org, account string) ([]SessionInfo, error) {
 	if account == "" {
 		return []SessionInfo{}, nil // without the store, which might take it for every account
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	records, err := m.Store.List(ctx, org.Key(), account)
+	records, err := of.store.List(ctx, org.Key(), account)
 	if err != nil {
 		return nil, auth.Unavailable(err)
 	}
-	now, list := m.now(), []SessionInfo{}
+	now, list := of.manager.now(), []SessionInfo{}
 	for _, s := range records {
 		if s.check(org, now) == nil {
 			list = append(list, SessionInfo{s.ID, s.Created, s.Seen, s.Address, s.Agent})
@@ -86,50 +90,50 @@ func (m *Manager) List(ctx context.Context, org *auth.Org, account string) ([]Se
 // Revoke ends one session of the account, from the next request on. org is the org's Key. It
 // returns an error that wraps auth.ErrNotFound if the account has no session with this ID, or
 // auth.ErrUnavailable. An empty account or ID is not found.
-func (m *Manager) Revoke(ctx context.Context, org auth.OrgKey, account, id string) error {
+func (of Sessions) Revoke(ctx context.Context, org auth.OrgKey, account, id string) error {
 	if account == "" || id == "" {
 		return auth.ErrNotFound // without the store, which might take it for any account
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	err := m.Store.DeleteID(ctx, org, account, id)
+	err := of.store.DeleteID(ctx, org, account, id)
 	if auth.IsNotFound(err) {
 		return err
 	}
 	return auth.Unavailable(err)
 }
 
-// RevokeAll ends the account's sessions, its incomplete logins and its mailed tickets,
+// Sessions.RevokeAll ends the account's sessions, its incomplete logins and its mailed tickets,
 // from the next request on. org is the org's Key. The session with the ID except stays.
-// RevokeAll returns how many sessions it ended.
+// Sessions.RevokeAll returns how many sessions it ended.
 //
 // An empty account is an error, and nothing is ended: it comes from a handler that
 // mistakenly uses the zero auth.Principal. Any other error wraps auth.ErrUnavailable.
-func (m *Manager) RevokeAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
+func (of Sessions) RevokeAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if account == "" {
 		return 0, errors.New("session: RevokeAll without an account")
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	n, err := m.Store.DeleteAll(ctx, org, account, except)
+	n, err := of.store.DeleteAll(ctx, org, account, except)
 	return n, auth.Unavailable(err)
 }
 
-// RevokeOrg ends the sessions, the incomplete logins and the mailed tickets of all
+// Sessions.RevokeOrg ends the sessions, the incomplete logins and the mailed tickets of all
 // accounts of the org, which it takes by its Key, from the next request on. That includes
 // the session of the request that calls it.
-// RevokeOrg returns how many sessions it ended.
+// Sessions.RevokeOrg returns how many sessions it ended.
 //
 // An empty org is an error, and nothing is ended. Any other error wraps
 // auth.ErrUnavailable. Within a request the Guard's Timeout applies. It may be too
 // short if the store holds very many sessions of the org.
-func (m *Manager) RevokeOrg(ctx context.Context, org auth.OrgKey) (int, error) {
+func (of Sessions) RevokeOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	if org == "" {
 		return 0, errors.New("session: RevokeOrg without an org")
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	n, err := m.Store.DeleteOrg(ctx, org)
+	n, err := of.store.DeleteOrg(ctx, org)
 	return n, auth.Unavailable(err)
 }
 

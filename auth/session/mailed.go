@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -59,12 +60,12 @@ const (
 	sendLimit = time.Minute
 )
 
-// SendReset begins the reset of a forgotten password: it makes a ticket for the account
+// Mail.SendReset begins the reset of a forgotten password: it makes a ticket for the account
 // that logs in under this name, and calls send with it. The ticket is valid for 30
-// minutes and for one ResetPassword. An account has at most three, and loses them when
+// minutes and for one Mail.ResetPassword. An account has at most three, and loses them when
 // its password changes.
 //
-// The caller learns nothing about the account. SendReset returns as soon as the request
+// The caller learns nothing about the account. Mail.SendReset returns as soon as the request
 // is counted. The look-up, the ticket and send follow in a goroutine of their own, only
 // if there is an enabled account that has a password. Answer the same in any case:
 // auth.Fail for an error, and otherwise that a mail is on its way if the account exists.
@@ -76,18 +77,19 @@ const (
 // it. The two never share a call. A program that exits loses the mails that are not sent yet:
 // call Wait before.
 //
-// Requests are counted by the name and by the address of the client. SendReset returns
+// Requests are counted by the name and by the address of the client. Mail.SendReset returns
 // an error that wraps ErrLocked or auth.ErrUnavailable. Its detail is
 // auth.DetailThrottled if too many calls of send run, and auth.DetailCrossOrigin for a
 // page of another origin.
-func (m *Manager) SendReset(r *http.Request, login string,
+func (of Mail) SendReset(r *http.Request, login string,
 	send func(ctx context.Context, account string, ticket MailTicket) error, failed func(ctx context.Context, err error)) error {
+	m := of.manager
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return err
 	}
-	if m.Passwords == nil {
-		return errors.New("session: Manager.Passwords is required for this")
+	if m.PasswordStore == nil {
+		return errors.New("session: Manager.PasswordStore is required for this")
 	}
 	if send == nil || failed == nil {
 		return errors.New("session: SendReset needs send and failed")
@@ -132,7 +134,7 @@ func (m *Manager) mailReset(ctx context.Context, t *auth.Tenant, login string, s
 	return send(ctx, account, MailTicket{text: token.text()})
 }
 
-// Wait returns when no call of send of SendReset runs, or with the error of ctx. Call it
+// Wait returns when no call of send of Mail.SendReset runs, or with the error of ctx. Call it
 // after http.Server.Shutdown, before the program ends. The context of each send ends a
 // minute after its request, so a minute is enough if send returns then.
 func (m *Manager) Wait(ctx context.Context) error { return m.mails.wait(ctx) }
@@ -174,15 +176,14 @@ func (s *mails) end(org auth.OrgKey) {
 
 func (s *mails) wait(ctx context.Context) error {
 	s.mu.Lock()
-	if s.n == 0 {
-		s.mu.Unlock()
-		return nil
-	}
 	if s.none == nil {
 		s.none = make(chan struct{})
 	}
-	none := s.none
+	none, n := s.none, s.n
 	s.mu.Unlock()
+	if n == 0 {
+		return nil
+	}
 	select {
 	case <-none:
 		return nil
@@ -203,45 +204,46 @@ func (m *Manager) resetAttempt(r *http.Request, t *auth.Tenant, login string) pa
 // createReset stores the ticket s for the account of the name, and returns the account.
 // It returns "" if there is none.
 func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string, s Session) (account string, err error) {
-	id, encoded, err := m.lookUp(ctx, t, login)
-	switch {
-	case auth.IsNotFound(err), err == nil && (id == "" || encoded == ""): // an account without a password gets none
-		return "", nil
-	case err != nil:
-		return "", auth.Unavailable(err)
-	}
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	switch _, err := t.Account(ctx, id); {
-	case auth.IsNotFound(err): // also a disabled one
+	id, encoded, err := m.lookUp(ctx, t, login)
+	if err == nil && (id == "" || encoded == "") { // an account without a password gets none
 		return "", nil
-	case err != nil:
-		return "", err
 	}
-	s.Account = id
-	return id, auth.Unavailable(m.Store.Create(ctx, s, maxResets))
+	if err == nil {
+		_, err = t.Account(ctx, id) // a disabled one is not found
+	}
+	if err == nil {
+		s.Account = id
+		return id, auth.Unavailable(m.Store.Create(ctx, s, maxResets))
+	}
+	if auth.IsNotFound(err) {
+		err = nil
+	}
+	return "", auth.Unavailable(err)
 }
 
-// ResetPassword redeems a ticket of SendReset: it replaces the password of the ticket's
+// Mail.ResetPassword redeems a ticket of Mail.SendReset: it replaces the password of the ticket's
 // account by next. It ends all sessions of the account, its incomplete logins and its
 // other tickets. It opens no session: the account logs in with the new password, and
 // with its second factor if it has one.
 //
-// store is that of ChangePassword, and gets the ticket's account. The ticket is used before
-// store is called. If store fails, ResetPassword returns its error, and the person must ask
+// store is that of Passwords.Change, and gets the ticket's account. The ticket is used before
+// store is called. If store fails, Mail.ResetPassword returns its error, and the person must ask
 // for another ticket.
 //
 // Mount it on a route that is auth.Public, with POST. It refuses a request of somebody
 // who is signed in with another account.
 //
-// ResetPassword returns an error that wraps ErrCode if the ticket is not valid or no
+// Mail.ResetPassword returns an error that wraps ErrCode if the ticket is not valid or no
 // longer so, or auth.ErrUnavailable. After an error that follows store, the password has
-// changed: call RevokeAll to end the sessions. The error's detail is auth.DetailOption
+// changed: call Sessions.RevokeAll to end the sessions. The error's detail is auth.DetailOption
 // for a password that no login accepts, auth.DetailThrottled if too many passwords are
 // waiting, auth.DetailLocked if too many of this account are, and auth.DetailCrossOrigin
 // for a page of another origin.
-func (m *Manager) ResetPassword(r *http.Request, ticket, next string,
+func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	store func(ctx context.Context, account, encoded string, changed time.Time) error) error {
+	m := of.manager
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return err
@@ -272,12 +274,12 @@ func (m *Manager) ResetPassword(r *http.Request, ticket, next string,
 	if err != nil {
 		return err
 	}
-	_, err = m.RevokeAll(r.Context(), t.Org.Key(), s.Account, "")
+	_, err = m.Sessions().RevokeAll(r.Context(), t.Org.Key(), s.Account, "")
 	return err
 }
 
-// AddressTicket makes a ticket for the link in a mail to address, by which the account
-// proves that it reads this address. It is valid for a day and for one VerifyAddress. It
+// Mail.AddressTicket makes a ticket for the link in a mail to address, by which the account
+// proves that it reads this address. It is valid for a day and for one Mail.VerifyAddress. It
 // replaces the account's former one: somebody who has mistyped the address asks again.
 //
 // The application mails it to this address only. It decides who may ask for which
@@ -288,12 +290,13 @@ func (m *Manager) ResetPassword(r *http.Request, ticket, next string,
 // session that its roles limit, for another account than its own. Otherwise the error is an
 // *auth.BeyondError.
 //
-// Requests are counted by account. AddressTicket returns an error that wraps ErrLocked,
+// Requests are counted by account. Mail.AddressTicket returns an error that wraps ErrLocked,
 // auth.ErrUnavailable, or auth.ErrNotFound for an account that is unknown or disabled.
 // Its detail is auth.DetailReauthenticate for a session that is not fresh,
 // auth.DetailOption for an address that is empty, longer than 254 bytes or
 // not a line of UTF-8, and auth.DetailCrossOrigin for a page of another origin.
-func (m *Manager) AddressTicket(r *http.Request, account, address string) (ticket MailTicket, err error) {
+func (of Mail) AddressTicket(r *http.Request, account, address string) (ticket MailTicket, err error) {
+	m := of.manager
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return ticket, err
@@ -337,31 +340,25 @@ func (m *Manager) AddressTicket(r *http.Request, account, address string) (ticke
 // isAddress accepts what a store can hold and a mail can be sent to. It does not check
 // the form.
 func isAddress(text string) bool {
-	if text == "" || len(text) > maxAddress || !utf8.ValidString(text) {
-		return false
-	}
-	for _, r := range text {
-		if r < ' ' || r == 0x7f {
-			return false
-		}
-	}
-	return true
+	return text != "" && len(text) <= maxAddress && utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// VerifyAddress redeems a ticket of AddressTicket, and returns the account and the
+// Mail.VerifyAddress redeems a ticket of Mail.AddressTicket, and returns the account and the
 // address that it was made for. Make it the account's address now. Or, if it was stored
 // before, mark it as verified only if it is still that of the account, in one step.
 //
 // Mount it with POST, on a route for sessions if passwords are reset by mail. Otherwise
 // whoever reads a mistyped address takes the account with the link alone. Once the
-// address is stored, call RevokeAll with the session's ID: a reset that was mailed to the
-// former address ends. VerifyAddress refuses a request of somebody who is signed in with
+// address is stored, call Sessions.RevokeAll with the session's ID: a reset that was mailed to the
+// former address ends. Mail.VerifyAddress refuses a request of somebody who is signed in with
 // another account.
 //
-// VerifyAddress returns an error that wraps ErrCode if the ticket is not valid or no
+// Mail.VerifyAddress returns an error that wraps ErrCode if the ticket is not valid or no
 // longer so, or auth.ErrUnavailable. Its detail is auth.DetailCrossOrigin for a page of
 // another origin.
-func (m *Manager) VerifyAddress(r *http.Request, ticket string) (account, address string, err error) {
+func (of Mail) VerifyAddress(r *http.Request, ticket string) (account, address string, err error) {
+	m := of.manager
 	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return "", "", err
@@ -418,8 +415,8 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 	case err != nil:
 		return Session{}, auth.Unavailable(err)
 	}
-	switch account, err := t.Account(ctx, s.Account); {
-	case auth.IsNotFound(err), err == nil && s.isOlderThan(account):
+	switch _, err := s.unchanged(ctx, t); {
+	case auth.IsNotFound(err):
 		return Session{}, nil // ended, though the browser still has the cookie
 	case err != nil:
 		return Session{}, err

@@ -50,7 +50,7 @@ func newPostOffice(t *testing.T, alter ...func(*world)) *postOffice {
 			defer w.mu.Unlock()
 			w.mails = append(w.mails, m)
 		}
-		return "", m.SendReset(r, r.PostFormValue("login"), func(_ context.Context, account string, ticket session.MailTicket) error {
+		return "", m.Mail().SendReset(r, r.PostFormValue("login"), func(_ context.Context, account string, ticket session.MailTicket) error {
 			if w.sent != nil {
 				w.sent()
 			}
@@ -60,7 +60,7 @@ func newPostOffice(t *testing.T, alter ...func(*world)) *postOffice {
 	})
 	for path, n := range map[string]auth.Need{"/reset": auth.Public, "/reset/optional": auth.Optional} {
 		verb(path, n, func(r *http.Request) (any, error) {
-			return "", m.ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("next"),
+			return "", m.Mail().ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("next"),
 				func(_ context.Context, account, encoded string, changed time.Time) error {
 					if err := w.stores.at("setPassword"); err != nil {
 						return err
@@ -73,11 +73,11 @@ func newPostOffice(t *testing.T, alter ...func(*world)) *postOffice {
 		})
 	}
 	verb("/address", auth.Public, func(r *http.Request) (any, error) {
-		ticket, err := m.AddressTicket(r, r.PostFormValue("account"), r.PostFormValue("address"))
+		ticket, err := m.Mail().AddressTicket(r, r.PostFormValue("account"), r.PostFormValue("address"))
 		return ticket.Reveal(), err
 	})
 	verb("/address/verify", auth.Public, func(r *http.Request) (any, error) {
-		account, address, err := m.VerifyAddress(r, r.PostFormValue("ticket"))
+		account, address, err := m.Mail().VerifyAddress(r, r.PostFormValue("ticket"))
 		return account + " " + address, err
 	})
 	return w
@@ -299,12 +299,12 @@ func TestF23WhatIsNoMailedTicket(t *testing.T) {
 		}},
 		{"F23 after its sessions were ended", func(w *postOffice) (*browser, string, string) {
 			ticket := w.forgot("ann")
-			must(w.manager.RevokeAll(context.Background(), "acme", "ann", ""))
+			must(w.manager.Sessions().RevokeAll(context.Background(), "acme", "ann", ""))
 			return w.browser(), reset, ticket
 		}},
 		{"F23 after its factor was reset", func(w *postOffice) (*browser, string, string) {
 			ticket := w.forgot("ann")
-			if err := w.manager.ResetFactor(context.Background(), "acme", "ann"); err != nil {
+			if err := w.manager.Factors().Reset(context.Background(), "acme", "ann"); err != nil {
 				w.t.Fatal(err)
 			}
 			return w.browser(), reset, ticket
@@ -334,7 +334,7 @@ func TestF23ByAnotherCredential(t *testing.T) {
 		w := newPostOffice(t)
 		ticket := w.forgot("ann")
 		w.as(t, auth.Principal{Org: "acme", Account: "bob", Mechanism: "bearer"}, func(_ http.ResponseWriter, r *http.Request) {
-			if err := w.manager.ResetPassword(r, ticket, "the next one", nil); !errors.Is(err, session.ErrCode) {
+			if err := w.manager.Mail().ResetPassword(r, ticket, "the next one", nil); !errors.Is(err, session.ErrCode) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -383,7 +383,7 @@ func TestF23ATicketServesOnce(t *testing.T) {
 		other := newPostOffice(t, func(o *world) {
 			o.stores, o.directory = w.stores, w.directory
 			o.guard.Directory = w.directory
-			o.manager.Store, o.manager.Attempts, o.manager.Factors, o.manager.Passwords = w.stores, w.stores, w.stores, w.stores
+			o.manager.Store, o.manager.Attempts, o.manager.FactorStore, o.manager.PasswordStore = w.stores, w.stores, w.stores, w.stores
 		})
 		ticket, address := w.forgot("ann"), w.verify("ann", "ann@example.test")
 		var all sync.WaitGroup
@@ -530,7 +530,7 @@ func TestF25AskingForAReset(t *testing.T) {
 		})
 	}
 	bubble(t, "F25 a login that names no account", func(t *testing.T) {
-		w := newPostOffice(t, func(w *world) { w.manager.Passwords = nameless{w.stores} })
+		w := newPostOffice(t, func(w *world) { w.manager.PasswordStore = nameless{w.stores} })
 		w.directory.PutAccount(auth.Account{Org: "acme"})
 		want(t, w.browser().post("/forgot", "login", "ann"), 200, "")
 		synctest.Wait()
@@ -597,7 +597,7 @@ func TestF23ATicketSentManyTimes(t *testing.T) {
 	bubble(t, "F23 its account has few places in the queue of hashes", func(t *testing.T) {
 		w := newPostOffice(t, func(w *world) { w.manager.Hasher = slowHasher{w.hasher} })
 		w.mux.HandleFunc("POST /register", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-			if _, err := w.manager.Hash(r.Context(), "bob's password"); err != nil {
+			if _, err := w.manager.Passwords().Hash(r.Context(), "bob's password"); err != nil {
 				auth.Fail(rw, r, err)
 				return
 			}

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/clock"
@@ -31,9 +30,9 @@ type Manager struct {
 	Store    Store    // required
 	Attempts Attempts // required
 
-	Passwords Passwords // required for the verbs that take a password, and for SendReset
-	Hasher    Hasher    // nil: PBKDF2
-	Factors   Factors   // nil: no second factors; logins to an org that requires them fail
+	PasswordStore PasswordStore // required for the verbs that take a password, and for Mail.SendReset
+	Hasher        Hasher        // nil: PBKDF2
+	FactorStore   FactorStore   // nil: no second factors; logins to an org that requires them fail
 
 	// SHA256Codes selects HMAC-SHA-256 for the codes of second factors. Not every
 	// authenticator supports it: see FIPS 140 in the package documentation. The
@@ -46,8 +45,7 @@ type Manager struct {
 	// name delays its owner.
 	DeviceKey DeviceKey
 
-	// SessionCookie, TicketCookie and DeviceCookie are the names of the cookies. The
-	// defaults are session-{org}, ticket-{org} and device-{org}, where {org} stands for
+	// Cookies are the names of the cookies. The defaults are session-{org}, ticket-{org} and device-{org}, where {org} stands for
 	// the org's Key. Each cookie is sent with the prefix __Host-, Secure, HttpOnly,
 	// SameSite=Lax and the path /, so that no other host can set or read it (RFC
 	// 6265bis, section 4.1.3). Over plain http on a loopback BaseURL, cookies have
@@ -56,7 +54,7 @@ type Manager struct {
 	// No name should be another one with the Key of another org in it: put {org} last, after texts
 	// of which none begins another. With x-{org} and x-{org}-ticket, a login at the org a ends the
 	// session at the org a-ticket, in the same browser.
-	SessionCookie, TicketCookie, DeviceCookie string
+	Cookies Cookies
 
 	// CrossOrigin decides which requests of browsers are cross-origin. If it is nil,
 	// all are but those of the server's own origin. Add trusted origins here for pages
@@ -65,7 +63,7 @@ type Manager struct {
 	CrossOrigin *http.CrossOriginProtection
 
 	// MinPassword is the least length of a new password in characters; 0: 8. Hash,
-	// ChangePassword and ResetPassword reject shorter ones. Passwords that are stored
+	// Passwords.Change and Mail.ResetPassword reject shorter ones. Passwords that are stored
 	// already log in as before.
 	MinPassword int
 
@@ -74,6 +72,32 @@ type Manager struct {
 	hashing  hashing
 	mails    mails
 }
+
+// Cookies are the names of a Manager's cookies; "" means the default.
+type Cookies struct{ Session, Ticket, Device string }
+
+// The verbs of a Manager beyond logging in and out come in four groups.
+type (
+	Sessions struct { // list and end sessions
+		manager *Manager
+		store   Ending
+	}
+	Passwords struct{ manager *Manager } // hash and change passwords
+	Factors   struct{ manager *Manager } // enrol, confirm, renew and remove the second factor
+	Mail      struct{ manager *Manager } // reset a password and verify an address by mail
+)
+
+// Sessions returns the verbs about sessions.
+func (m *Manager) Sessions() Sessions { return Sessions{m, m.Store} }
+
+// Passwords returns the verbs about passwords.
+func (m *Manager) Passwords() Passwords { return Passwords{m} }
+
+// Factors returns the verbs about second factors.
+func (m *Manager) Factors() Factors { return Factors{m} }
+
+// Mail returns the verbs that send and take mailed tickets.
+func (m *Manager) Mail() Mail { return Mail{m} }
 
 // Name is the mechanism's name in principals and in auth.Need.By.
 const Name = "session"
@@ -88,13 +112,13 @@ func (m *Manager) Validate() error {
 	}
 	problem(m.Store == nil, "Store is required: a Memory, or the Sessions of sqlstore or redisstore")
 	problem(m.Attempts == nil, "Attempts is required: a Memory, or the Attempts of sqlstore or redisstore")
-	problem(m.Passwords == nil && (m.Hasher != nil || !m.DeviceKey.isNone() || m.MinPassword != 0),
-		"Passwords is required beside Hasher, DeviceKey and MinPassword")
-	problem(m.Factors == nil && m.SHA256Codes, "Factors is required beside SHA256Codes")
+	problem(m.PasswordStore == nil && (m.Hasher != nil || !m.DeviceKey.isNone() || m.MinPassword != 0),
+		"PasswordStore is required beside Hasher, DeviceKey and MinPassword")
+	problem(m.FactorStore == nil && m.SHA256Codes, "FactorStore is required beside SHA256Codes")
 	names := []struct {
 		field string
 		name  cookieName
-	}{{"SessionCookie", m.sessionCookie()}, {"TicketCookie", m.ticketCookie()}, {"DeviceCookie", m.deviceCookie()}}
+	}{{"Cookies.Session", m.sessionCookie()}, {"Cookies.Ticket", m.ticketCookie()}, {"Cookies.Device", m.deviceCookie()}}
 	for i, n := range names {
 		if err := n.name.validate(); err != nil {
 			problems = append(problems, fmt.Errorf("session: Manager.%s %w", n.field, err))
@@ -197,15 +221,8 @@ func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, t
 
 // agent returns the User-Agent as a list may show it: valid UTF-8 of at most 256 bytes.
 func agent(r *http.Request) string {
-	const most = 256
-	text := strings.ToValidUTF8(r.UserAgent(), "")
-	if len(text) > most {
-		text = text[:most]
-		for !utf8.ValidString(text) {
-			text = text[:len(text)-1]
-		}
-	}
-	return text
+	text := r.UserAgent()
+	return strings.ToValidUTF8(text[:min(256, len(text))], "")
 }
 
 func (m *Manager) address(r *http.Request) netip.Addr {
@@ -251,7 +268,7 @@ func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, auth.Principal
 	switch {
 	case err != nil:
 		return t, p, err
-	case m.Factors == nil:
+	case m.FactorStore == nil:
 		return t, p, errNoFactors
 	}
 	return t, p, m.checkFresh(p)
@@ -270,32 +287,20 @@ func (m *Manager) tenant(ctx context.Context) (*auth.Tenant, error) {
 	return t, m.Bind(t.Settings())
 }
 
-func idle(org *auth.Org) time.Duration { return org.Session.Effective().Idle }
-
-func maxAge(org *auth.Org) time.Duration { return org.Session.Effective().Max }
-
-// idle and maxAge are those of the org's present settings. If it no longer offers to
-// remember, they are those of any session.
-func (s *Session) idle(org *auth.Org) time.Duration {
+// limits are those of the org's present settings. If it no longer offers to remember, they
+// are those of any session.
+func (s *Session) limits(org *auth.Org) (idle, most time.Duration) {
+	policy := org.Session.Effective()
 	if s.Remember {
-		return max(idle(org), org.Session.RememberIdle)
+		return max(policy.Idle, policy.RememberIdle), max(policy.Max, policy.RememberIdle)
 	}
-	return idle(org)
-}
-
-func (s *Session) maxAge(org *auth.Org) time.Duration {
-	if s.Remember {
-		return max(maxAge(org), org.Session.RememberIdle)
-	}
-	return maxAge(org)
+	return policy.Idle, policy.Max
 }
 
 // end returns the absolute end of the session.
 func (s *Session) end(org *auth.Org) time.Time {
-	if end := s.Created.Add(s.maxAge(org)); end.Before(s.Expires) {
-		return end
-	}
-	return s.Expires
+	_, most := s.limits(org)
+	return earlier(s.Created.Add(most), s.Expires)
 }
 
 // Errors of a Manager's verbs. An *auth.Error wraps them.
@@ -306,7 +311,7 @@ var (
 
 	// ErrSecondFactor means that the first step succeeded, and that a second factor is
 	// required. The reply sends a ticket cookie for it. The error's Reason names the
-	// step that the ticket permits: "code" for VerifyCode, "enrol" for EnrolFactor and ConfirmFactor.
+	// step that the ticket permits: "code" for VerifyCode, "enrol" for Factors.Enrol and Factors.Confirm.
 	ErrSecondFactor = errors.New("session: second factor wanted")
 
 	// ErrCode means that the code is wrong or was used before, or that its ticket is no

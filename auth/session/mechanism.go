@@ -52,10 +52,7 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	if err != nil {
 		return auth.Principal{}, m.refusal(t, err)
 	}
-	account, err := t.Account(ctx, s.Account)
-	if err == nil && s.isOlderThan(account) {
-		err = errChanged
-	}
+	account, err := s.unchanged(ctx, t)
 	if err != nil {
 		return auth.Principal{}, m.refusal(t, err)
 	}
@@ -93,12 +90,13 @@ var (
 
 // check returns an error unless the record is a session of the org that has not ended.
 func (s *Session) check(org *auth.Org, now time.Time) error {
+	idle, _ := s.limits(org)
 	switch {
 	case s.Org != org.Key():
 		return errForeign
 	case s.Ticket != "":
 		return errTicket
-	case now.Sub(s.Seen) >= s.idle(org):
+	case now.Sub(s.Seen) >= idle:
 		return errIdle
 	case !now.Before(s.end(org)):
 		return errMax
@@ -106,10 +104,14 @@ func (s *Session) check(org *auth.Org, now time.Time) error {
 	return nil
 }
 
-// isOlderThan reports whether the account was changed after it authenticated for this
-// record.
-func (s *Session) isOlderThan(account *auth.Account) bool {
-	return changedSince(account, s.Authenticated)
+// unchanged returns the account of the record, or errChanged if it was changed after it
+// authenticated for the record.
+func (s *Session) unchanged(ctx context.Context, t *auth.Tenant) (*auth.Account, error) {
+	account, err := t.Account(ctx, s.Account)
+	if err == nil && changedSince(account, s.Authenticated) {
+		err = errChanged
+	}
+	return account, err
 }
 
 func changedSince(account *auth.Account, at time.Time) bool {
@@ -139,7 +141,7 @@ func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, acc
 // the same for remembered sessions: they become ordinary ones if the org's settings say
 // so, and must then not end while they are in use.
 func seen(org *auth.Org, at time.Time) time.Time {
-	now, step := at.UnixMilli(), max(1, (idle(org)/20).Milliseconds())
+	now, step := at.UnixMilli(), max(1, (org.Session.Effective().Idle/20).Milliseconds())
 	return time.UnixMilli(now - now%step).UTC()
 }
 

@@ -22,15 +22,16 @@ import (
 type Memory struct {
 	Now func() time.Time // nil: time.Now
 
+	mu       sync.RWMutex
 	sessions sessionTable
-	attempts attemptTable
-	factors  factorTable
+	attempts map[inOrg]attemptRecord // by key
+	factors  map[inOrg]Factor        // by account
 }
 
 var (
-	_ Store    = (*Memory)(nil)
-	_ Attempts = (*Memory)(nil)
-	_ Factors  = (*Memory)(nil)
+	_ Store       = (*Memory)(nil)
+	_ Attempts    = (*Memory)(nil)
+	_ FactorStore = (*Memory)(nil)
 )
 
 func (m *Memory) now() time.Time { return clock.Now(m.Now) }
@@ -53,25 +54,25 @@ func sweep[K comparable, V any](records map[K]V, dead func(V) bool, drop func(K,
 	}
 }
 
-// accountKey identifies an account: its ID is unique only within its org.
-type accountKey struct {
-	org     auth.OrgKey
-	account string
+// inOrg is a key or the ID of an account, which are unique only within an org.
+type inOrg struct {
+	org auth.OrgKey
+	id  string
+}
+
+// change runs f alone, unless ctx has ended.
+func (m *Memory) change(ctx context.Context, f func(now time.Time) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	now := m.now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return f(now)
 }
 
 // recordLife is how long a record of Attempts is kept after its latest Swap.
 const recordLife = 24 * time.Hour
-
-// attemptTable is the Attempts of a Memory.
-type attemptTable struct {
-	mu      sync.Mutex
-	records map[attemptKey]attemptRecord
-}
-
-type attemptKey struct {
-	org auth.OrgKey
-	key string
-}
 
 type attemptRecord struct {
 	text    string
@@ -79,73 +80,57 @@ type attemptRecord struct {
 }
 
 // Load implements Attempts.
-func (m *Memory) Load(ctx context.Context, org auth.OrgKey, key string) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", err
-	}
-	t := &m.attempts
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.records[attemptKey{org, key}].text, nil
+func (m *Memory) Load(ctx context.Context, org auth.OrgKey, key string) (record string, err error) {
+	err = m.change(ctx, func(time.Time) error {
+		record = m.attempts[inOrg{org, key}].text
+		return nil
+	})
+	return record, err
 }
 
 // Swap implements Attempts.
-func (m *Memory) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	now, t, at := m.now(), &m.attempts, attemptKey{org, key}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	sweep(t.records,
-		func(r attemptRecord) bool { return now.Sub(r.swapped) > recordLife },
-		func(key attemptKey, _ attemptRecord) { delete(t.records, key) })
-	switch {
-	case t.records[at].text != old:
-		return false, nil
-	case record == "":
-		delete(t.records, at)
-		return true, nil
-	case t.records == nil:
-		t.records = map[attemptKey]attemptRecord{}
-	}
-	t.records[at] = attemptRecord{record, now}
-	return true, nil
-}
-
-// factorTable is the Factors of a Memory.
-type factorTable struct {
-	mu      sync.RWMutex
-	records map[accountKey]Factor
+func (m *Memory) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (done bool, err error) {
+	at := inOrg{org, key}
+	err = m.change(ctx, func(now time.Time) error {
+		sweep(m.attempts,
+			func(r attemptRecord) bool { return now.Sub(r.swapped) > recordLife },
+			func(key inOrg, _ attemptRecord) { delete(m.attempts, key) })
+		if m.attempts == nil {
+			m.attempts = map[inOrg]attemptRecord{}
+		}
+		if done = m.attempts[at].text == old; done {
+			m.attempts[at] = attemptRecord{record, now}
+		}
+		if done && record == "" {
+			delete(m.attempts, at)
+		}
+		return nil
+	})
+	return done, err
 }
 
 // Factor implements Factors.
-func (m *Memory) Factor(ctx context.Context, org auth.OrgKey, account string) (Factor, error) {
-	if err := ctx.Err(); err != nil {
-		return Factor{}, err
-	}
-	t := &m.factors
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.records[accountKey{org, account}].clone(), nil
+func (m *Memory) Factor(ctx context.Context, org auth.OrgKey, account string) (f Factor, err error) {
+	err = m.change(ctx, func(time.Time) error {
+		f = m.factors[inOrg{org, account}].clone()
+		return nil
+	})
+	return f, err
 }
 
 // Save implements Factors.
 func (m *Memory) Save(ctx context.Context, org auth.OrgKey, account string, f Factor) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	t, key := &m.factors, accountKey{org, account}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.records[key].Version != f.Version {
-		return ErrConflict
-	}
-	f = f.clone()
-	f.Version++
-	if t.records == nil {
-		t.records = map[accountKey]Factor{}
-	}
-	t.records[key] = f
-	return nil
+	key := inOrg{org, account}
+	return m.change(ctx, func(time.Time) error {
+		if m.factors[key].Version != f.Version {
+			return ErrConflict
+		}
+		if m.factors == nil {
+			m.factors = map[inOrg]Factor{}
+		}
+		f = f.clone()
+		f.Version++
+		m.factors[key] = f
+		return nil
+	})
 }

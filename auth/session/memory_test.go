@@ -54,7 +54,7 @@ func TestMemory(t *testing.T) {
 				storetest.Attempts(t, func(*testing.T) session.Attempts { return c.memory }, c.features)
 			})
 			t.Run("factors", func(t *testing.T) {
-				storetest.Factors(t, func(*testing.T) session.Factors { return c.memory }, c.features)
+				storetest.Factors(t, func(*testing.T) session.FactorStore { return c.memory }, c.features)
 			})
 		})
 	}

@@ -8,7 +8,7 @@ import (
 
 // Migrating returns a Hasher for passwords of two kinds: those that old has encoded,
 // such as with bcrypt, and those of new. Hash encodes with new. Verify accepts both, and
-// reports an old encoding for rehash. If Passwords is a Rehasher, a login replaces it.
+// reports an old encoding for rehash. If PasswordStore is a Rehasher, a login replaces it.
 //
 // An encoding belongs to new if it begins as the encodings of new do: with the same text
 // up to the second dollar sign, such as $argon2id$. Every other encoding belongs to old.

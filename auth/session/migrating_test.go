@@ -173,7 +173,7 @@ func TestMigratingBehindALogin(t *testing.T) {
 		m := newMigration()
 		passwords := &rehashing{encoded: map[string]string{"ann": "$2b$" + annPassword, "bob": "$argon2id$" + annPassword}}
 		w := newWorld(t, realTime, func(w *world) {
-			w.manager.Hasher, w.manager.Passwords = m.hasher, passwords
+			w.manager.Hasher, w.manager.PasswordStore = m.hasher, passwords
 		})
 		want(t, w.browser().login("ann", annPassword), 200, "") // makes the dummies
 		if got := passwords.encoded["ann"]; got != "$argon2id$"+annPassword {

@@ -22,17 +22,17 @@ func TestM12EndsOfNobodysSessions(t *testing.T) {
 	before := asked()
 	for name, end := range map[string]func(*session.Manager, context.Context) (int, error){
 		"M12 RevokeAll without an account": func(m *session.Manager, ctx context.Context) (int, error) {
-			return m.RevokeAll(ctx, "acme", "", "")
+			return m.Sessions().RevokeAll(ctx, "acme", "", "")
 		},
 		"M12 RevokeAll without an account, but for one session": func(m *session.Manager, ctx context.Context) (int, error) {
-			return m.RevokeAll(ctx, "acme", "", w.sessions("bob")[0].ID)
+			return m.Sessions().RevokeAll(ctx, "acme", "", w.sessions("bob")[0].ID)
 		},
 		"M12 RevokeAll of the zero principal": func(m *session.Manager, ctx context.Context) (int, error) {
 			p := auth.From(ctx)
-			return m.RevokeAll(ctx, p.Org, p.Account, p.SessionID)
+			return m.Sessions().RevokeAll(ctx, p.Org, p.Account, p.SessionID)
 		},
 		"M12 RevokeOrg of the zero principal": func(m *session.Manager, ctx context.Context) (int, error) {
-			return m.RevokeOrg(ctx, auth.From(ctx).Org)
+			return m.Sessions().RevokeOrg(ctx, auth.From(ctx).Org)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,13 +57,13 @@ func TestRevokeOrgEndsThoseOfOneOrg(t *testing.T) {
 	gus.org = "globex"
 	want(t, gus.login("gus", "gus's password"), 200, "")
 	w.clock.Advance(time.Minute)
-	if n := must(w.manager.RevokeOrg(t.Context(), "acme")); n != 2 {
+	if n := must(w.manager.Sessions().RevokeOrg(t.Context(), "acme")); n != 2 {
 		t.Errorf("ended %d sessions", n)
 	}
 	want(t, b.get("/me"), 401, expired)
 	want(t, pending.post("/verify", "code", w.code(secret)), 401, auth.DetailInvalidCode)
 	want(t, gus.get("/me"), 200, "")
-	if n := must(w.manager.RevokeOrg(t.Context(), "acme")); n != 0 {
+	if n := must(w.manager.Sessions().RevokeOrg(t.Context(), "acme")); n != 0 {
 		t.Errorf("ended %d sessions again", n)
 	}
 }
@@ -74,11 +74,11 @@ func TestM12VerbsOnNobodysSessions(t *testing.T) {
 	b := w.ann()
 	id := w.sessions("ann")[0].ID
 	before := w.stores.count("List") + w.stores.count("DeleteID")
-	if list := must(w.manager.List(t.Context(), &auth.Org{Code: "acme"}, "")); len(list) > 0 {
+	if list := must(w.manager.Sessions().List(t.Context(), &auth.Org{Code: "acme"}, "")); len(list) > 0 {
 		t.Errorf("M12 List: %d sessions", len(list))
 	}
 	for _, c := range [][3]string{{"acme", "", id}, {"acme", "ann", ""}, {"", "", id}, {"", "", ""}} {
-		if err := w.manager.Revoke(t.Context(), auth.OrgKey(c[0]), c[1], c[2]); !errors.Is(err, auth.ErrNotFound) || isUnavailable(err) {
+		if err := w.manager.Sessions().Revoke(t.Context(), auth.OrgKey(c[0]), c[1], c[2]); !errors.Is(err, auth.ErrNotFound) || isUnavailable(err) {
 			t.Errorf("M12 Revoke%q: %v", c, err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestM12LoginsOfNobody(t *testing.T) {
 	for name, login := range map[string]func(*world, *browser) reply{
 		"M12 Start": func(_ *world, b *browser) reply { return b.post("/start", "account", "") },
 		"M12 Login, of passwords that name no account": func(w *world, b *browser) reply {
-			w.manager.Passwords = nameless{w.stores}
+			w.manager.PasswordStore = nameless{w.stores}
 			return b.login("ann", annPassword)
 		},
 	} {
@@ -119,10 +119,10 @@ func TestM12LoginsOfNobody(t *testing.T) {
 	}
 }
 
-// nameless is a Passwords that returns an empty account.
-type nameless struct{ session.Passwords }
+// nameless is a PasswordStore that returns an empty account.
+type nameless struct{ session.PasswordStore }
 
 func (n nameless) Password(ctx context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
-	_, encoded, err = n.Passwords.Password(ctx, org, login)
+	_, encoded, err = n.PasswordStore.Password(ctx, org, login)
 	return "", encoded, err
 }

@@ -23,8 +23,8 @@ const (
 // the check. Each attempt costs one hash, whether the account exists or not.
 func (m *Manager) verifyPassword(r *http.Request, t *auth.Tenant, login, password string) (account string, proven time.Time, err error) {
 	proven = m.stamp() // before the look-up: see authentication
-	if m.Passwords == nil {
-		return "", proven, errors.New("session: Manager.Passwords is required for this")
+	if m.PasswordStore == nil {
+		return "", proven, errors.New("session: Manager.PasswordStore is required for this")
 	}
 	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
 		return "", proven, errCredentials
@@ -73,7 +73,7 @@ func (m *Manager) verifyOnce(ctx context.Context, t *auth.Tenant, place *place, 
 }
 
 // checkStill returns errReplaced if the password was replaced while it was hashed, by
-// ChangePassword or by the rehash of another login: the caller must try again. The time of a
+// Passwords.Change or by the rehash of another login: the caller must try again. The time of a
 // change alone does not refuse a login that has read the former password while a callback stored
 // the new one.
 func (m *Manager) checkStill(ctx context.Context, t *auth.Tenant, login, encoded string) error {
@@ -92,13 +92,13 @@ var errReplaced = fmt.Errorf("%w: the password was replaced meanwhile", errQueue
 func (m *Manager) lookUp(ctx context.Context, t *auth.Tenant, login string) (account, encoded string, err error) {
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	return m.Passwords.Password(ctx, t.Org.Key(), login)
+	return m.PasswordStore.Password(ctx, t.Org.Key(), login)
 }
 
 // rehash stores a stronger encoding if the application implements Rehasher. A login
 // succeeds even if this fails.
 func (m *Manager) rehash(ctx context.Context, t *auth.Tenant, by party, account, old, password string) {
-	passwords, ok := m.Passwords.(Rehasher)
+	passwords, ok := m.PasswordStore.(Rehasher)
 	if !ok {
 		return
 	}
@@ -140,7 +140,8 @@ func throttled(err error) error {
 // MinPassword or longer than 1024 bytes, auth.DetailThrottled if too many passwords are waiting, or
 // auth.DetailLocked if too many of this account are. Otherwise it is the error of ctx
 // or of the Hasher.
-func (m *Manager) Hash(ctx context.Context, password string) (encoded string, err error) {
+func (of Passwords) Hash(ctx context.Context, password string) (encoded string, err error) {
+	m := of.manager
 	if err := m.checkNext(password); err != nil {
 		return "", err
 	}
@@ -234,7 +235,7 @@ func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]b
 	return m.Store.Get(ctx, t.Org.Key(), hash)
 }
 
-// ChangePassword lets the account of the request's session replace its password by
+// Change lets the account of the request's session replace its password by
 // next. It verifies the present password first: login and password are those of
 // Reauthenticate, and wrong ones count in the same way. That is the proof of now which other
 // verbs ask a session for. It ends the account's other
@@ -244,17 +245,18 @@ func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]b
 // store must store the encoded next, and set auth.Account.Changed to changed, in one step: one
 // statement, or one transaction. It is called again with a later time if it takes long. A concurrent
 // login that has read the former password is then older than the change, and so invalid. If store
-// fails, ChangePassword returns its error and changes no session. next has MinPassword
+// fails, Passwords.Change returns its error and changes no session. next has MinPassword
 // characters at least and 1024 bytes at most. The application checks its quality.
 //
-// ChangePassword returns an error that wraps ErrCredentials, ErrLocked,
+// Passwords.Change returns an error that wraps ErrCredentials, ErrLocked,
 // auth.ErrUnavailable, or auth.ErrNotFound if this session has ended meanwhile. After
-// an error that follows store, the password has changed: call RevokeAll to end the
+// an error that follows store, the password has changed: call Sessions.RevokeAll to end the
 // sessions. The error's detail is auth.DetailForbidden without a session,
 // auth.DetailOption for a password that no login accepts, and auth.DetailThrottled if
 // too many passwords are waiting.
-func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, password, next string,
+func (of Passwords) Change(w http.ResponseWriter, r *http.Request, login, password, next string,
 	store func(ctx context.Context, encoded string, changed time.Time) error) error {
+	m := of.manager
 	t, p, err := m.admitted(r)
 	if err != nil {
 		return err
@@ -265,7 +267,7 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	if _, err := m.ownPassword(r, t, p, login, password); err != nil {
 		return err
 	}
-	encoded, err := m.Hash(r.Context(), next)
+	encoded, err := m.Passwords().Hash(r.Context(), next)
 	if err != nil {
 		return err
 	}
@@ -273,10 +275,14 @@ func (m *Manager) ChangePassword(w http.ResponseWriter, r *http.Request, login, 
 	if err != nil {
 		return err
 	}
-	if _, err := m.RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID); err != nil {
+	if _, err := m.Sessions().RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID); err != nil {
 		return err
 	}
-	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: later(m.stamp(), changed)})
+	at := m.stamp()
+	if at.Before(changed) {
+		at = changed
+	}
+	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: at})
 }
 
 // storing calls store, and again with a later time unless it took less than a millisecond: a login may
@@ -294,13 +300,6 @@ func (m *Manager) storing(store func(changed time.Time) error) (changed time.Tim
 // changed returns the time for auth.Account.Changed: whole milliseconds, rounded up.
 func (m *Manager) changed() time.Time { return wholeMillis(m.now().Add(time.Millisecond)) }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // minPassword is that of NIST SP 800-63B, section 5.1.1.1.
 const minPassword = 8
 
@@ -313,9 +312,9 @@ func (m *Manager) checkNext(next string) error {
 	return nil
 }
 
-// Passwords is the application's storage of the passwords of its accounts, as the
+// PasswordStore is the application's storage of the passwords of its accounts, as the
 // Hasher has encoded them.
-type Passwords interface {
+type PasswordStore interface {
 	// Password returns the account that logs in under a name, and its encoded password.
 	// It returns auth.ErrNotFound for an unknown name, and for an account without a
 	// password. Any other error means that the outcome is unknown.
@@ -329,7 +328,7 @@ type Passwords interface {
 	Password(ctx context.Context, org auth.OrgKey, login string) (account, encoded string, err error)
 }
 
-// Rehasher is an optional interface of a Passwords. It stores a stronger encoding after
+// Rehasher is an optional interface of a PasswordStore. It stores a stronger encoding after
 // a login whose encoding is weaker than those the Hasher makes now.
 type Rehasher interface {
 	// Rehash replaces the account's encoded password by encoded if it is still old. An

@@ -122,7 +122,7 @@ func TestThePolicyChangesMeanwhile(t *testing.T) {
 		w.putOrg(func(o *auth.Org) { o.Session.SecondFactor = true })
 		want(t, b.get("/me"), 200, "")
 		want(t, w.browser().login("ann", annPassword), 403, auth.DetailSecondFactor)
-		if n := must(w.manager.RevokeOrg(t.Context(), "acme")); n != 1 {
+		if n := must(w.manager.Sessions().RevokeOrg(t.Context(), "acme")); n != 1 {
 			t.Errorf("ended %d sessions", n)
 		}
 		want(t, b.get("/me"), 401, expired)

@@ -247,8 +247,8 @@ func TestF24Remember(t *testing.T) {
 		w := newWorld(t, org(offers))
 		for name, end := range map[string]func(*browser){
 			"logout":  func(b *browser) { want(t, b.post("/logout"), 200, "") },
-			"account": func(*browser) { must(w.manager.RevokeAll(context.Background(), "acme", "ann", "")) },
-			"org":     func(*browser) { must(w.manager.RevokeOrg(context.Background(), "acme")) },
+			"account": func(*browser) { must(w.manager.Sessions().RevokeAll(context.Background(), "acme", "ann", "")) },
+			"org":     func(*browser) { must(w.manager.Sessions().RevokeOrg(context.Background(), "acme")) },
 			"change": func(*browser) {
 				w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Changed: w.now().Add(time.Millisecond)})
 			},

@@ -23,7 +23,7 @@ func (roleless) Roles(context.Context, auth.OrgKey, []string) ([]auth.Role, erro
 // notes adds routes of objects to the world.
 func (w *world) notes() {
 	answer := func(rw http.ResponseWriter, r *http.Request) { w.answer(rw, r) }
-	w.mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(rw http.ResponseWriter, r *http.Request, _ scope.Grant) { w.answer(rw, r) }))
+	w.mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(rw http.ResponseWriter, r *http.Request, _ scope.Part) { w.answer(rw, r) }))
 	w.mux.HandleFunc("DELETE /notes", auth.Allow("object.delete.c_note"), answer)
 }
 
@@ -148,7 +148,7 @@ func TestM21ASessionOfARoleStartsItsOwnAccountOnly(t *testing.T) {
 				Authenticated: w.now(), Scope: c.granted, Granted: c.granted}
 			w.as(t, p, func(rw http.ResponseWriter, r *http.Request) {
 				_, start := w.manager.Start(rw, r, c.account)
-				_, address := w.manager.AddressTicket(r, c.account, "a@example.test")
+				_, address := w.manager.Mail().AddressTicket(r, c.account, "a@example.test")
 				for verb, err := range map[string]error{"Start": start, "AddressTicket": address} {
 					if _, beyond := errors.AsType[*auth.BeyondError](err); beyond != c.beyond || err != nil && !beyond {
 						t.Errorf("%s: %v", verb, err)

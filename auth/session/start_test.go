@@ -110,7 +110,7 @@ func TestAddressTicketBehindAnotherOrg(t *testing.T) {
 	w := starting(t)
 	var got error
 	inner := w.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, got = w.manager.AddressTicket(r, "gus", "gus@example.test")
+		_, got = w.manager.Mail().AddressTicket(r, "gus", "gus@example.test")
 	}))
 	w.mux.HandleFunc("POST /passed-on", auth.Authenticated, func(rw http.ResponseWriter, outer *http.Request) {
 		r := httptest.NewRequest("POST", "/globex/v2/address", nil)

@@ -103,6 +103,12 @@ type Store interface {
 	// Delete returns nil if there is no such record.
 	Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error
 
+	Ending
+}
+
+// Ending is the part of a Store that ends sessions: what may run in a transaction that can be rolled
+// back.
+type Ending interface {
 	// DeleteID ends the account's record with this ID, or returns ErrNotFound.
 	DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error
 

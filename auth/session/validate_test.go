@@ -24,10 +24,10 @@ func TestValidate(t *testing.T) {
 	}{
 		"nothing":                     {&session.Manager{}, "Store"},
 		"without attempts":            {&session.Manager{Store: memory}, "Attempts is required: a Memory"},
-		"a Hasher without passwords":  {&session.Manager{Store: memory, Attempts: memory, Hasher: session.PBKDF2{}}, "Passwords is required beside Hasher"},
-		"codes without factors":       {&session.Manager{Store: memory, Attempts: memory, SHA256Codes: true}, "Factors is required beside SHA256Codes"},
-		"codes of SHA-1":              {&session.Manager{Store: memory, Factors: memory, Attempts: memory}, codes},
-		"codes of SHA-256":            {&session.Manager{Store: memory, Factors: memory, Attempts: memory, SHA256Codes: true}, ""},
+		"a Hasher without passwords":  {&session.Manager{Store: memory, Attempts: memory, Hasher: session.PBKDF2{}}, "PasswordStore is required beside Hasher"},
+		"codes without factors":       {&session.Manager{Store: memory, Attempts: memory, SHA256Codes: true}, "FactorStore is required beside SHA256Codes"},
+		"codes of SHA-1":              {&session.Manager{Store: memory, FactorStore: memory, Attempts: memory}, codes},
+		"codes of SHA-256":            {&session.Manager{Store: memory, FactorStore: memory, Attempts: memory, SHA256Codes: true}, ""},
 		"a short device key":          {&session.Manager{Store: memory, DeviceKey: session.NewDeviceKey(make([]byte, 31))}, "31 bytes"},
 		"an empty device key":         {&session.Manager{Store: memory, DeviceKey: session.NewDeviceKey(nil)}, "0 bytes"},
 		"sessions of accounts proven": {&session.Manager{Store: memory, Attempts: memory}, ""},
@@ -45,7 +45,7 @@ func TestValidate(t *testing.T) {
 // anybody.
 func TestVerbsWithoutTheirStores(t *testing.T) {
 	w := newWorld(t, func(w *world) {
-		w.manager.Passwords, w.manager.Hasher, w.manager.Factors, w.manager.SHA256Codes = nil, nil, nil, false
+		w.manager.PasswordStore, w.manager.Hasher, w.manager.FactorStore, w.manager.SHA256Codes = nil, nil, nil, false
 	})
 	b := w.browser()
 	want(t, b.login("ann", annPassword), 500, auth.DetailInternal)
@@ -55,13 +55,13 @@ func TestVerbsWithoutTheirStores(t *testing.T) {
 		want(t, b.post(path, "login", "ann", "password", annPassword), 500, auth.DetailInternal)
 	}
 	w.mux.HandleFunc("POST /mailed", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-		auth.Fail(rw, r, w.manager.SendReset(r, "ann", nil, nil))
+		auth.Fail(rw, r, w.manager.Mail().SendReset(r, "ann", nil, nil))
 	})
 	want(t, b.post("/mailed"), 500, auth.DetailInternal)
-	if err := w.manager.ResetFactor(t.Context(), "acme", "ann"); err == nil {
+	if err := w.manager.Factors().Reset(t.Context(), "acme", "ann"); err == nil {
 		t.Error("a factor is reset without Factors")
 	}
-	if state, err := w.manager.FactorState(t.Context(), "acme", "ann"); state != (session.FactorState{}) || err != nil {
+	if state, err := w.manager.Factors().State(t.Context(), "acme", "ann"); state != (session.FactorState{}) || err != nil {
 		t.Errorf("FactorState = %+v, %v", state, err)
 	}
 	want(t, b.post("/verify"), 401, auth.DetailInvalidCode)
@@ -82,15 +82,15 @@ func TestVerbsOutsideAGuard(t *testing.T) {
 		"Verify":         func(w http.ResponseWriter) error { _, err := m.VerifyCode(w, r, "000000"); return err },
 		"Reauthenticate": func(w http.ResponseWriter) error { _, err := m.Reauthenticate(w, r, "ann", annPassword); return err },
 		"Logout":         func(w http.ResponseWriter) error { return m.Logout(w, r) },
-		"Enrol":          func(http.ResponseWriter) error { _, err := m.EnrolFactor(r); return err },
-		"Confirm":        func(w http.ResponseWriter) error { _, err := m.ConfirmFactor(w, r, "000000"); return err },
-		"Remove":         func(http.ResponseWriter) error { return m.RemoveFactor(r, "000000") },
-		"SendReset":      func(http.ResponseWriter) error { return m.SendReset(r, "ann", nil, nil) },
-		"ResetPassword":  func(http.ResponseWriter) error { return m.ResetPassword(r, "", "next", nil) },
-		"AddressTicket":  func(http.ResponseWriter) error { _, err := m.AddressTicket(r, "ann", "a@b"); return err },
-		"VerifyAddress":  func(http.ResponseWriter) error { _, _, err := m.VerifyAddress(r, ""); return err },
+		"Enrol":          func(http.ResponseWriter) error { _, err := m.Factors().Enrol(r); return err },
+		"Confirm":        func(w http.ResponseWriter) error { _, err := m.Factors().Confirm(w, r, "000000"); return err },
+		"Remove":         func(http.ResponseWriter) error { return m.Factors().Remove(r, "000000") },
+		"SendReset":      func(http.ResponseWriter) error { return m.Mail().SendReset(r, "ann", nil, nil) },
+		"ResetPassword":  func(http.ResponseWriter) error { return m.Mail().ResetPassword(r, "", "next", nil) },
+		"AddressTicket":  func(http.ResponseWriter) error { _, err := m.Mail().AddressTicket(r, "ann", "a@b"); return err },
+		"VerifyAddress":  func(http.ResponseWriter) error { _, _, err := m.Mail().VerifyAddress(r, ""); return err },
 		"RegenerateRecovery": func(http.ResponseWriter) error {
-			_, err := m.RenewRecovery(r, "000000")
+			_, err := m.Factors().RenewRecovery(r, "000000")
 			return err
 		},
 	} {
@@ -107,9 +107,9 @@ func TestVerbsWithoutASession(t *testing.T) {
 	w := newWorld(t)
 	b := w.ann()
 	for path, verb := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"/remove-open": func(_ http.ResponseWriter, r *http.Request) error { return w.manager.RemoveFactor(r, "000000") },
+		"/remove-open": func(_ http.ResponseWriter, r *http.Request) error { return w.manager.Factors().Remove(r, "000000") },
 		"/recovery-open": func(_ http.ResponseWriter, r *http.Request) error {
-			_, err := w.manager.RenewRecovery(r, "000000")
+			_, err := w.manager.Factors().RenewRecovery(r, "000000")
 			return err
 		},
 		"/again-open": func(rw http.ResponseWriter, r *http.Request) error {

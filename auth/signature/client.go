@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -61,8 +61,7 @@ func notProven(cause error) error {
 // known returns the Key of a client key, or nil if there is none. It looks up only what can be a
 // client key, because not every store accepts any text.
 func (a *attempt) known(ctx context.Context, clientKey string) (*signing.Key, error) {
-	invisible := func(c rune) bool { return c <= ' ' || c > '~' }
-	if clientKey == "" || len(clientKey) > 128 || strings.ContainsFunc(clientKey, invisible) {
+	if !ascii.IsClientKey(clientKey) {
 		return nil, nil
 	}
 	key, err := a.Key(ctx, clientKey)

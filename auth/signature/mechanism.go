@@ -67,7 +67,7 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if m.Policy.Version != 1 && r.Header["Signature-Input"] != nil {
 		v.BaseURL, v.Path = t.BaseURL(), t.Path()
 		if r.Body != nil && r.Body != http.NoBody {
-			v.Replays = afterBody{m.Replays, t, r.Context()}
+			v.AfterBody = func() (context.Context, context.CancelFunc) { return t.Bound(r.Context()) }
 		}
 	}
 	key, err := v.Verify(ctx, r, t.Command)
@@ -113,70 +113,42 @@ func claimedKey(h http.Header, names signing.Headers) string {
 
 // Challenge implements auth.Mechanism.
 func (m *Mechanism) Challenge(_ *auth.Tenant, err error) string {
-	if detail(err) == auth.DetailScope {
+	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailScope {
 		return ""
 	}
 	return m.Policy.Challenge(err)
 }
 
-// afterBody gives the claim the Guard's Timeout anew. It limits stores, but a body comes as fast
-// as its client sends it.
-type afterBody struct {
-	signing.Replays
-	tenant  *auth.Tenant
-	request context.Context
-}
-
-func (a afterBody) Claim(_ context.Context, u signing.Use) error {
-	ctx, cancel := a.tenant.Bound(a.request)
-	defer cancel()
-	return a.Replays.Claim(ctx, u)
-}
-
-// Used implements signing.UsedNonces if the store does. It is called before the body is read.
-func (a afterBody) Used(ctx context.Context, clientKey, nonce string) (bool, error) {
-	if store, ok := a.Replays.(signing.UsedNonces); ok {
-		return store.Used(ctx, clientKey, nonce)
-	}
-	return false, nil
-}
-
-func detail(err error) string {
-	if e, ok := errors.AsType[*auth.Error](err); ok {
-		return e.Detail
-	}
-	return ""
+// details is in order of precedence: the first row that matches decides.
+var details = []struct {
+	err    error
+	detail string
+}{
+	{signing.ErrMethod, auth.DetailMethod},
+	{signing.ErrDigest, auth.DetailContentDigest},
+	{signing.ErrBodyTooLarge, auth.DetailBodyTooLarge},
+	{signing.ErrPath, auth.DetailPath},
+	{signing.ErrAmbiguous, auth.DetailAmbiguous},
+	{signing.ErrMalformed, auth.DetailMalformedSignature},
+	{signing.ErrNoSignature, auth.DetailMalformedSignature},
+	{signing.ErrStale, auth.DetailStaleSignature},
+	{signing.ErrMismatch, auth.DetailInvalidSignature},
+	{signing.ErrUnknownKey, auth.DetailInvalidSignature},
+	{signing.ErrVersion, auth.DetailInvalidSignature},
+	{errRefused, auth.DetailInvalidSignature},
+	{signing.ErrReplayed, auth.DetailReplayed},
+	{signing.ErrFull, auth.DetailStoreFull},
 }
 
 // fault returns the *auth.Error for an error of package signing.
 func fault(err error) error {
-	var detail string
-	switch {
-	case errors.Is(err, auth.ErrUnavailable):
+	if errors.Is(err, auth.ErrUnavailable) {
 		return err // first: see auth.IsNotFound
-	case errors.Is(err, signing.ErrMethod):
-		detail = auth.DetailMethod
-	case errors.Is(err, signing.ErrDigest):
-		detail = auth.DetailContentDigest
-	case errors.Is(err, signing.ErrBodyTooLarge):
-		detail = auth.DetailBodyTooLarge
-	case errors.Is(err, signing.ErrPath):
-		detail = auth.DetailPath
-	case errors.Is(err, signing.ErrAmbiguous):
-		detail = auth.DetailAmbiguous
-	case errors.Is(err, signing.ErrMalformed), errors.Is(err, signing.ErrNoSignature):
-		detail = auth.DetailMalformedSignature
-	case errors.Is(err, signing.ErrStale):
-		detail = auth.DetailStaleSignature
-	case errors.Is(err, signing.ErrMismatch), errors.Is(err, signing.ErrUnknownKey), errors.Is(err, signing.ErrVersion),
-		errors.Is(err, errRefused):
-		detail = auth.DetailInvalidSignature
-	case errors.Is(err, signing.ErrReplayed):
-		detail = auth.DetailReplayed
-	case errors.Is(err, signing.ErrFull):
-		detail = auth.DetailStoreFull
-	default:
-		return auth.Unavailable(err)
 	}
-	return &auth.Error{Detail: detail, Err: err}
+	for _, d := range details {
+		if errors.Is(err, d.err) {
+			return &auth.Error{Detail: d.detail, Err: err}
+		}
+	}
+	return auth.Unavailable(err)
 }

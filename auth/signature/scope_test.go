@@ -28,7 +28,7 @@ func (w *world) needing(last *auth.Principal) http.Handler {
 	})
 	mux := w.guard.Mux()
 	mux.Handle("GET /me", auth.Authenticated, h)
-	mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(rw http.ResponseWriter, r *http.Request, _ scope.Grant) { h(rw, r) }))
+	mux.Handle("GET /notes", auth.Some("object.read.c_note"), auth.PartHandler(func(rw http.ResponseWriter, r *http.Request, _ scope.Part) { h(rw, r) }))
 	mux.Handle("DELETE /notes/{id}", auth.Allow("object.delete.c_note.{id}"), h)
 	mux.Handle("PATCH /apps", auth.Allow("admin.update"), h)
 	return mux

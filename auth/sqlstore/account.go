@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -13,8 +13,8 @@ import (
 )
 
 // RevokeAccount ends everything by which an account of an org is let in: its sessions, incomplete
-// logins and mailed tickets; its tokens in all apps of the org, and with them their descendants; the
-// credentials that act as the account, with their former secrets. A credential of another account
+// logins and mailed tickets; its tokens in all apps of the org, and with them their descendants; its
+// API keys; the credentials that act as the account, with their former secrets. A credential of another account
 // that may also act as this one stays without it. The second factor stays: it lets nobody in.
 //
 // RevokeAccount is one transaction. After an error it has changed nothing, or the outcome is unknown
@@ -22,20 +22,46 @@ import (
 // RevokeAccount does not stop concurrent logins and makers. What another store keeps, such as that of
 // package redisstore, has its own RevokeAccount. An empty org or account is an error.
 func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account string) error {
+	return s.endAccount(ctx, "revoke an account", org, account, `DELETE FROM {sessions} WHERE `+ofAccountText+` AND replaced = 0`,
+		endKeysText)
+}
+
+// DeleteAccount deletes what the store keeps of an account: what RevokeAccount ends, the second factor,
+// and the tokens that the account made for others. Those are dead without their maker; now they stay
+// dead if another account gets its ID. Its ephemeral tokens have no record, and last 24 hours at most: do not
+// give the ID to another account before, or set auth.Account.TokensFrom. API keys that it made for others live
+// on without its ID. Counts of attempts do not name the account, and end within a day.
+// DeleteAccount reads all tokens of the org. Otherwise it does what RevokeAccount does.
+func (s *Store) DeleteAccount(ctx context.Context, org auth.OrgKey, account string) error {
+	return s.endAccount(ctx, "delete an account", org, account,
+		`DELETE FROM {ledger} WHERE org = $1 AND maker = $2`,
+		`DELETE FROM {sessions} WHERE `+ofAccountText,
+		endKeysText,
+		`UPDATE {api_keys} SET maker = '' WHERE org = $1 AND maker = $2`,
+		`DELETE FROM {factors} WHERE `+ofAccountText)
+}
+
+const endKeysText = `DELETE FROM {api_keys} WHERE ` + ofAccountText
+
+// endAccount deletes the credentials and tokens of an account, and then runs the texts. The tables come
+// in the order of deleteOrg, so that no two calls wait for each other.
+func (s *Store) endAccount(ctx context.Context, what string, org auth.OrgKey, account string, texts ...string) error {
 	if org == "" || account == "" {
-		return errors.New("sqlstore: revoke an account: no org or no account is named")
+		return fmt.Errorf("sqlstore: %s: no org or no account is named", what)
 	}
 	if !storable(string(org), account) {
 		return nil
 	}
 	// With the lock, a login does not begin and end during this call and survive it.
-	return failed("revoke an account", s.transact(ctx, accountLock(org, account), func(q conn) error {
-		_, err := q.exec(ctx, `DELETE FROM {sessions} WHERE `+ofAccountText+` AND replaced = 0`, org, account)
+	return failed(what, s.transact(ctx, accountLock(org, account), func(q conn) error {
+		err := revokeCredentials(ctx, q, org, account)
 		if err == nil {
 			_, err = revokeSubject(ctx, q, token.Holder{Org: org, ClientKey: token.AnyApp, Subject: account})
 		}
-		if err == nil {
-			err = revokeCredentials(ctx, q, org, account)
+		for _, text := range texts {
+			if err == nil {
+				_, err = q.exec(ctx, text, org, account)
+			}
 		}
 		return err
 	}))
@@ -79,10 +105,10 @@ func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account str
 func (c actingAs) revoke(ctx context.Context, q conn, account string) error {
 	if c.rules.Account == account {
 		_, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1`, c.clientKey)
-		if err == nil {
-			_, err = q.exec(ctx, `DELETE FROM {formers} WHERE client_key = $1`, c.clientKey)
+		if err != nil {
+			return err
 		}
-		return err
+		return keepFormers(ctx, q, c.clientKey, 0)
 	}
 	c.rules.Accounts = slices.DeleteFunc(c.rules.Accounts, func(other string) bool { return other == account })
 	text, err := json.Marshal(c.rules)

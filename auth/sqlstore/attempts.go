@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -18,10 +16,7 @@ func (s *Store) Attempts() session.Attempts { return &attempts{s} }
 // Load implements session.Attempts.
 func (a *attempts) Load(ctx context.Context, org auth.OrgKey, key string) (record string, err error) {
 	err = a.store.find(ctx, `SELECT record FROM {attempts} WHERE org = $1 AND key = $2`, []any{org, key}, &record)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return record, failed("load attempts", err)
+	return record, failed("load attempts", found(err, nil))
 }
 
 // Swap implements session.Attempts. One statement decides, and writes nothing if it loses.
@@ -29,8 +24,8 @@ func (a *attempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record s
 	text, args := `UPDATE {attempts} SET record = $4, swapped = {now} WHERE org = $1 AND key = $2 AND record = $3`, []any{org, key, old, record}
 	switch {
 	case old == "" && record == "":
-		found, err := a.Load(ctx, org, key)
-		return found == "" && err == nil, err
+		present, err := a.Load(ctx, org, key)
+		return present == "" && err == nil, err
 	case old == "":
 		text, args = `INSERT INTO {attempts} (org, key, record, swapped) VALUES ($1, $2, $3, {now}) ON CONFLICT (org, key) DO NOTHING`, []any{org, key, record}
 	case record == "":

@@ -15,8 +15,8 @@ type rules struct {
 	Account   string         `json:"account,omitempty"`
 	Accounts  []string       `json:"accounts"`
 	Scope     []string       `json:"scope"`
-	NotBefore *time.Time     `json:"notBefore,omitempty"`
-	NotAfter  *time.Time     `json:"notAfter,omitempty"`
+	NotBefore time.Time      `json:"notBefore,omitzero"`
+	NotAfter  time.Time      `json:"notAfter,omitzero"`
 	Networks  []netip.Prefix `json:"networks"`
 	Disabled  bool           `json:"disabled,omitempty"`
 
@@ -24,15 +24,7 @@ type rules struct {
 }
 
 func rulesText(c signature.Credential) (string, error) {
-	r := rules{Account: c.Account, Accounts: c.Accounts, Scope: c.Scope, Networks: c.Networks, Disabled: c.Disabled}
-	if !c.NotBefore.IsZero() {
-		r.NotBefore = &c.NotBefore
-	}
-	if !c.NotAfter.IsZero() {
-		r.NotAfter = &c.NotAfter
-	}
-	r.MinVersion = c.MinVersion
-	text, err := json.Marshal(r)
+	text, err := json.Marshal(rules{c.Account, c.Accounts, c.Scope, c.NotBefore, c.NotAfter, c.Networks, c.Disabled, c.MinVersion})
 	return string(text), err
 }
 
@@ -42,15 +34,8 @@ func readRules(text string) (r rules, err error) {
 }
 
 func (r rules) credential(key *signing.Key) *signature.Credential {
-	c := &signature.Credential{
-		Key: key, Account: r.Account, Accounts: r.Accounts, Scope: r.Scope, Networks: r.Networks, Disabled: r.Disabled,
-		MinVersion: r.MinVersion,
+	return &signature.Credential{
+		Key: key, Account: r.Account, Accounts: r.Accounts, Scope: r.Scope, NotBefore: r.NotBefore, NotAfter: r.NotAfter,
+		Networks: r.Networks, Disabled: r.Disabled, MinVersion: r.MinVersion,
 	}
-	if r.NotBefore != nil {
-		c.NotBefore = *r.NotBefore
-	}
-	if r.NotAfter != nil {
-		c.NotAfter = *r.NotAfter
-	}
-	return c
 }

@@ -1,10 +1,10 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
-	"database/sql"
 	"errors"
 	"strings"
 	"time"
@@ -59,9 +59,6 @@ func (c *Credentials) Put(ctx context.Context, org auth.OrgKey, clientKey string
 	if _, err := signing.NewKey(clientKey, secret); err != nil {
 		return err
 	}
-	if !storable(string(org)) {
-		return errors.New("sqlstore: put a credential: the org is not UTF-8 or has a zero byte")
-	}
 	return c.put(ctx, org, clientKey, string(secret), restrictions)
 }
 
@@ -77,9 +74,6 @@ func (c *Credentials) PutPublicKey(ctx context.Context, org auth.OrgKey, clientK
 	if _, err := signing.NewPublicKey(clientKey, keys...); err != nil {
 		return err
 	}
-	if !storable(string(org)) {
-		return errors.New("sqlstore: put a credential: the org is not UTF-8 or has a zero byte")
-	}
 	return c.put(ctx, org, clientKey, publicKeysText(keys), restrictions)
 }
 
@@ -91,17 +85,11 @@ func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text 
 		return failed("put a credential", err)
 	}
 	sealed := c.store.seal(secretLocation(org, clientKey), []byte(text))
-	return c.change(ctx, "put a credential", org, clientKey, func(q conn) error {
-		n, err := q.exec(ctx, `
-			INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (client_key) DO UPDATE SET version = excluded.version, sealed = excluded.sealed,
-				restrictions = excluded.restrictions WHERE {credentials}.org = excluded.org`,
-			clientKey, org, rand.Text(), sealed, rules)
-		if err := changed(n, err, auth.ErrConflict); err != nil {
-			return err
-		}
-		return c.keepFormers(ctx, q, clientKey, 0)
-	})
+	return c.replace(ctx, "put a credential", auth.ErrConflict, `
+		INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (client_key) DO UPDATE SET version = excluded.version, sealed = excluded.sealed,
+			restrictions = excluded.restrictions WHERE {credentials}.org = excluded.org`,
+		clientKey, org, rand.Text(), sealed, rules)
 }
 
 // maxFormers limits the cost of a request: one MAC for each live secret.
@@ -121,18 +109,15 @@ func (c *Credentials) Rotate(ctx context.Context, org auth.OrgKey, clientKey str
 	if grace <= 0 {
 		formers = 0
 	}
-	err := c.change(ctx, "rotate a secret", org, clientKey, func(q conn) error {
+	err := c.change(ctx, "rotate a secret", clientKey, func(q conn) error {
 		version := rand.Text()
 		var sealed []byte
 		// This is the first statement because it locks the row. A concurrent Reseal then
 		// comes before it or after it.
 		err := q.one(ctx, `UPDATE {credentials} SET version = $2 WHERE client_key = $1 AND org = $3 RETURNING sealed`,
 			[]any{clientKey, version, org}, &sealed)
-		if errors.Is(err, sql.ErrNoRows) {
-			return auth.ErrNotFound
-		}
 		if err != nil {
-			return err
+			return found(err, auth.ErrNotFound)
 		}
 		former, err := c.store.unseal(secretLocation(org, clientKey), sealed)
 		if err == nil && isPublic(former) { // one that cannot be opened is no secret either
@@ -140,15 +125,14 @@ func (c *Credentials) Rotate(ctx context.Context, org auth.OrgKey, clientKey str
 		}
 		_, err = q.exec(ctx, `INSERT INTO {formers} (client_key, id, org, ends, sealed) VALUES ($1, $2, $3, {now} + $4, $5)`,
 			clientKey, version, org, grace.Milliseconds(), sealed)
+		if err == nil {
+			_, err = q.exec(ctx, `UPDATE {credentials} SET sealed = $2 WHERE client_key = $1`,
+				clientKey, c.store.seal(secretLocation(org, clientKey), []byte(secret)))
+		}
 		if err != nil {
 			return err
 		}
-		_, err = q.exec(ctx, `UPDATE {credentials} SET sealed = $2 WHERE client_key = $1`,
-			clientKey, c.store.seal(secretLocation(org, clientKey), []byte(secret)))
-		if err != nil {
-			return err
-		}
-		return c.keepFormers(ctx, q, clientKey, formers)
+		return keepFormers(ctx, q, clientKey, formers)
 	})
 	if err != nil {
 		return "", err
@@ -158,7 +142,7 @@ func (c *Credentials) Rotate(ctx context.Context, org auth.OrgKey, clientKey str
 
 // keepFormers deletes the client key's former secrets that have ended. Of the others it
 // keeps those with the latest ends, at most most.
-func (c *Credentials) keepFormers(ctx context.Context, q conn, clientKey string, most int) error {
+func keepFormers(ctx context.Context, q conn, clientKey string, most int) error {
 	_, err := q.exec(ctx, `
 		DELETE FROM {formers} WHERE client_key = $1 AND id NOT IN (
 			SELECT id FROM {formers} WHERE client_key = $1 AND ends > {now} ORDER BY ends DESC LIMIT $2)`,
@@ -214,55 +198,49 @@ func (c *Credentials) restrict(ctx context.Context, row credentialRow, after sig
 		return errors.New("a Key may only be replaced by public keys of the same client key")
 	}
 	sealed := c.store.seal(secretLocation(auth.OrgKey(row.org), row.clientKey), []byte(publicKeysText(keys)))
-	return c.change(ctx, "replace a key", auth.OrgKey(row.org), row.clientKey, func(q conn) error {
-		n, err := q.exec(ctx, strings.Replace(text, "SET ", "SET sealed = $5, ", 1), row.clientKey, row.version, rand.Text(), rules, sealed)
-		if err := changed(n, err, errChanged); err != nil {
-			return err
-		}
-		return c.keepFormers(ctx, q, row.clientKey, 0)
-	})
+	return c.replace(ctx, "replace a key", errChanged, strings.Replace(text, "SET ", "SET sealed = $5, ", 1),
+		row.clientKey, row.version, rand.Text(), rules, sealed)
 }
 
 // Delete deletes a client key with its secrets. It returns auth.ErrNotFound if the org
 // has no such client key.
 func (c *Credentials) Delete(ctx context.Context, org auth.OrgKey, clientKey string) error {
-	return c.change(ctx, "delete a credential", org, clientKey, func(q conn) error {
-		n, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1 AND org = $2`, clientKey, org)
-		if err := changed(n, err, auth.ErrNotFound); err != nil {
+	return c.replace(ctx, "delete a credential", auth.ErrNotFound,
+		`DELETE FROM {credentials} WHERE client_key = $1 AND org = $2`, clientKey, org)
+}
+
+// replace runs a statement about a client key, its first argument, and deletes the former secrets. If
+// the statement changes no row, replace returns none.
+func (c *Credentials) replace(ctx context.Context, what string, none error, text string, args ...any) error {
+	clientKey := args[0].(string)
+	return c.change(ctx, what, clientKey, func(q conn) error {
+		n, err := q.exec(ctx, text, args...)
+		if err := changed(n, err, none); err != nil {
 			return err
 		}
-		return c.keepFormers(ctx, q, clientKey, 0)
+		return keepFormers(ctx, q, clientKey, 0)
 	})
 }
 
 // change runs f in a transaction. Transactions for one client key run one at a time.
-func (c *Credentials) change(ctx context.Context, what, org auth.OrgKey, clientKey string, f func(conn) error) error {
-	if !storable(string(org), clientKey) {
-		return failed(string(what), auth.ErrNotFound)
-	}
-	return failed(string(what), c.store.transact(ctx, "credential\x00"+clientKey, f))
+func (c *Credentials) change(ctx context.Context, what, clientKey string, f func(conn) error) error {
+	return failed(what, c.store.transact(ctx, "credential\x00"+clientKey, f))
 }
 
 // Credential implements signature.Credentials.
 func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signature.Credential, error) {
-	if !storable(clientKey) {
-		return nil, auth.ErrNotFound
-	}
 	_, credential, err := c.find(ctx, clientKey)
 	return credential, failed("find a credential", err)
 }
 
 // find returns the shared credential and its row, or auth.ErrNotFound.
-func (c *Credentials) find(ctx context.Context, clientKey string) (row credentialRow, found *signature.Credential, err error) {
+func (c *Credentials) find(ctx context.Context, clientKey string) (row credentialRow, shared *signature.Credential, err error) {
 	rows, err := c.rows(ctx, credentialText, clientKey)
-	if err == nil && len(rows) == 0 {
-		err = auth.ErrNotFound
+	if err != nil || len(rows) == 0 {
+		return row, nil, cmp.Or(err, auth.ErrNotFound)
 	}
-	if err != nil {
-		return row, nil, err
-	}
-	found, err = c.shared(rows[0])
-	return rows[0], found, err
+	shared, err = c.shared(rows[0])
+	return rows[0], shared, err
 }
 
 func (c *Credentials) shared(row credentialRow) (*signature.Credential, error) {
@@ -282,9 +260,6 @@ const maxList = 1000
 func (c *Credentials) List(ctx context.Context, org auth.OrgKey, after string, limit int) ([]*signature.Credential, error) {
 	if limit < 1 || limit > maxList {
 		return nil, errors.New("sqlstore: list credentials: the limit is not 1 to 1000")
-	}
-	if !storable(string(org), after) {
-		return []*signature.Credential{}, nil
 	}
 	rows, err := c.rows(ctx, ofOrgText, org, after, limit)
 	if err != nil {

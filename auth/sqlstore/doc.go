@@ -17,13 +17,30 @@
 // waits for the disk. If that is too slow, use package redisstore for Replays, Ledger,
 // Sessions and Attempts. Secrets (Keys, Credentials and Factors) then stay here.
 //
+// # Keys
+//
+// Secrets are sealed with the key of Options.Sealer, from the configuration or guarded by a KMS: see
+// NewWrappedSealer. The private keys of tokens may stay in an HSM: see Keys.PutReference.
+//
+// # In your transaction
+//
+// Store.In runs the verbs that make, change and end things in a transaction of the application, so
+// that its rows and those of the Store change together:
+//
+//	in, err := store.In(ctx, tx)
+//	err = in.DeleteAccount(ctx, org, id)
+//	err = tx.Commit()
+//
+// What a rollback must not give back is not part of In: accepted requests, uses of tokens, attempts
+// and codes.
+//
 // # Tables
 //
 // Open creates the tables that are missing. Their names share one prefix; all but the table
-// "schema" then have the version, as in tenantkit_v6_ledger. Any number of
-// instances may call Open at the same time. If the program may not create tables, run
-// the statements that Schema returns before; Open then creates nothing. Its role needs
-// SELECT, INSERT, UPDATE and DELETE on all tables.
+// "schema" then have the version, as in tenantkit_v7_ledger. Any number of
+// instances may call Open at the same time. If the program may not create tables, run the
+// file of Migrations before, and set Options.NoMigrate. Its role then needs SELECT, INSERT,
+// UPDATE and DELETE on all tables.
 //
 // In PostgreSQL the table marks is UNLOGGED on purpose. It holds nothing to keep: each
 // recovery empties it, and Replays then begin a new epoch.

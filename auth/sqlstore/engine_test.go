@@ -68,6 +68,9 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 		}
 		return &all, nil
 	}
+	if strings.Contains(query, "current_setting") || strings.Contains(query, "'off'") { // the place
+		return &rows{{"/file", "", "off", "2"}}, nil
+	}
 	for part, answer := range c.answers {
 		if strings.Contains(query, part) {
 			return &rows{{answer}}, nil
@@ -77,7 +80,7 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 	case strings.Contains(query, "maker, maker_app, parent"):
 		return &rows{{"ann", "app", "up"}}, nil
 	case strings.Contains(query, "max(version)"):
-		return &rows{{int64(6)}}, nil
+		return &rows{{int64(7)}}, nil
 	case strings.Contains(query, "relpersistence"):
 		return &rows{{strings.HasSuffix(args[0].Value.(string), "_marks")}}, nil
 	case strings.Contains(query, "count(*)"):

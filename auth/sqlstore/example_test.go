@@ -2,14 +2,19 @@ package sqlstore_test
 
 import (
 	"context"
+	"crypto"
+	"crypto/cipher"
 	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
@@ -40,13 +45,17 @@ func ExampleOpen() {
 	_ = store
 }
 
-func ExampleSchema() {
-	// Pass the text to the tool that creates the program's other tables.
-	text := sqlstore.Schema(sqlstore.SQLite, "acme_")
-	fmt.Println(text[:45])
+// goose runs the files beside the application's own, with a table of versions for them:
+// goose.NewProvider(goose.DialectPostgres, db, files, goose.WithTableName("tenantkit_goose")).
+func ExampleMigrations() {
+	files := sqlstore.Migrations(sqlstore.SQLite, "acme_")
+	names, _ := fs.Glob(files, "*")
+	text, _ := fs.ReadFile(files, names[0])
+	fmt.Printf("%s\n%.53s\n", names, text)
 	// Output:
+	// [00007_tables.sql]
+	// -- +goose Up
 	// CREATE TABLE IF NOT EXISTS acme_schema (
-	// 	ver
 }
 
 func ExampleNewSealer() {
@@ -56,6 +65,64 @@ func ExampleNewSealer() {
 	sealer, err := sqlstore.NewSealer(current, old)
 	fmt.Println(sealer, err)
 	// Output: REDACTED <nil>
+}
+
+// kms stands for the client of a KMS.
+type kms struct{ cipher.AEAD }
+
+func (k kms) Wrap(_ context.Context, key sqlstore.DataKey, bound string) ([]byte, error) {
+	return k.Seal(nil, nil, key.Reveal(), []byte(bound)), nil
+}
+
+func (k kms) Unwrap(_ context.Context, wrapped []byte, bound string) (sqlstore.DataKey, error) {
+	key, err := k.Open(nil, nil, wrapped, []byte(bound))
+	return sqlstore.NewDataKey(key), err
+}
+
+func ExampleNewWrappedSealer() {
+	var client kms
+	sealer, err := sqlstore.NewWrappedSealer("2026", client)
+	fmt.Println(sealer, err)
+	// Output: REDACTED <nil>
+}
+
+func ExampleNewDataKey() {
+	var unwrapped []byte // by a KMS
+	var key sqlstore.DataKey = sqlstore.NewDataKey(unwrapped)
+	fmt.Println(key, len(key.Reveal()))
+	// Output: REDACTED 0
+}
+
+// The second step from one data key to the next; Store.Reseal is the third.
+func ExampleSealer_WithOld() {
+	var client kms
+	before, _ := sqlstore.NewWrappedSealer("2026", client)
+	next, _ := sqlstore.NewWrappedSealer("2027", client)
+	options := sqlstore.Options{Sealer: next.WithOld(before)}
+	_ = options
+}
+
+// The token signing key of an app stays in an HSM.
+func ExampleKeys_PutReference() {
+	found := map[string]crypto.Signer{} // by a PKCS #11 library
+	var db *sql.DB
+	var sealer *sqlstore.Sealer
+	store, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL, sqlstore.Options{
+		Sealer: sealer,
+		Signer: func(_ context.Context, reference string) (crypto.Signer, error) { return found[reference], nil },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	keys, err := store.Keys()
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = keys.PutReference(ctx, "acme", "sKfhQKJTXnDrGRjGPQYVkW", "pkcs11:token=tokens;object=acme-1")
+	fmt.Println(err)
+	// Later, to the next key in the HSM.
+	_, err = keys.RotateToReference(ctx, "acme", "sKfhQKJTXnDrGRjGPQYVkW", "pkcs11:token=tokens;object=acme-2", 24*time.Hour)
+	fmt.Println(err)
 }
 
 func ExampleStore_Replays() {
@@ -145,6 +212,65 @@ func ExampleStore_Factors() {
 func ExampleStore_DeleteOrg() {
 	if err := store.DeleteOrg(ctx, "northwind"); err != nil {
 		log.Print(err) // some of it may be left: call it again
+	}
+}
+
+// A person leaves: their row, sessions, credentials and tokens go together, or all of them stay.
+func ExampleStore_In() {
+	var db *sql.DB // the application's, of which store is a part
+	leave := func(ctx context.Context, org auth.OrgKey, id string) error {
+		tx, err := db.BeginTx(ctx, nil)
+		if err != nil {
+			return auth.Unavailable(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(ctx, `DELETE FROM people WHERE org = $1 AND id = $2`, org, id); err != nil {
+			return auth.Unavailable(err)
+		}
+		in, err := store.In(ctx, tx)
+		if err == nil {
+			err = in.DeleteAccount(ctx, org, id)
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Commit()
+	}
+	_ = leave
+}
+
+// An app is registered with its credential, its key pair and its first token.
+func ExampleIn_Ledger() {
+	provision := func(ctx context.Context, tokens *bearer.Mechanism, tx *sql.Tx, by auth.Principal, t *auth.Tenant, app string) (token.Token, error) {
+		in, err := store.In(ctx, tx)
+		if err != nil {
+			return "", err
+		}
+		keys, err := in.Keys()
+		if err != nil {
+			return "", err
+		}
+		if _, err := keys.Ensure(ctx, by.Org, app); err != nil {
+			return "", err
+		}
+		wish := bearer.Wish{Permanent: true, Claims: token.Claims{Issuer: app, Subject: by.Account}}
+		signed, _, err := tokens.MintIn(ctx, in.Ledger(), keys, by, t, wish)
+		return signed, err // to be shown after the commit
+	}
+	_ = provision
+}
+
+func ExampleStore_DeleteAccount() {
+	// After the account was deleted in the Directory, whose rows are in another database.
+	if err := store.DeleteAccount(ctx, "acme", "ann"); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A person asks for their data.
+func ExampleStore_ExportAccount() {
+	if err := store.ExportAccount(ctx, os.Stdout, "acme", "ann"); err != nil {
+		log.Fatal(err)
 	}
 }
 

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 
@@ -13,7 +12,7 @@ import (
 type factors struct{ store *Store }
 
 // Factors returns the store's second factors, whose secrets are sealed, or ErrNoSealer.
-func (s *Store) Factors() (session.Factors, error) {
+func (s *Store) Factors() (session.FactorStore, error) {
 	if err := s.keepsSecrets(); err != nil {
 		return nil, err
 	}
@@ -24,42 +23,37 @@ func factorLocation(org auth.OrgKey, account string) location {
 	return location{"second factor", org, account}
 }
 
-// Factor implements session.Factors.
+// Factor implements session.FactorStore.
 func (f *factors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
-	var factor session.Factor
-	if !storable(string(org), account) {
-		return factor, nil
-	}
-	var sealed, recovery []byte
-	err := f.store.find(ctx, `SELECT version, sealed, step, recovery FROM {factors} WHERE org = $1 AND account = $2`,
-		[]any{org, account}, &factor.Version, &sealed, &factor.Step, &recovery)
-	if errors.Is(err, sql.ErrNoRows) {
-		return session.Factor{}, nil
-	}
-	if err == nil {
-		err = f.read(&factor, factorLocation(org, account), sealed, recovery)
-	}
-	if err != nil {
-		return session.Factor{}, failed("find a second factor", err)
-	}
-	return factor, nil
+	factor, err := get(ctx, f.store, factorText, []any{org, account}, f.scan(org, account))
+	return factor, failed("find a second factor", found(err, nil))
 }
 
-func (f *factors) read(factor *session.Factor, at location, sealed, recovery []byte) error {
-	secrets, err := f.store.unseal(at, sealed)
-	if err != nil {
-		return err
+const factorText = `SELECT version, sealed, step, recovery FROM {factors} WHERE ` + ofAccountText
+
+// scan returns what scans the columns of factorText.
+func (f *factors) scan(org auth.OrgKey, account string) func(scan func(...any) error) (session.Factor, error) {
+	return func(scan func(...any) error) (none session.Factor, err error) {
+		var factor session.Factor
+		var secrets, recovery []byte
+		err = scan(&factor.Version, &secrets, &factor.Step, &recovery)
+		if err == nil {
+			secrets, err = f.store.unseal(factorLocation(org, account), secrets)
+		}
+		if err == nil {
+			factor.Secret, secrets, err = cutSecret(secrets)
+		}
+		if err == nil {
+			factor.Pending, _, err = cutSecret(secrets)
+		}
+		if err != nil {
+			return none, err
+		}
+		for ; len(recovery) >= 32; recovery = recovery[32:] {
+			factor.Recovery = append(factor.Recovery, [32]byte(recovery))
+		}
+		return factor, nil
 	}
-	if factor.Secret, secrets, err = cutSecret(secrets); err != nil {
-		return err
-	}
-	if factor.Pending, _, err = cutSecret(secrets); err != nil {
-		return err
-	}
-	for ; len(recovery) >= 32; recovery = recovery[32:] {
-		factor.Recovery = append(factor.Recovery, [32]byte(recovery))
-	}
-	return nil
 }
 
 // appendSecret appends a secret after its length. The length 0 means no secret.
@@ -77,18 +71,18 @@ func cutSecret(from []byte) (secret session.FactorSecret, rest []byte, err error
 	return session.NewFactorSecret(from[:n]), from[n:], nil
 }
 
-// Save implements session.Factors.
+// Save implements session.FactorStore.
 func (f *factors) Save(ctx context.Context, org auth.OrgKey, account string, factor session.Factor) error {
-	if !storable(string(org), account) {
-		return errors.New("sqlstore: save a second factor: a name is not UTF-8 or has a zero byte")
-	}
-	sealed := f.store.seal(factorLocation(org, account), appendSecret(appendSecret(nil, factor.Secret), factor.Pending))
 	recovery := []byte{}
 	for _, hash := range factor.Recovery {
 		recovery = append(recovery, hash[:]...)
 	}
-	n, err := f.store.exec(ctx, saveText(factor.Version), org, account, factor.Version, sealed, factor.Step, recovery)
+	n, err := f.store.exec(ctx, saveText(factor.Version), org, account, factor.Version, f.seal(org, account, factor), factor.Step, recovery)
 	return failed("save a second factor", changed(n, err, session.ErrConflict))
+}
+
+func (f *factors) seal(org auth.OrgKey, account string, factor session.Factor) []byte {
+	return f.store.seal(factorLocation(org, account), appendSecret(appendSecret(nil, factor.Secret), factor.Pending))
 }
 
 // saveText returns the one statement that saves a factor. Of concurrent calls for the

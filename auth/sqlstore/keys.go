@@ -1,8 +1,8 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
-	"crypto"
 	"crypto/rsa"
 	"crypto/x509"
 	"database/sql"
@@ -49,6 +49,10 @@ func pairLocation(org auth.OrgKey, clientKey string) location {
 // client key of another shape, or of another org; nothing is changed then.
 func (k *Keys) Generate(ctx context.Context, org auth.OrgKey, clientKey string) (*token.PublicKey, error) {
 	pair, err := token.GeneratePair(pairBits)
+	return k.replace(ctx, org, clientKey, pair, err)
+}
+
+func (k *Keys) replace(ctx context.Context, org auth.OrgKey, clientKey string, pair *token.KeyPair, err error) (*token.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -90,27 +94,18 @@ func (k *Keys) Ensure(ctx context.Context, org auth.OrgKey, clientKey string) (*
 
 // present returns the present key of an app, or nil if it has none.
 func (k *Keys) present(ctx context.Context, org auth.OrgKey, clientKey string) (public *token.PublicKey, err error) {
-	if !storable(string(org), clientKey) {
-		return nil, fmt.Errorf("%w: a name is not UTF-8 or has a zero byte", token.ErrBadKey)
-	}
-	err = k.store.read(ctx, func(q conn) (err error) {
-		public, err = scanPublic(q.row(ctx, presentText+`WHERE k.client_key = $1`, clientKey).Scan)
-		return err
-	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil
-	case err == nil && public.Org != org:
+	public, err = get(ctx, k.store, presentText+`WHERE k.client_key = $1`, []any{clientKey}, scanPublic)
+	if err == nil && public.Org != org {
 		return nil, fmt.Errorf("%w: client key of another org", token.ErrBadKey)
 	}
-	return public, err
+	return public, found(err, nil)
 }
 
 // Put stores pair as the one pair of pair.ClientKey, in place of its present pair and of
 // all former keys. That invalidates every token of the app. It changes nothing and
 // returns an error that matches token.ErrBadKey for an unfit pair, for a pair of another
 // app, and for a client key of another org. So it does if the Signer is no
-// *rsa.PrivateKey, such as a key in an HSM.
+// *rsa.PrivateKey: for a key in an HSM, use PutReference.
 func (k *Keys) Put(ctx context.Context, pair *token.KeyPair) error {
 	_, err := k.put(ctx, pair, `excluded.exposed`)
 	return err
@@ -126,15 +121,19 @@ func (k *Keys) encode(pair *token.KeyPair) (e encoded, err error) {
 	if !storable(string(pair.Org)) {
 		return e, fmt.Errorf("%w: the org is not UTF-8 or has a zero byte", token.ErrBadKey)
 	}
-	private, ok := pair.Signer.(*rsa.PrivateKey)
-	if !ok {
-		return e, fmt.Errorf("%w: private key is not at hand", token.ErrBadKey)
+	var secret []byte
+	switch signer := pair.Signer.(type) {
+	case *referenced:
+		secret = append(bytes.Clone(referencePrefix), signer.reference...)
+	case *rsa.PrivateKey:
+		secret, err = x509.MarshalPKCS8PrivateKey(signer)
+	default:
+		err = errors.New("private key is not at hand")
 	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err == nil {
+		e.public, err = x509.MarshalPKIXPublicKey(pair.Key)
+	}
 	if err != nil {
-		return e, fmt.Errorf("%w: %v", token.ErrBadKey, err)
-	}
-	if e.public, err = x509.MarshalPKIXPublicKey(pair.Key); err != nil {
 		return e, fmt.Errorf("%w: %v", token.ErrBadKey, err)
 	}
 	e.sealed = k.store.seal(pairLocation(pair.Org, pair.ClientKey), secret)
@@ -151,6 +150,9 @@ func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (is
 		return false, err
 	}
 	err = k.change(ctx, func(q conn) error {
+		if err := k.keepReference(ctx, q, pair); err != nil {
+			return err
+		}
 		err := q.one(ctx, `
 			INSERT INTO {keys} (client_key, org, key_id, public, sealed, exposed)
 			SELECT $1, $2, $3, CAST($4 AS {bytes}), CAST($5 AS {bytes}), CAST($6 AS bigint)
@@ -160,11 +162,8 @@ func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (is
 				public = excluded.public, sealed = excluded.sealed, exposed = `+exposed+` WHERE {keys}.org = excluded.org
 			RETURNING exposed = 1`,
 			[]any{pair.ClientKey, pair.Org, pair.KeyID, e.public, e.sealed, number(pair.Exposed)}, &isExposed)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: pair of another app, or client key of another org", token.ErrBadKey)
-		}
 		if err != nil {
-			return err
+			return found(err, fmt.Errorf("%w: pair of another app, or client key of another org", token.ErrBadKey))
 		}
 		_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1 OR key_id = $2`, pair.ClientKey, pair.KeyID)
 		return err
@@ -196,13 +195,14 @@ const pairsLock = "key pairs"
 //
 // It costs what token.GeneratePair costs, and so does Generate.
 func (k *Keys) Rotate(ctx context.Context, org auth.OrgKey, clientKey string, overlap time.Duration) (*token.PublicKey, error) {
+	return k.rotate(ctx, org, clientKey, overlap, func() (*token.KeyPair, error) { return token.GeneratePair(pairBits) })
+}
+
+func (k *Keys) rotate(ctx context.Context, org auth.OrgKey, clientKey string, overlap time.Duration, next func() (*token.KeyPair, error)) (*token.PublicKey, error) {
 	if err := token.CheckOverlap(overlap); err != nil {
 		return nil, err
 	}
-	if !storable(string(org), clientKey) {
-		return nil, token.ErrNotFound
-	}
-	pair, err := token.GeneratePair(pairBits)
+	pair, err := next()
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +212,9 @@ func (k *Keys) Rotate(ctx context.Context, org auth.OrgKey, clientKey string, ov
 		return nil, token.ErrNotFound // no app has a client key of this shape
 	}
 	err = k.change(ctx, func(q conn) error {
+		if err := k.keepReference(ctx, q, pair); err != nil {
+			return err
+		}
 		pair.Exposed, err = rotate(ctx, q, pair, e, overlap)
 		return err
 	})
@@ -228,11 +231,8 @@ func rotate(ctx context.Context, q conn, pair *token.KeyPair, e encoded, overlap
 	var public []byte
 	err = q.one(ctx, `UPDATE {keys} SET exposed = exposed WHERE client_key = $1 AND org = $2 RETURNING key_id, exposed = 1, public`,
 		[]any{pair.ClientKey, pair.Org}, &present, &exposed, &public)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, token.ErrNotFound
-	}
 	if err != nil {
-		return false, err
+		return false, found(err, token.ErrNotFound)
 	}
 	// Delete what does not verify any more. A key that was beside another pair must not
 	// verify again beside the new one.
@@ -250,20 +250,16 @@ func rotate(ctx context.Context, q conn, pair *token.KeyPair, e encoded, overlap
 	}
 	_, err = q.exec(ctx, `INSERT INTO {former_keys} (key_id, client_key, present, public, ends) VALUES ($1, $2, $3, $4, {now} + $5)`,
 		present, pair.ClientKey, pair.KeyID, public, overlap.Milliseconds())
-	if err != nil {
-		return false, err
+	if err == nil {
+		_, err = q.exec(ctx, `UPDATE {keys} SET key_id = $2, public = $3, sealed = $4 WHERE client_key = $1`,
+			pair.ClientKey, pair.KeyID, e.public, e.sealed)
 	}
-	_, err = q.exec(ctx, `UPDATE {keys} SET key_id = $2, public = $3, sealed = $4 WHERE client_key = $1`,
-		pair.ClientKey, pair.KeyID, e.public, e.sealed)
 	return exposed, err
 }
 
 // Delete deletes an app's pair and its former keys. That invalidates every token of the
 // app. It returns token.ErrNotFound if the org has no app of this client key with a pair.
 func (k *Keys) Delete(ctx context.Context, org auth.OrgKey, clientKey string) error {
-	if !storable(string(org), clientKey) {
-		return token.ErrNotFound
-	}
 	return failed("delete a key pair", k.change(ctx, func(q conn) error {
 		n, err := q.exec(ctx, `DELETE FROM {keys} WHERE client_key = $1 AND org = $2`, clientKey, org)
 		if err := changed(n, err, token.ErrNotFound); err != nil {
@@ -278,9 +274,6 @@ func (k *Keys) Delete(ctx context.Context, org auth.OrgKey, clientKey string) er
 // keys of its org, or removes them if exposed is false. It returns token.ErrNotFound if
 // the org has no app of this client key with a pair.
 func (k *Keys) Expose(ctx context.Context, org auth.OrgKey, clientKey string, exposed bool) error {
-	if !storable(string(org), clientKey) {
-		return token.ErrNotFound
-	}
 	n, err := k.store.exec(ctx, `UPDATE {keys} SET exposed = $3 WHERE client_key = $1 AND org = $2`, clientKey, org, number(exposed))
 	return failed("expose a key", changed(n, err, token.ErrNotFound))
 }
@@ -299,28 +292,12 @@ const (
 
 // Public implements token.Keys.
 func (k *Keys) Public(ctx context.Context, kid string) (*token.PublicKey, error) {
-	if !storable(kid) {
-		return nil, token.ErrNotFound
-	}
-	var public *token.PublicKey
-	err := k.store.read(ctx, func(q conn) (err error) {
-		public, err = scanPublic(q.row(ctx, publicText, kid).Scan)
-		return err
-	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, token.ErrNotFound
-	case err != nil:
-		return nil, failed("find a key", err)
-	}
-	return public, nil
+	public, err := get(ctx, k.store, publicText, []any{kid}, scanPublic)
+	return public, failed("find a key", found(err, token.ErrNotFound))
 }
 
 // Signer implements token.Signers.
 func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, error) {
-	if !storable(clientKey) {
-		return nil, token.ErrNoKeyPair
-	}
 	var public *token.PublicKey
 	var sealed []byte
 	var formers []string
@@ -341,35 +318,27 @@ func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, er
 	case public == nil:
 		return nil, fmt.Errorf("%w: %q", token.ErrNoKeyPair, clientKey)
 	}
-	return k.unsealed(public, sealed, formers)
+	return k.unsealed(ctx, public, sealed, formers)
 }
 
-func (k *Keys) unsealed(public *token.PublicKey, sealed []byte, formers []string) (*token.KeyPair, error) {
+func (k *Keys) unsealed(ctx context.Context, public *token.PublicKey, sealed []byte, formers []string) (*token.KeyPair, error) {
 	secret, err := k.store.unseal(pairLocation(public.Org, public.ClientKey), sealed)
 	if err != nil {
 		return nil, err
 	}
-	private, err := x509.ParsePKCS8PrivateKey(secret)
+	signer, err := k.signerIn(ctx, secret)
 	if err != nil {
-		return nil, errors.New("sqlstore: a private key cannot be read")
+		return nil, failed("find a key pair", err)
 	}
-	signer, ok := private.(crypto.Signer)
-	if !ok {
-		return nil, errors.New("sqlstore: a private key cannot sign")
+	if !public.Key.Equal(signer.Public()) {
+		return nil, fmt.Errorf("sqlstore: the private key of %q is not that of its public key", public.ClientKey)
 	}
-	pair := &token.KeyPair{PublicKey: *public, Signer: signer, Former: formers}
-	if !pair.Key.Equal(signer.Public()) {
-		return nil, errors.New("sqlstore: a private key is not that of its public key")
-	}
-	return pair, nil
+	return &token.KeyPair{PublicKey: *public, Signer: signer, Former: formers}, nil
 }
 
 // Exposed implements token.Exposed. The keys are in the order of their client keys. The
 // present key of an app comes first, and then its former keys, the latest end first.
 func (k *Keys) Exposed(ctx context.Context, org auth.OrgKey) ([]token.PublicKey, error) {
-	if !storable(string(org)) {
-		return []token.PublicKey{}, nil
-	}
 	keys, err := list(ctx, k.store, exposedText, []any{org},
 		func(rows *sql.Rows) (token.PublicKey, error) {
 			public, err := scanPublic(rows.Scan)

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -52,9 +53,15 @@ func ancestorsLive(row string, ancestors int) string {
 		isLive(parent, ancestors-1) + `))`
 }
 
-const ledgerColumns = `id, org, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent, `
+const ledgerColumns = `id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, `
 
-const sameText = `client_key = $1 AND id = $2 AND subject = $3 AND key_id = $4 AND max_uses = $5`
+// sameText is the condition that a row accepts a token, and reusedText that the token was renewed and
+// its grace is over.
+const (
+	sameText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $5 AND
+		(generation = $6 AND key_id = $4 OR generation - 1 = $6 AND {now} < graced)`
+	reusedText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $4 AND generation > $5 AND graced <= {now}`
+)
 
 // Long statements are built once. They name the row by the table, because RETURNING in
 // SQLite knows no alias.
@@ -77,6 +84,11 @@ var (
 	checkText = `SELECT maker, maker_app, parent FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
 	debitText = `UPDATE {ledger} SET uses = uses + 1 WHERE ` + sameText + ` AND ` + liveText + ` RETURNING maker, maker_app, parent`
 
+	renewText = `UPDATE {ledger} SET generation = CAST($6 AS bigint) + 1, key_id = $7, issued = $8,
+			expires = CASE WHEN CAST($9 AS bigint) IS NULL OR expires < $9 THEN expires ELSE $9 END,
+			graced = CASE WHEN generation = $6 THEN {now} + $10 ELSE graced END
+		WHERE ` + sameText + ` AND ` + liveText
+
 	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')`
 	getText         = `SELECT ` + ledgerColumns + liveText + ` FROM {ledger} WHERE ` + oneText
 	revokeText      = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING ` + liveText
@@ -98,7 +110,7 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	kids := append([]string{r.KeyID}, verifying...)
 	switch {
 	case !storable(string(r.Org), r.ClientKey, r.ID, r.Subject, r.Maker, r.MakerApp), !storable(kids...):
-		return errors.New("sqlstore: issue: a name is not UTF-8 or has a zero byte")
+		return failed("issue", errText)
 	case r.MaxUses < 0:
 		return errors.New("sqlstore: issue: a negative use count")
 	case !storable(r.Parent):
@@ -108,11 +120,10 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	if err == nil {
 		err = l.store.transact(ctx, subjectLock(r.ClientKey, r.Subject), func(q conn) error { return l.issue(ctx, q, r, string(keys), limit) })
 	}
-	if err != nil {
-		return failed("issue", err)
+	if err == nil {
+		l.store.countWrite(ctx)
 	}
-	l.store.countWrite(ctx)
-	return nil
+	return failed("issue", err)
 }
 
 // subjectLock returns the name of a subject's lock. Names have no zero byte, so no two
@@ -167,9 +178,6 @@ func (l *ledger) vet(ctx context.Context, q conn, r token.Record, keys string, l
 
 // Spend implements token.Spender.
 func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
-	if !storable(r.ClientKey, r.ID, r.Subject, r.KeyID) {
-		return token.Lineage{}, token.ErrRevoked
-	}
 	run, text := l.store.write, debitText
 	if r.MaxUses == 0 {
 		run, text = l.store.read, checkText // a permanent token has no count to write
@@ -188,13 +196,36 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 }
 
 func sameArgs(r token.Record) []any {
-	return []any{r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses}
+	return []any{r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Generation}
 }
 
-// refusal returns why a use was refused. It changes nothing.
+// Renew implements token.Ledger. It is one statement: one that waits for a concurrent call finds what
+// that has made of the row.
+func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Duration) error {
+	n, err := l.store.exec(ctx, renewText, append(sameArgs(r), next.KeyID, next.Issued.Unix(), seconds(next.Expires), grace.Milliseconds())...)
+	if err == nil && n == 0 {
+		err = l.refusal(ctx, r)
+	}
+	return failed("renew", err)
+}
+
+// refusal returns why a use was refused. It changes nothing but a family that it ends.
 func (l *ledger) refusal(ctx context.Context, r token.Record) error {
+	args, reused := []any{r.ClientKey, r.ID, r.Subject, r.MaxUses, r.Generation}, false
+	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+reusedText+`)`, args, &reused)
+	if err == nil && reused {
+		_, err = l.store.exec(ctx, `DELETE FROM {ledger} WHERE `+reusedText, args...)
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // no row can have such a name
+		return token.ErrRevoked
+	case err != nil:
+		return err
+	case reused:
+		return token.ErrReused
+	}
 	var exhausted bool
-	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+sameText+` AND max_uses > 0 AND uses >= max_uses)`,
+	err = l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+sameText+` AND max_uses > 0 AND uses >= max_uses)`,
 		sameArgs(r), &exhausted)
 	if err == nil && exhausted {
 		return token.ErrExhausted
@@ -212,9 +243,6 @@ func oneArgs(of token.Holder, id string) ([]any, error) {
 	case of.Subject == token.AnySubject:
 		of.Subject = "" // as the statements have it
 	}
-	if !storable(string(of.Org), of.ClientKey, of.Subject, id) {
-		return nil, token.ErrNotFound
-	}
 	return []any{of.ClientKey, id, of.Org, of.Subject}, nil
 }
 
@@ -225,11 +253,8 @@ func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Rec
 		return token.Record{}, err
 	}
 	rows, err := list(ctx, l.store, getText, args, ledgerRowOf)
-	if err == nil && (len(rows) == 0 || !rows[0].live) {
-		err = token.ErrNotFound
-	}
-	if err != nil {
-		return token.Record{}, failed("get a token", err)
+	if err != nil || len(rows) == 0 || !rows[0].live {
+		return token.Record{}, failed("get a token", cmp.Or(err, token.ErrNotFound))
 	}
 	rows[0].ClientKey = of.ClientKey
 	return rows[0].Record, nil
@@ -243,10 +268,10 @@ func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	}
 	var live bool
 	err = l.store.write(ctx, func(q conn) error { return q.one(ctx, revokeText, args, &live) })
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !live {
+	if err == nil && !live {
 		err = token.ErrNotFound
 	}
-	return failed("revoke", err)
+	return failed("revoke", found(err, token.ErrNotFound))
 }
 
 // RevokeSubject implements token.Ledger.
@@ -261,10 +286,7 @@ func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 		live, err = revokeSubject(ctx, q, of)
 		return err
 	})
-	if err != nil {
-		return 0, failed("revoke a subject", err)
-	}
-	return live, nil
+	return live, failed("revoke a subject", err)
 }
 
 // revokeSubject returns how many of the records that it deletes were live.
@@ -294,7 +316,7 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 		return nil, next, fmt.Errorf("sqlstore: list tokens: the limit is not 1 to %d", token.MaxPage)
 	}
 	named := of.Subject != token.AnySubject
-	if of.Subject == "" || named && !storable(of.Subject) || !storable(of.ClientKey, after.ID) {
+	if of.Subject == "" {
 		return []token.Record{}, next, nil
 	}
 	// One row more than the page shows whether another page follows.
@@ -328,7 +350,7 @@ type ledgerRow struct {
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
 	var issued int64
 	var expires sql.NullInt64
-	err = rows.Scan(&r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
+	err = rows.Scan(&r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
 	r.Issued = time.Unix(issued, 0).UTC()
 	if expires.Valid {
 		r.Expires = time.Unix(expires.Int64, 0).UTC()

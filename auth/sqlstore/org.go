@@ -24,12 +24,13 @@ var deleteOrgTexts = []string{
 	`DELETE FROM {sessions} WHERE org = $1 AND replaced = 0 AND (account, id) IN (
 		SELECT account, id FROM {sessions} WHERE org = $1 AND replaced = 0 LIMIT $2 {lock})`,
 	`DELETE FROM {sessions} WHERE hash IN (SELECT hash FROM {sessions} WHERE org = $1 AND replaced <> 0 LIMIT $2 {lock})`,
+	`DELETE FROM {api_keys} WHERE id IN (SELECT id FROM {api_keys} WHERE org = $1 LIMIT $2 {lock})`,
 	`DELETE FROM {factors} WHERE org = $1 AND account IN (SELECT account FROM {factors} WHERE org = $1 LIMIT $2 {lock})`,
 	`DELETE FROM {attempts} WHERE org = $1 AND key IN (SELECT key FROM {attempts} WHERE org = $1 LIMIT $2 {lock})`,
 }
 
 // DeleteOrg deletes what the store keeps of an org: signing secrets and key pairs with
-// their former ones, tokens, sessions, incomplete logins, mailed tickets, second
+// their former ones, tokens, sessions, API keys, incomplete logins, mailed tickets, second
 // factors and counts of attempts. Call it when an org is deleted for good, so that nobody finds them who gets
 // its key (auth.Org.Key) later. Accepted requests stay until they end.
 //
@@ -41,9 +42,6 @@ var deleteOrgTexts = []string{
 func (s *Store) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 	if org == "" {
 		return errors.New("sqlstore: delete an org: no org is named")
-	}
-	if !storable(string(org)) {
-		return nil
 	}
 	return failed("delete an org", s.deleteOrg(ctx, org))
 }

@@ -44,7 +44,7 @@ func (s *Store) Reseal(ctx context.Context) error {
 	if err := s.sweep(ctx, deadFormersText, batchesPerSweep, batch); err != nil {
 		return failed("reseal", err)
 	}
-	var left unopened
+	var left []error // for each secret that cannot be opened
 	for _, t := range sealedTables {
 		var after []any // the position of the last row of the batch before
 		for more := true; more; {
@@ -54,27 +54,10 @@ func (s *Store) Reseal(ctx context.Context) error {
 			}
 		}
 	}
-	return failed("reseal", left.err())
-}
-
-// unopened collects the secrets that cannot be opened.
-type unopened struct {
-	count int
-	named []error
-}
-
-func (u *unopened) add(at location) {
-	const most = 10
-	if u.count++; u.count <= most {
-		u.named = append(u.named, fmt.Errorf("%w: %s of %q in org %q", ErrSealed, at.kind, at.id, at.org))
-	}
-}
-
-func (u *unopened) err() error {
-	if u.count == 0 {
+	if len(left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d secrets are left as they are: %w", u.count, errors.Join(u.named...))
+	return fmt.Errorf("sqlstore: reseal: %d secrets are left as they are: %w", len(left), errors.Join(left[:min(10, len(left))]...))
 }
 
 type sealedRow struct {
@@ -85,7 +68,7 @@ type sealedRow struct {
 
 // resealSome seals the next rows of a table. It reads each row once: the index of the
 // primary key leads to the position.
-func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left *unopened) (end []any, more bool, err error) {
+func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left *[]error) (end []any, more bool, err error) {
 	const most = 100
 	text := `SELECT org, ` + t.name + `, sealed, ` + t.key + ` FROM ` + t.table + ` WHERE substr(sealed, 1, 9) <> $1`
 	if after != nil {
@@ -105,7 +88,7 @@ func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left
 		at := t.locate(auth.OrgKey(row.org), row.name)
 		secret, err := s.sealer.open(at, row.sealed)
 		if err != nil {
-			left.add(at)
+			*left = append(*left, fmt.Errorf("%w: %s of %q in org %q", ErrSealed, at.kind, at.id, at.org))
 			continue
 		}
 		// A concurrent change has sealed the row anew or copied the secret; the condition

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,8 +18,32 @@ type conn struct {
 	on    querier
 }
 
+// findable reports whether a row may have the arguments: no row has a text that PostgreSQL cannot
+// store. A statement with one finds and changes nothing, and an INSERT fails. So a name from a
+// request that no row can have is unknown, and not a failure of the engine.
+func findable(args []any) bool {
+	return !slices.ContainsFunc(args, func(arg any) bool {
+		switch text := arg.(type) {
+		case string:
+			return !storable(text)
+		case auth.OrgKey:
+			return !storable(string(text))
+		}
+		return false
+	})
+}
+
+var errText = errors.New("a text is not UTF-8 or has a zero byte")
+
 // exec runs a statement and returns how many rows it has changed.
 func (c conn) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	switch {
+	case findable(args):
+	case strings.Contains(text, "INSERT INTO"):
+		return 0, errText
+	default:
+		return 0, nil
+	}
 	result, err := c.on.ExecContext(ctx, c.store.text(text), args...)
 	if err != nil {
 		return 0, unanswered(err)
@@ -30,6 +55,9 @@ func (c conn) exec(ctx context.Context, text string, args ...any) (changed int64
 // each calls f with each row of a statement and reads all rows. Only then is it certain
 // that the statement's changes are done, which a nil error confirms.
 func (c conn) each(ctx context.Context, text string, args []any, f func(*sql.Rows) error) error {
+	if !findable(args) {
+		return nil
+	}
 	rows, err := c.on.QueryContext(ctx, c.store.text(text), args...)
 	if err != nil {
 		return unanswered(err)
@@ -60,13 +88,21 @@ func (c conn) one(ctx context.Context, text string, args []any, into ...any) err
 // row returns the one row of a statement that changes nothing, so nobody must read it
 // to its end.
 func (c conn) row(ctx context.Context, text string, args ...any) oneRow {
+	if !findable(args) {
+		return oneRow{}
+	}
 	return oneRow{c.on.QueryRowContext(ctx, c.store.text(text), args...)}
 }
 
 // oneRow is the row that a statement has, or sql.ErrNoRows.
 type oneRow struct{ row *sql.Row }
 
-func (r oneRow) Scan(into ...any) error { return unanswered(r.row.Scan(into...)) }
+func (r oneRow) Scan(into ...any) error {
+	if r.row == nil {
+		return sql.ErrNoRows
+	}
+	return unanswered(r.row.Scan(into...))
+}
 
 // unanswered makes an error of the driver or of a context wrap auth.ErrUnavailable. The
 // engine may be down, and it is not known what a statement has done. sql.ErrNoRows is an
@@ -93,6 +129,15 @@ func (s *Store) find(ctx context.Context, text string, args []any, into ...any) 
 	return s.read(ctx, func(c conn) error { return c.row(ctx, text, args...).Scan(into...) })
 }
 
+// get scans the one row of a statement that changes nothing, or returns sql.ErrNoRows.
+func get[T any](ctx context.Context, s *Store, text string, args []any, scan func(scan func(...any) error) (T, error)) (found T, err error) {
+	err = s.read(ctx, func(q conn) error {
+		found, err = scan(q.row(ctx, text, args...).Scan)
+		return err
+	})
+	return found, err
+}
+
 // list returns the rows of a statement, as an empty slice if there are none.
 func list[T any](ctx context.Context, s *Store, text string, args []any, scan func(*sql.Rows) (T, error)) (all []T, err error) {
 	err = s.read(ctx, func(c conn) error {
@@ -107,6 +152,14 @@ func list[T any](ctx context.Context, s *Store, text string, args []any, scan fu
 		return nil, err
 	}
 	return all, nil
+}
+
+// found returns err, or none if there was no row.
+func found(err, none error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return none
+	}
+	return err
 }
 
 // changed returns err, or none if there is no error and no row was changed.

@@ -1,8 +1,13 @@
 package sqlstore
 
 import (
+	"archive/zip"
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"regexp"
 	"strings"
 
@@ -16,13 +21,14 @@ const defaultPrefix = "tenantkit_"
 var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 var tables = []string{
-	"schema", "replays", "ledger", "keys", "former_keys", "credentials", "formers", "sessions", "attempts", "factors", "marks",
+	"schema", "replays", "ledger", "keys", "former_keys", "credentials", "formers", "sessions", "attempts", "factors", "wrapped", "api_keys",
+	"marks",
 }
 
 // version is the version of schema. The names of all tables but {schema} contain it: an instance
 // of another version never finds them, also if it runs while they are replaced. Raise it with
 // each change of the tables or of what their columns mean.
-const version = 6
+const version = 7
 
 // schema creates the tables. It may run again. In SQLite they are STRICT.
 const schema = `
@@ -50,6 +56,8 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 	maker_app {text} NOT NULL DEFAULT '', -- client key
 	parent {text} NOT NULL DEFAULT '',    -- id; empty: none
 	org {text} NOT NULL,
+	generation {int} NOT NULL DEFAULT 0, -- how often it was renewed
+	graced {int} NOT NULL DEFAULT 0,     -- Unix milliseconds: the generation before is accepted until then
 	PRIMARY KEY (client_key, id)
 ){strict};
 CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject, issued, id);
@@ -139,6 +147,30 @@ CREATE TABLE IF NOT EXISTS {factors} (
 	recovery {bytes} NOT NULL, -- SHA-256 of each code, one after the other
 	PRIMARY KEY (org, account)
 ){strict};
+
+-- Data keys, each wrapped by a KMS.
+CREATE TABLE IF NOT EXISTS {wrapped} (
+	name {text} PRIMARY KEY,
+	wrapped {bytes} NOT NULL
+){strict};
+
+CREATE TABLE IF NOT EXISTS {api_keys} (
+	id {text} PRIMARY KEY,
+	org {text} NOT NULL,
+	account {text} NOT NULL,
+	app {text} NOT NULL,      -- client key; empty: none
+	maker {text} NOT NULL,    -- account; empty: deleted
+	stored {text} NOT NULL,   -- JSON of what no use changes
+	expires {int},           -- of that, Unix milliseconds; NULL: never
+	max_uses {int} NOT NULL, -- 0: any number
+	uses {int} NOT NULL,
+	seen {int} NOT NULL,     -- Unix milliseconds; 0: never
+	seen_from {text} NOT NULL
+){strict};
+CREATE INDEX IF NOT EXISTS {api_keys}_org ON {api_keys} (org, id);
+CREATE INDEX IF NOT EXISTS {api_keys}_account ON {api_keys} (org, account, id);
+CREATE INDEX IF NOT EXISTS {api_keys}_app ON {api_keys} (org, app, id);
+CREATE INDEX IF NOT EXISTS {api_keys}_expires ON {api_keys} (expires) WHERE expires IS NOT NULL;
 `
 
 // marksTable creates {marks}, in PostgreSQL only.
@@ -177,24 +209,36 @@ func tableName(prefix, table string) string {
 	return fmt.Sprintf("%sv%d_%s", prefix, version, table)
 }
 
-// Schema returns the statements that create the tables, for programs that run them with their own
-// tool. They may run again. Beside tables of another version they create new ones, and Open refuses
-// both. An empty prefix means the default of Options.Prefix. Schema returns "" for a dialect or
-// prefix that Open refuses.
-func Schema(d Dialect, prefix string) string {
-	if prefix == "" {
-		prefix = defaultPrefix
-	}
+// Migrations returns the files that create the tables, for services that run them with their own tool:
+// goose, atlas and psql read them. There is one for each version, named by it. It may run again. An
+// empty prefix means the default of Options.Prefix. Migrations panics for a dialect or prefix that Open
+// refuses.
+func Migrations(d Dialect, prefix string) fs.FS {
+	prefix = cmp.Or(prefix, defaultPrefix)
 	if !sqldialect.Known(d) || !validPrefix.MatchString(prefix) {
-		return ""
+		panic(fmt.Sprintf("sqlstore: no migrations for the dialect %d and the prefix %q", d, prefix))
 	}
-	return newReplacer(d, prefix).Replace(schemaTable + newTables(d))
+	var files bytes.Buffer
+	archive := zip.NewWriter(&files) // the smallest file system that can be made; memory does not fail
+	file, _ := archive.Create(migrationName)
+	io.WriteString(file, "-- +goose Up\n"+newReplacer(d, prefix).Replace(schemaTable+newTables(d)))
+	archive.Close()
+	reader, _ := zip.NewReader(bytes.NewReader(files.Bytes()), int64(files.Len()))
+	return reader
 }
+
+var migrationName = fmt.Sprintf("%05d_tables.sql", version)
 
 // migrate creates the tables. It writes nothing if they are there.
 func (s *Store) migrate(ctx context.Context) error {
-	if found, err := schemaVersion(ctx, conn{s, s.db}); err == nil && found != 0 {
+	found, err := schemaVersion(ctx, conn{s, s.db})
+	switch {
+	case err == nil && found != 0:
 		return checkVersion(found)
+	case s.noMigrate && err == nil:
+		return fmt.Errorf("there are no tables: run %s of Migrations", migrationName)
+	case s.noMigrate:
+		return err
 	}
 	// The tables are missing or unreadable: the transaction returns the error, if any.
 	return s.transact(ctx, "schema", func(q conn) error {
@@ -216,21 +260,21 @@ func (s *Store) migrate(ctx context.Context) error {
 // changelog names, while no instance runs: nothing here could do it beside instances that write.
 func checkVersion(found int) error {
 	if found != version {
-		return fmt.Errorf("the tables are of version %d, and this release needs version %d: see \"Compatibility\" in the package comment", found, version)
+		return fmt.Errorf("the tables are of version %d, and this release needs those of %s of Migrations: see \"Compatibility\" in the package comment", found, migrationName)
 	}
 	return nil
 }
 
-// schemaVersion returns the version of the tables, or 0 if they are empty or missing. In
-// PostgreSQL it looks for them first: a statement about a missing table is an ERROR in
-// the server's log.
+// schemaVersion returns the version of the tables, or 0 if they are empty or missing. It looks for
+// them first: a statement about a missing table is an ERROR in the log of PostgreSQL.
 func schemaVersion(ctx context.Context, q conn) (found int, err error) {
+	look := "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '{schema}')"
 	if q.store.dialect == PostgreSQL {
-		var exist bool
-		err = q.row(ctx, "SELECT to_regclass('{schema}') IS NOT NULL").Scan(&exist)
-		if err != nil || !exist {
-			return 0, err
-		}
+		look = "SELECT to_regclass('{schema}') IS NOT NULL"
+	}
+	var exist bool
+	if err = q.row(ctx, look).Scan(&exist); err != nil || !exist {
+		return 0, err
 	}
 	err = q.row(ctx, "SELECT coalesce(max(version), 0) FROM {schema}").Scan(&found)
 	return found, err

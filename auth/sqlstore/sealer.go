@@ -16,7 +16,8 @@ import (
 
 // Sealer encrypts secrets at rest with AES-256-GCM. A sealed secret is bound to the
 // kind, org and name of its row and opens only there, so rows cannot be swapped. It
-// names its key, so keys can be replaced. A Sealer prints REDACTED.
+// names its key, so keys can be replaced. NewSealer takes the key itself, and NewWrappedSealer a KMS
+// that guards it. A Sealer prints REDACTED.
 //
 // Nonces are random: replace a key before it has sealed 2³² secrets, about four
 // billion.
@@ -25,9 +26,13 @@ type Sealer struct {
 	keys []sealKey // the first one seals
 }
 
+// sealKey is a key, or the name of a data key until Open has it unwrapped.
 type sealKey struct {
 	id  [keyIDLength]byte
 	gcm cipher.AEAD
+
+	name    string
+	wrapper Wrapper
 }
 
 const (
@@ -49,7 +54,7 @@ var ErrSealed = errors.New("sqlstore: a sealed secret cannot be opened")
 // sealed: a key was mistyped, or one of another database. Nothing could be opened, and what were
 // sealed could not be opened by the other instances. It also means a Sealer on a database without
 // one, and UnsafeUnsealed on a database with one. To give up the secrets of a lost key, set the
-// probe in the table "schema" to NULL.
+// probe in the table "schema" to NULL, and delete its row in the table "wrapped", if it had one.
 var ErrSealingKey = errors.New("sqlstore: the Sealer does not have the key of this database")
 
 // ErrNoSealer means that Options have no Sealer, but the store keeps secrets.
@@ -64,24 +69,29 @@ var ErrNoSealer = errors.New("sqlstore: secrets need a Sealer: set Options.Seale
 func NewSealer(current []byte, old ...[]byte) (*Sealer, error) {
 	s := &Sealer{}
 	for _, key := range append([][]byte{current}, old...) {
-		if len(key) != keyLength {
-			return nil, fmt.Errorf("sqlstore: a sealing key has %d bytes, not %d", len(key), keyLength)
-		}
-		if bytes.Count(key, key[:1]) == keyLength {
-			return nil, errors.New("sqlstore: a sealing key is one byte over and over")
-		}
-		block, err := aes.NewCipher(key)
+		k, err := newSealKey(key)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("sqlstore: %w", err)
 		}
-		gcm, err := cipher.NewGCMWithRandomNonce(block)
-		if err != nil {
-			return nil, err
-		}
-		sum := sha256.Sum256(append([]byte("tenantkit sealing key "), key...))
-		s.keys = append(s.keys, sealKey{[keyIDLength]byte(sum[:]), gcm})
+		s.keys = append(s.keys, k)
 	}
 	return s, nil
+}
+
+func newSealKey(key []byte) (sealKey, error) {
+	if len(key) != keyLength {
+		return sealKey{}, fmt.Errorf("a sealing key has %d bytes, not %d", len(key), keyLength)
+	}
+	if bytes.Count(key, key[:1]) == keyLength {
+		return sealKey{}, errors.New("a sealing key is one byte over and over")
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return sealKey{}, err
+	}
+	gcm, err := cipher.NewGCMWithRandomNonce(block)
+	sum := sha256.Sum256(append([]byte("tenantkit sealing key "), key...))
+	return sealKey{id: [keyIDLength]byte(sum[:]), gcm: gcm}, err
 }
 
 type hidden = redacted.Value // embedded under an unexported name: no exported field

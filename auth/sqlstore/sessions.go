@@ -27,26 +27,22 @@ const (
 // Create implements session.Store. It returns an error if the hash exists, or if the
 // account has a record with the id.
 func (s *sessions) Create(ctx context.Context, n session.Session, limit int) error {
-	if !storable(n.ID, string(n.Org), n.Account, n.Ticket, n.Address, n.Agent) {
-		return errors.New("sqlstore: create a session: a text is not UTF-8 or has a zero byte")
-	}
-	add := func(q conn) error { return s.add(ctx, q, n) }
-	var err error
+	err := error(nil)
 	if limit <= 0 {
-		err = s.store.write(ctx, add)
+		err = s.store.write(ctx, func(q conn) error { return s.add(ctx, q, n) })
 	} else {
 		err = s.store.transact(ctx, accountLock(n.Org, n.Account), func(q conn) error {
-			if err := s.makeRoom(ctx, q, n, limit); err != nil {
-				return err
+			err := s.makeRoom(ctx, q, n, limit)
+			if err == nil {
+				err = s.add(ctx, q, n)
 			}
-			return add(q)
+			return err
 		})
 	}
-	if err != nil {
-		return failed("create a session", err)
+	if err == nil {
+		s.store.countWrite(ctx)
 	}
-	s.store.countWrite(ctx)
-	return nil
+	return failed("create a session", err)
 }
 
 // add inserts a record. It refuses a hash that another record has, or had before its
@@ -98,22 +94,13 @@ func scanSession(scan func(...any) error, more ...any) (session.Session, error) 
 
 // Get implements session.Store.
 func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
-	var found session.Session
 	var evicted bool
-	err := s.store.read(ctx, func(q conn) (err error) {
-		row := q.row(ctx, `SELECT `+sessionText+`, replaced = 1 FROM {sessions} WHERE org = $1 AND hash = $2 AND `+notOverText, org, hash[:])
-		found, err = scanSession(row.Scan, &evicted)
-		return err
-	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return session.Session{}, auth.ErrNotFound
-	case err != nil:
-		return session.Session{}, failed("get a session", err)
-	case evicted:
+	n, err := get(ctx, s.store, `SELECT `+sessionText+`, replaced = 1 FROM {sessions} WHERE org = $1 AND hash = $2 AND `+notOverText, []any{org, hash[:]},
+		func(scan func(...any) error) (session.Session, error) { return scanSession(scan, &evicted) })
+	if evicted && err == nil {
 		return session.Session{}, session.ErrEvicted
 	}
-	return found, nil
+	return n, failed("get a session", found(err, auth.ErrNotFound))
 }
 
 // Touch implements session.Store.
@@ -132,10 +119,7 @@ func (s *sessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, se
 			// A concurrent Create or Replace has brought the record since the update.
 		}
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		err = auth.ErrNotFound
-	}
-	return failed("touch a session", err)
+	return failed("touch a session", found(err, auth.ErrNotFound))
 }
 
 // Replace implements session.Store. It returns an error if the new hash exists.
@@ -149,46 +133,35 @@ func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, n
 // Delete implements session.Store. If a concurrent Replace has changed the row,
 // PostgreSQL checks the condition again and finds the hash in the other column.
 func (s *sessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
-	may, err := s.mayDelete(ctx, org, hash)
-	if err == nil && may {
+	var known bool
+	err := error(nil)
+	if s.store.dialect == SQLite {
+		// Anybody can log out with invented cookies: that must not take the write lock.
+		err = s.store.find(ctx, `SELECT true FROM {sessions} WHERE `+openedText, []any{org, hash[:]}, &known)
+	}
+	if err == nil {
 		_, err = s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+openedText, org, hash[:])
 	}
-	return failed("delete a session", err)
+	return failed("delete a session", found(err, nil))
 }
 
 // openedText is true for the record that has the hash, or had it before its latest
 // Replace.
 const openedText = `org = $1 AND (hash = $2 OR previous = $2) AND replaced = 0`
 
-// mayDelete reports whether there may be a record to delete. Anybody can log out with
-// invented cookies: in SQLite that must not take the write lock.
-func (s *sessions) mayDelete(ctx context.Context, org auth.OrgKey, hash [32]byte) (may bool, err error) {
-	if s.store.dialect != SQLite {
-		return true, nil
-	}
-	err = s.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {sessions} WHERE `+openedText+`)`, []any{org, hash[:]}, &may)
-	return may, err
-}
-
 // DeleteID implements session.Store.
 func (s *sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
-	if !storable(string(org), account, id) {
-		return auth.ErrNotFound
-	}
 	n, err := s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+ofAccountText+` AND id = $3 AND `+liveSessionText, org, account, id)
 	return failed("delete a session", changed(n, err, auth.ErrNotFound))
 }
 
 // DeleteAll implements session.Store.
 func (s *sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
-	if !storable(string(org), account, except) {
-		return 0, nil
-	}
 	// With the lock, a login does not begin and end during this call and survive it.
 	locked := func(ctx context.Context, f func(conn) error) error {
 		return s.store.transact(ctx, accountLock(org, account), f)
 	}
-	return s.deleteWhere(ctx, locked, ofAccountText+` AND ($3 = '' OR id <> $3)`, org, account, except)
+	return deleteWhere(ctx, locked, ofAccountText+` AND ($3 = '' OR id <> $3)`, org, account, except)
 }
 
 // accountLock returns the name of the lock of an account's sessions.
@@ -198,15 +171,12 @@ func accountLock(org auth.OrgKey, account string) string {
 
 // DeleteOrg implements session.Store.
 func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
-	if !storable(string(org)) {
-		return 0, nil
-	}
-	return s.deleteWhere(ctx, s.store.write, `org = $1`, org)
+	return deleteWhere(ctx, s.store.write, `org = $1`, org)
 }
 
 // deleteWhere deletes the records that a condition selects, and returns how many of
 // them were live sessions.
-func (s *sessions) deleteWhere(ctx context.Context, run func(context.Context, func(conn) error) error, condition string, args ...any) (ended int, err error) {
+func deleteWhere(ctx context.Context, run func(context.Context, func(conn) error) error, condition string, args ...any) (ended int, err error) {
 	err = run(ctx, func(q conn) error {
 		ended = 0
 		return q.each(ctx, `
@@ -220,17 +190,11 @@ func (s *sessions) deleteWhere(ctx context.Context, run func(context.Context, fu
 			return err
 		})
 	})
-	if err != nil {
-		return 0, failed("delete sessions", err)
-	}
-	return ended, nil
+	return ended, failed("delete sessions", err)
 }
 
 // List implements session.Store.
 func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
-	if !storable(string(org), account) {
-		return []session.Session{}, nil
-	}
 	sessions, err := list(ctx, s.store, `SELECT `+sessionText+` FROM {sessions} WHERE `+ofAccountText+` AND `+liveSessionText+` ORDER BY created, id`,
 		[]any{org, account}, func(rows *sql.Rows) (session.Session, error) { return scanSession(rows.Scan) })
 	return sessions, failed("list sessions", err)

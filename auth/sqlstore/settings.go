@@ -99,19 +99,27 @@ var (
 
 // refusal joins an error for each setting that breaks a rule.
 func (f settings) refusal(undurable bool) error {
-	rules, lossy, errs := postgresRules, postgresLossy, []error{f.tooOld()}
+	errs := append(f.lossy(undurable), f.tooOld())
+	if f.dialect == PostgreSQL {
+		for _, r := range postgresRules {
+			errs = append(errs, f.check(r, ""))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// lossy returns an error for each setting by which confirmed changes may be lost.
+func (f settings) lossy(undurable bool) (errs []error) {
+	rules := postgresLossy
 	if f.dialect == SQLite {
-		rules, lossy = nil, sqliteLossy
+		rules = sqliteLossy
 	}
 	for _, r := range rules {
-		errs = append(errs, f.check(r, ""))
-	}
-	for _, r := range lossy {
 		if !undurable {
 			errs = append(errs, f.check(r, ", or set UnsafeDurability"))
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 func (f settings) check(r rule, or string) error {
@@ -136,7 +144,7 @@ func (f settings) tooOld() error {
 
 // checkLogged refuses tables that PostgreSQL empties after a crash. For {marks} that is
 // what begins an epoch, so it must be one of them.
-func (s *Store) checkLogged(ctx context.Context, undurable bool) error {
+func (s *Store) checkLogged(ctx context.Context) error {
 	if s.dialect != PostgreSQL {
 		return nil
 	}
@@ -148,7 +156,7 @@ func (s *Store) checkLogged(ctx context.Context, undurable bool) error {
 			return err
 		case table == "marks" && !unlogged:
 			return &SettingError{"table " + name, "logged", "a recovery would not begin an epoch: ALTER TABLE " + name + " SET UNLOGGED"}
-		case table != "marks" && unlogged && !undurable:
+		case table != "marks" && unlogged && !s.undurable:
 			return &SettingError{"table " + name, "UNLOGGED", "a crash empties it: ALTER TABLE " + name + " SET LOGGED, or set UnsafeDurability"}
 		}
 	}

@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"crypto"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -20,8 +22,17 @@ type Options struct {
 	// one no digit. "" means "tenantkit_".
 	Prefix string
 
+	// NoMigrate makes Open create no tables. If they are missing, its error names the file of
+	// Migrations that creates them. The role of the database then needs no right to create any.
+	NoMigrate bool
+
 	// Sealer encrypts the secrets that Keys, Credentials and Factors keep.
 	Sealer *Sealer
+
+	// Signer returns what signs with a private key that stays in an HSM or a KMS: see
+	// Keys.PutReference. It is called for each token that such a key signs, with the context of that
+	// call, until whose end the result is used: keep connections. An unknown reference is an error.
+	Signer func(ctx context.Context, reference string) (crypto.Signer, error)
 
 	// UnsafeUnsealed stores those secrets unencrypted: whoever reads the database or a
 	// backup can read them. Open refuses it together with a Sealer.
@@ -39,11 +50,16 @@ type Store struct {
 	dialect Dialect
 	prefix  string
 
-	sealer   *Sealer
-	unsealed bool
+	sealer    *Sealer // from Open on, with its data keys
+	signer    func(context.Context, string) (crypto.Signer, error)
+	unsealed  bool
+	undurable bool
+	noMigrate bool
 
 	replacer *strings.Replacer
-	texts    sync.Map // by the text in this package: the statement in the dialect
+	texts    *sync.Map    // by the text in this package: the statement in the dialect
+	place    string       // the database and its tables: see findPlace
+	inside   *application // of single, if that is a transaction of the application
 
 	// For SQLite only.
 	opened  int64         // when Open ran, by the engine's clock, in Unix milliseconds
@@ -64,16 +80,14 @@ func Open(ctx context.Context, db *sql.DB, dialect Dialect, o Options) (*Store, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.open(ctx, o.UnsafeDurability); err != nil {
+	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("sqlstore: open: %w", err)
 	}
 	return s, nil
 }
 
 func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
-	if o.Prefix == "" {
-		o.Prefix = defaultPrefix
-	}
+	o.Prefix = cmp.Or(o.Prefix, defaultPrefix)
 	switch {
 	case db == nil:
 		return nil, errors.New("sqlstore: no database")
@@ -86,8 +100,8 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, single: db, dialect: dialect, prefix: o.Prefix,
-		sealer: o.Sealer, unsealed: o.UnsafeUnsealed,
-		replacer: newReplacer(dialect, o.Prefix),
+		sealer: o.Sealer, signer: o.Signer, unsealed: o.UnsafeUnsealed, undurable: o.UnsafeDurability, noMigrate: o.NoMigrate,
+		replacer: newReplacer(dialect, o.Prefix), texts: new(sync.Map),
 	}
 	if dialect == SQLite {
 		s.single = prepared.New(db) // drivers of PostgreSQL prepare statements themselves
@@ -96,23 +110,31 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, undurable bool) error {
+func (s *Store) open(ctx context.Context) error {
 	settings, err := s.probe(ctx)
 	if err != nil {
 		return err
 	}
-	if err := settings.refusal(undurable); err != nil {
+	if err := settings.refusal(s.undurable); err != nil {
 		return err
 	}
 	if err := s.migrate(ctx); err != nil {
 		return err
 	}
-	if err := s.checkLogged(ctx, undurable); err != nil {
+	if err := s.checkLogged(ctx); err != nil {
+		return err
+	}
+	if err := s.unwrapKeys(ctx); err != nil {
 		return err
 	}
 	if err := s.checkSealer(ctx); err != nil {
 		return err
 	}
+	here, err := s.findPlace(ctx)
+	if err != nil {
+		return err
+	}
+	s.place = here.name
 	if s.dialect == PostgreSQL {
 		// With an epoch, the first claim in empty tables is not stale.
 		return (&replays{s}).begin(ctx)

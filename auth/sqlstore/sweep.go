@@ -35,22 +35,23 @@ const (
 
 // deadFormersText has its own name because Reseal runs it alone: Reseal must not meet
 // former secrets that have ended.
-const deadFormersText = `DELETE FROM {formers} WHERE (client_key, id) IN (
-	SELECT client_key, id FROM {formers} WHERE ends <= (SELECT {now}) ORDER BY ends LIMIT $1 {skip})`
+var deadFormersText = expiredText("{formers}", "client_key, id", "ends", "{now}")
 
 // deleteExpired lists statements that each delete at most $1 expired rows. Each uses an index.
 var deleteExpired = []string{
-	`DELETE FROM {replays} WHERE id IN (
-		SELECT id FROM {replays} WHERE keep <= (SELECT {now}) ORDER BY keep LIMIT $1 {skip})`,
-	`DELETE FROM {ledger} WHERE (client_key, id) IN (
-		SELECT client_key, id FROM {ledger} WHERE expires <= (SELECT {now} / 1000) ORDER BY expires LIMIT $1 {skip})`,
-	`DELETE FROM {sessions} WHERE hash IN (
-		SELECT hash FROM {sessions} WHERE expires <= (SELECT {now}) ORDER BY expires LIMIT $1 {skip})`,
-	`DELETE FROM {attempts} WHERE (org, key) IN (
-		SELECT org, key FROM {attempts} WHERE swapped <= (SELECT {now} - 86400000) ORDER BY swapped LIMIT $1 {skip})`,
+	expiredText("{replays}", "id", "keep", "{now}"),
+	expiredText("{ledger}", "client_key, id", "expires", "{now} / 1000"),
+	expiredText("{sessions}", "hash", "expires", "{now}"),
+	expiredText("{attempts}", "org, key", "swapped", "{now} - 86400000"),
 	deadFormersText,
-	`DELETE FROM {former_keys} WHERE key_id IN (
-		SELECT key_id FROM {former_keys} WHERE ends <= (SELECT {now}) ORDER BY ends LIMIT $1 {skip})`,
+	expiredText("{api_keys}", "id", "expires", "{now}"),
+	expiredText("{former_keys}", "key_id", "ends", "{now}"),
+}
+
+// expiredText deletes rows whose column is now or earlier. key is the primary key.
+func expiredText(table, key, column, now string) string {
+	return `DELETE FROM ` + table + ` WHERE (` + key + `) IN (
+		SELECT ` + key + ` FROM ` + table + ` WHERE ` + column + ` <= (SELECT ` + now + `) ORDER BY ` + column + ` LIMIT $1 {skip})`
 }
 
 // deadDescendantsText checks the $1 records that follow the client key $2 and the
@@ -150,6 +151,9 @@ func (s *Store) descendantAfter(ctx context.Context, at descendant) (end descend
 // The request does not wait for it, and its end does not end it: otherwise a busy engine
 // would delete nothing. At most one runs for each Store.
 func (s *Store) countWrite(ctx context.Context) {
+	if s.inside != nil {
+		return // a later write outside deletes
+	}
 	n := s.writes.Add(1)
 	if n%writesPerSweep != 0 || !s.sweeping.CompareAndSwap(false, true) {
 		return

@@ -7,11 +7,14 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
 
-// querier is a *sql.DB, *sql.Tx, *sql.Conn or *prepared.DB.
+// querier is a *sql.DB, *sql.Conn, *prepared.DB or Tx.
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -30,21 +33,26 @@ func (s *Store) write(ctx context.Context, f func(conn) error) error {
 		return err
 	}
 	defer leave()
-	return s.unlocked(ctx, func() error { return f(conn{s, s.single}) })
+	return s.read(ctx, f)
 }
 
 // transact runs f in a transaction. Transactions with the same lock run one at a time;
 // in SQLite all do.
 func (s *Store) transact(ctx context.Context, lock string, f func(conn) error) error {
-	if s.dialect == PostgreSQL {
-		return s.unlocked(ctx, func() error { return s.transactPostgres(ctx, lock, f) })
-	}
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return s.unlocked(ctx, func() error { return s.transactSQLite(ctx, f) })
+	return s.unlocked(ctx, func() error {
+		switch {
+		case s.inside != nil:
+			return s.step(ctx, lock, f)
+		case s.dialect == PostgreSQL:
+			return s.transactPostgres(ctx, lock, f)
+		}
+		return s.transactSQLite(ctx, f)
+	})
 }
 
 func (s *Store) transactPostgres(ctx context.Context, lock string, f func(conn) error) error {
@@ -58,18 +66,84 @@ func (s *Store) transactPostgres(ctx context.Context, lock string, f func(conn) 
 	// transaction of a host that vanishes or stops: others wait for its lock, those of
 	// other orgs too, and TCP may notice after hours. They also end the waits of its
 	// other calls, which would get the lock one after the other.
-	sum := sha256.Sum256([]byte(s.prefix + "\x00" + lock))
-	key := int64(binary.BigEndian.Uint64(sum[:8]))
 	// Compiling takes a second where a subject has thousands of tokens, and saves nothing.
 	const text = `SELECT set_config('idle_in_transaction_session_timeout', '2s', true), set_config('lock_timeout', '3s', true),
 		set_config('jit', 'off', true), pg_advisory_xact_lock($1)`
-	if _, err := tx.ExecContext(ctx, text, key); err != nil {
+	if _, err := tx.ExecContext(ctx, text, s.lockKey(lock)); err != nil {
 		return unanswered(err)
 	}
 	if err := f(conn{s, tx}); err != nil {
 		return err
 	}
 	return unanswered(tx.Commit())
+}
+
+// application is a transaction of the application.
+type application struct{ broken error }
+
+// run runs f in the application's transaction, unless the engine has failed in it before, or SQLite has
+// rolled it back: the changes of f would be committed apart from the application's.
+func (s *Store) run(ctx context.Context, f func() error) error {
+	a := s.inside
+	if a.broken == nil && s.dialect == SQLite {
+		a.broken = s.checkBegun(ctx)
+	}
+	if a.broken != nil {
+		return a.broken
+	}
+	err := f()
+	if errors.Is(err, auth.ErrUnavailable) && a.broken == nil {
+		a.broken = err
+	}
+	return err
+}
+
+// checkBegun returns nil if SQLite refuses to begin a transaction within another one.
+func (s *Store) checkBegun(ctx context.Context) error {
+	q := conn{s, s.single}
+	_, err := q.exec(ctx, "BEGIN")
+	switch {
+	case err == nil:
+		_, err = q.exec(context.WithoutCancel(ctx), "ROLLBACK")
+		return errors.Join(errEnded, err)
+	case strings.Contains(err.Error(), "within a transaction"):
+		return nil
+	}
+	return err
+}
+
+var errEnded = fmt.Errorf("%w: SQLite has ended it, and nothing of it is left: roll it back and repeat it", ErrTx)
+
+func (s *Store) lockKey(lock string) int64 {
+	sum := sha256.Sum256([]byte(s.prefix + "\x00" + lock))
+	return int64(binary.BigEndian.Uint64(sum[:8]))
+}
+
+// step runs f as one atomic step of the application's transaction. The lock stays until that ends.
+// The transaction's settings are its owner's, so nothing but ctx limits the wait.
+func (s *Store) step(ctx context.Context, lock string, f func(conn) error) error {
+	q := conn{s, s.single}
+	if _, err := q.exec(ctx, "SAVEPOINT tenantkit_step"); err != nil {
+		return err
+	}
+	err := error(nil)
+	if s.dialect == PostgreSQL {
+		_, err = q.exec(ctx, "SELECT pg_advisory_xact_lock($1)", s.lockKey(lock))
+	}
+	if err == nil {
+		err = f(q)
+	}
+	if err == nil {
+		_, err = q.exec(ctx, "RELEASE SAVEPOINT tenantkit_step")
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, failed := q.exec(ctx, "ROLLBACK TO SAVEPOINT tenantkit_step")
+	if failed == nil {
+		_, failed = q.exec(ctx, "RELEASE SAVEPOINT tenantkit_step")
+	}
+	s.inside.broken = failed
+	return err
 }
 
 // transactSQLite begins with the write lock, for which database/sql has no option.
@@ -106,7 +180,7 @@ func rollback(ctx context.Context, c *sql.Conn) {
 }
 
 // enter waits until no other goroutine of this Store writes to SQLite. The caller must
-// call leave. In PostgreSQL it does nothing.
+// call leave. In PostgreSQL, and in a transaction of the application, it does nothing.
 func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	if s.writing == nil {
 		return func() {}, nil
@@ -119,10 +193,13 @@ func (s *Store) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// unlocked calls f again while another process holds SQLite's lock, and after
-// PostgreSQL has ended f because of a deadlock or a long wait for a lock. In all these
-// cases f has changed nothing.
+// unlocked runs f in the transaction of the application, once. Without one it calls f again while
+// another process holds SQLite's lock, and after PostgreSQL has ended f because of a deadlock or a
+// long wait for a lock. In all these cases f has changed nothing.
 func (s *Store) unlocked(ctx context.Context, f func() error) error {
+	if s.inside != nil {
+		return s.run(ctx, f)
+	}
 	const longest = 20 * time.Millisecond
 	for wait := time.Millisecond; ; wait = min(2*wait, longest) {
 		err := f()

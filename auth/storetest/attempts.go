@@ -9,26 +9,22 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 // Attempts checks the contract of session.Attempts. Each subtest opens a store, and
 // uses keys that no other subtest uses.
 func Attempts(t *testing.T, open func(t *testing.T) session.Attempts, f Features) {
-	for _, c := range []struct {
-		name string
-		run  func(*attemptTest)
-	}{
+	suite.Run(t, suite.Tests[func(*attemptTest)]{
 		{"a record is what was set", (*attemptTest).set},
 		{"only the record that was read is replaced", (*attemptTest).conflict},
 		{"orgs and keys are apart", (*attemptTest).apart},
 		{"a context that has ended", (*attemptTest).cancelled},
 		{"F08 64 swaps of one record", (*attemptTest).race},
 		{"F08 64 count at once", (*attemptTest).raceCount},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.run(&attemptTest{T: t, store: open(t), cast: f.cast(), key: newKey()})
-		})
-	}
+	}, func(t *testing.T, test func(*attemptTest)) {
+		test(&attemptTest{T: t, store: open(t), cast: newCast(f), key: newKey()})
+	})
 }
 
 type attemptTest struct {
@@ -98,7 +94,7 @@ func (t *attemptTest) apart() {
 
 func (t *attemptTest) cancelled() {
 	t.swap("", "1", true)
-	ctx := ended(t.T)
+	ctx := suite.Ended(t.T)
 	if _, err := t.store.Load(ctx, t.org, t.key); err == nil {
 		t.Error("Load: no error")
 	}
@@ -113,8 +109,8 @@ func (t *attemptTest) race() {
 	for range 5 {
 		for _, change := range [][2]string{{"", "1 %d"}, {"1", "2 %d"}, {"2", ""}} {
 			old, _ := t.store.Load(t.Context(), t.org, t.key)
-			var won [crowd]bool
-			tally(t.T, atOnce(crowd, func(i int) (err error) {
+			var won [suite.Crowd]bool
+			suite.Tally(t.T, suite.AtOnce(suite.Crowd, func(i int) (err error) {
 				record := change[1]
 				if record != "" {
 					record = fmt.Sprintf(record, i)
@@ -141,7 +137,7 @@ func (t *attemptTest) race() {
 }
 
 func (t *attemptTest) raceCount() {
-	tally(t.T, atOnce(crowd, func(int) error {
+	suite.Tally(t.T, suite.AtOnce(suite.Crowd, func(int) error {
 		for {
 			old, err := t.store.Load(t.Context(), t.org, t.key)
 			if err != nil {
@@ -153,5 +149,5 @@ func (t *attemptTest) raceCount() {
 			}
 		}
 	}))
-	t.has(strconv.Itoa(crowd))
+	t.has(strconv.Itoa(suite.Crowd))
 }

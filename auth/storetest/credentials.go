@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/internal/suite"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -24,26 +25,21 @@ import (
 // client key is c.Key.ClientKey(). A store that keeps secrets makes its own Key. If the
 // Key has public keys, secret is empty.
 func Credentials(t *testing.T, open func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials, f Features) {
-	for _, c := range []struct {
-		name string
-		test func(*testing.T, *credentials)
-	}{
+	suite.Run(t, suite.Tests[func(*testing.T, *credentials)]{
 		{"restrictions come back as they were", testRestrictions},
 		{"without restrictions there are none", testUnrestricted},
 		{"the key verifies what the secret has signed, and nothing else", testKeyVerifies},
 		{"the key of public keys verifies what one of them has signed", testPublicKeyVerifies},
 		{"an unknown client key is not found", testUnknownClientKey},
 		{"a look-up whose context has ended finds no absence", testCredentialsContext},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.test(t, &credentials{open: open, f: f})
-		})
-	}
+	}, func(t *testing.T, test func(*testing.T, *credentials)) {
+		test(t, &credentials{open: open, f: suite.Features(f)})
+	})
 }
 
 type credentials struct {
 	open func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials
-	f    Features
+	f    suite.Features
 }
 
 // with opens a store with a new credential.
@@ -71,10 +67,10 @@ func find(t *testing.T, store signature.Credentials, clientKey string) *signatur
 }
 
 func testRestrictions(t *testing.T, c *credentials) {
-	now := c.f.now()
+	now := c.f.Time()
 	want := signature.Credential{
-		Account:   c.f.accountNamed("account é 😀 '\"\\"),
-		Accounts:  []string{c.f.accountNamed("second"), c.f.accountNamed(""), c.f.accountNamed("third%")},
+		Account:   c.f.AccountNamed("account é 😀 '\"\\"),
+		Accounts:  []string{c.f.AccountNamed("second"), c.f.AccountNamed(""), c.f.AccountNamed("third%")},
 		Scope:     []string{"object.read.c_note", "admin"},
 		NotBefore: now.Add(-time.Hour),
 		NotAfter:  now.Add(time.Hour),
@@ -115,7 +111,7 @@ func testKeyVerifies(t *testing.T, c *credentials) {
 		want   error
 	}{{"the secret", secret, nil}, {"another secret", other, signing.ErrMismatch}} {
 		_, err := verifier.Verify(t.Context(), c.signed(clientKey, s.secret), "/notes")
-		expect(t, s.name, err, s.want)
+		suite.Expect(t, s.name, err, s.want)
 	}
 }
 
@@ -144,10 +140,10 @@ func testPublicKeyVerifies(t *testing.T, c *credentials) {
 	}
 	for i, want := range []error{nil, nil, signing.ErrMismatch} {
 		client := &signing.Transport{
-			BaseURL: verifier.BaseURL, ClientKey: clientKey, Signer: signers[i], Now: c.f.now,
+			BaseURL: verifier.BaseURL, ClientKey: clientKey, Signer: signers[i], Now: c.f.Time,
 			Base: roundTrip(func(r *http.Request) (*http.Response, error) {
 				_, err := verifier.Verify(r.Context(), r, "/notes")
-				expect(t, fmt.Sprint("key ", i), err, want)
+				suite.Expect(t, fmt.Sprint("key ", i), err, want)
 				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 			}),
 		}
@@ -164,7 +160,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // signed returns a request to "/notes".
 func (c *credentials) signed(clientKey string, secret signing.Secret) *http.Request {
 	r := httptest.NewRequest("GET", "/notes", nil)
-	names, timestamp := signing.HeadersFor(""), strconv.FormatInt(c.f.now().UnixMilli(), 10)
+	names, timestamp := signing.HeadersFor(""), strconv.FormatInt(c.f.Time().UnixMilli(), 10)
 	r.Header.Set(names.ClientKey, clientKey)
 	r.Header.Set(names.Timestamp, timestamp)
 	r.Header.Set(names.Nonce, newNonce())
@@ -200,7 +196,7 @@ func testUnknownClientKey(t *testing.T, c *credentials) {
 
 func testCredentialsContext(t *testing.T, c *credentials) {
 	store, clientKey, _ := c.with(t, signature.Credential{})
-	if _, err := store.Credential(ended(t), clientKey); errors.Is(err, auth.ErrNotFound) {
+	if _, err := store.Credential(suite.Ended(t), clientKey); errors.Is(err, auth.ErrNotFound) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 }

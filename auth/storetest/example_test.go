@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/storetest"
@@ -22,6 +23,13 @@ func ExampleReplays() {
 func ExampleLedger() {
 	test := func(t *testing.T) {
 		storetest.Ledger(t, func(t *testing.T) token.Ledger { return new(token.MemoryLedger) }, storetest.Features{})
+	}
+	_ = test
+}
+
+func ExampleAPIKeys() {
+	test := func(t *testing.T) {
+		storetest.APIKeys(t, func(t *testing.T) apikey.Store { return new(apikey.Memory) }, storetest.Features{})
 	}
 	_ = test
 }
@@ -51,7 +59,7 @@ func ExampleAttempts() {
 
 func ExampleFactors() {
 	test := func(t *testing.T) {
-		storetest.Factors(t, func(t *testing.T) session.Factors { return new(session.Memory) }, storetest.Features{})
+		storetest.Factors(t, func(t *testing.T) session.FactorStore { return new(session.Memory) }, storetest.Features{})
 	}
 	_ = test
 }

@@ -8,15 +8,13 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 // Factors checks the contract of session.Factors. Each subtest opens a store, and
 // uses orgs that no other subtest uses.
-func Factors(t *testing.T, open func(t *testing.T) session.Factors, f Features) {
-	for _, c := range []struct {
-		name string
-		run  func(*factorTest)
-	}{
+func Factors(t *testing.T, open func(t *testing.T) session.FactorStore, f Features) {
+	suite.Run(t, suite.Tests[func(*factorTest)]{
 		{"an account without a record", (*factorTest).none},
 		{"a record comes back as it was saved", (*factorTest).roundTrip},
 		{"only the version that was read is replaced", (*factorTest).conflict},
@@ -26,17 +24,15 @@ func Factors(t *testing.T, open func(t *testing.T) session.Factors, f Features) 
 		{"saving a record leaves others of its version alone", (*factorTest).others},
 		{"a context that has ended", (*factorTest).cancelled},
 		{"F07 64 saves of one version", (*factorTest).race},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.run(&factorTest{T: t, store: open(t), cast: f.cast()})
-		})
-	}
+	}, func(t *testing.T, test func(*factorTest)) {
+		test(&factorTest{T: t, store: open(t), cast: newCast(f)})
+	})
 }
 
 type factorTest struct {
 	*testing.T
 	cast
-	store session.Factors
+	store session.FactorStore
 }
 
 // newFactor returns a factor with a value in each field but Version.
@@ -82,7 +78,7 @@ func (t *factorTest) has(account string, want session.Factor) {
 // others saves one of three records that have the same version.
 func (t *factorTest) others() {
 	elsewhere := &factorTest{T: t.T, store: t.store, cast: t.cast}
-	elsewhere.org = t.Features.org()
+	elsewhere.org = t.NewOrg()
 	mine, others := t.save("ann", newFactor()), t.save("bob", newFactor())
 	namesake := elsewhere.save("ann", newFactor())
 	next := newFactor()
@@ -191,7 +187,7 @@ func (t *factorTest) apart() {
 
 func (t *factorTest) cancelled() {
 	f := t.save("ann", newFactor())
-	ctx := ended(t.T)
+	ctx := suite.Ended(t.T)
 	if _, err := t.store.Factor(ctx, t.org, t.id("ann")); err == nil {
 		t.Error("Factor: no error")
 	}
@@ -205,14 +201,14 @@ func (t *factorTest) cancelled() {
 
 func (t *factorTest) race() {
 	for version := range int64(10) {
-		var all [crowd]session.Factor
+		var all [suite.Crowd]session.Factor
 		for i := range all {
 			all[i] = newFactor()
 			all[i].Version = version
 		}
 		ann := t.id("ann")
-		errs := atOnce(len(all), func(i int) error { return t.store.Save(t.Context(), t.org, ann, all[i]) })
-		want := all[winner(t.T, errs, session.ErrConflict)]
+		errs := suite.AtOnce(len(all), func(i int) error { return t.store.Save(t.Context(), t.org, ann, all[i]) })
+		want := all[suite.Winner(t.T, errs, session.ErrConflict)]
 		want.Version++
 		t.has("ann", want)
 	}

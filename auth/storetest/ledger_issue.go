@@ -5,97 +5,98 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tenantkit/tenantkit/internal/suite"
 	"github.com/tenantkit/tenantkit/token"
 )
 
-func testIssueTwice(t *testing.T, l *ledger) {
-	r := l.issue(t, limited(1))
+func testIssueTwice(t *testing.T, l *suite.Ledger) {
+	r := l.Add(t, suite.Limited(1))
 	again := r
-	again.MaxUses, again.Subject = 5, l.f.account()
+	again.MaxUses, again.Subject = 5, l.F.NewAccount()
 	for _, twin := range []token.Record{r, again} {
-		if err := l.Issue(t.Context(), twin, nil, many); err == nil || errors.Is(err, token.ErrTooMany) {
+		if err := l.Issue(t.Context(), twin, nil, suite.Many); err == nil || errors.Is(err, token.ErrTooMany) {
 			t.Errorf("Issue of an id that is there: error %v", err)
 		}
 	}
-	l.spend(t, "the other record", again, token.ErrRevoked)
-	l.spend(t, "the record", r, nil)
+	l.Spends(t, "the other record", again, token.ErrRevoked)
+	l.Spends(t, "the record", r, nil)
 	elsewhere := r
-	elsewhere.ClientKey = random()
-	expect(t, "the id for another app", l.Issue(t.Context(), elsewhere, nil, many), nil)
+	elsewhere.ClientKey = suite.Random()
+	suite.Expect(t, "the id for another app", l.Issue(t.Context(), elsewhere, nil, suite.Many), nil)
 }
 
-func testNegativeUses(t *testing.T, l *ledger) {
-	r := l.record()
+func testNegativeUses(t *testing.T, l *suite.Ledger) {
+	r := l.Record()
 	r.MaxUses = -1
 	if err := l.Issue(t.Context(), r, nil, 1); err == nil || errors.Is(err, token.ErrTooMany) {
 		t.Errorf("Issue: error %v", err)
 	}
-	l.spend(t, "the record", r, token.ErrRevoked)
-	expect(t, "another record, of a limit of one", l.Issue(t.Context(), l.record(), nil, 1), nil)
+	l.Spends(t, "the record", r, token.ErrRevoked)
+	suite.Expect(t, "another record, of a limit of one", l.Issue(t.Context(), l.Record(), nil, 1), nil)
 }
 
-func testLimitRace(t *testing.T, l *ledger) {
+func testLimitRace(t *testing.T, l *suite.Ledger) {
 	const limit = 10
-	errs := atOnce(crowd, func(int) error { return l.Issue(t.Context(), l.record(), nil, limit) })
-	if n := tally(t, errs, token.ErrTooMany); n != limit {
+	errs := suite.AtOnce(suite.Crowd, func(int) error { return l.Issue(t.Context(), l.Record(), nil, limit) })
+	if n := suite.Tally(t, errs, token.ErrTooMany); n != limit {
 		t.Errorf("%d issued, want %d", n, limit)
 	}
-	if n := len(l.ids(t)); n != limit {
+	if n := len(l.IDs(t)); n != limit {
 		t.Errorf("%d listed, want %d", n, limit)
 	}
 }
 
-func testLimit(t *testing.T, l *ledger) {
+func testLimit(t *testing.T, l *suite.Ledger) {
 	issue := func(what string, change func(*token.Record), want error) token.Record {
 		t.Helper()
-		r := l.record()
+		r := l.Record()
 		change(&r)
-		expect(t, what, l.Issue(t.Context(), r, nil, 2), want)
+		suite.Expect(t, what, l.Issue(t.Context(), r, nil, 2), want)
 		return r
 	}
 	same := func(*token.Record) {}
-	first, second := issue("first", limited(1), nil), issue("second", same, nil)
+	first, second := issue("first", suite.Limited(1), nil), issue("second", same, nil)
 	issue("third", same, token.ErrTooMany)
-	issue("of another app", func(r *token.Record) { r.ClientKey = random() }, nil)
-	issue("of another subject", func(r *token.Record) { r.Subject = l.f.account() }, nil)
-	issue("of another key", func(r *token.Record) { r.KeyID = random() }, nil)
+	issue("of another app", func(r *token.Record) { r.ClientKey = suite.Random() }, nil)
+	issue("of another subject", func(r *token.Record) { r.Subject = l.F.NewAccount() }, nil)
+	issue("of another key", func(r *token.Record) { r.KeyID = suite.Random() }, nil)
 
-	l.spend(t, "the one use", first, nil)
+	l.Spends(t, "the one use", first, nil)
 	issue("in place of the spent one", same, nil)
 	issue("and one more", same, token.ErrTooMany)
-	expect(t, "Revoke", l.Revoke(t.Context(), l.of(token.AnySubject), second.ID), nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), second.ID), nil)
 	issue("in place of the revoked one", same, nil)
 	issue("and one more", same, token.ErrTooMany)
-	none := l.record()
-	none.Subject = l.f.account()
-	expect(t, "where none is allowed", l.Issue(t.Context(), none, nil, 0), token.ErrTooMany)
+	none := l.Record()
+	none.Subject = l.F.NewAccount()
+	suite.Expect(t, "where none is allowed", l.Issue(t.Context(), none, nil, 0), token.ErrTooMany)
 }
 
-func testLedgerNames(t *testing.T, l *ledger) {
-	names := spellings()
+func testLedgerNames(t *testing.T, l *suite.Ledger) {
+	names := suite.Spellings()
 	for _, of := range []func(r *token.Record, name string){
 		func(r *token.Record, name string) { r.ID = name },
-		func(r *token.Record, name string) { r.Subject = l.f.accountNamed(name) },
+		func(r *token.Record, name string) { r.Subject = l.F.AccountNamed(name) },
 		func(r *token.Record, name string) { r.ClientKey = name },
 		func(r *token.Record, name string) { r.KeyID = name },
 	} {
 		var records []token.Record
 		for _, name := range names {
-			r := l.record()
+			r := l.Record()
 			r.MaxUses = 1
 			of(&r, name)
-			if err := l.Issue(t.Context(), r, nil, many); err != nil {
+			if err := l.Issue(t.Context(), r, nil, suite.Many); err != nil {
 				t.Fatalf("Issue for %q: %v", name, err)
 			}
 			records = append(records, r)
 		}
 		for _, r := range records {
-			l.spend(t, fmt.Sprintf("%q", []string{r.ClientKey, r.ID, r.Subject, r.KeyID}), r, nil)
+			l.Spends(t, fmt.Sprintf("%q", []string{r.ClientKey, r.ID, r.Subject, r.KeyID}), r, nil)
 		}
 	}
-	subject := l.f.accountNamed(names[1])
-	r := l.issue(t, func(r *token.Record) { r.Subject = subject })
-	if list := l.list(t, l.app, subject); len(list) != 1 || !sameRecord(list[0], r) {
+	subject := l.F.AccountNamed(names[1])
+	r := l.Add(t, func(r *token.Record) { r.Subject = subject })
+	if list := l.All(t, l.App, subject); len(list) != 1 || !suite.SameRecord(list[0], r) {
 		t.Errorf("List of %q = %+v", subject, list)
 	}
 }

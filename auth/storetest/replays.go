@@ -9,16 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/suite"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
 // Replays checks the contract of signing.Replays. Each subtest opens a store. It
 // may be the same one each time, and in use.
 func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) {
-	for _, c := range []struct {
-		name string
-		test func(*testing.T, *replays)
-	}{
+	suite.Run(t, suite.Tests[func(*testing.T, *replays)]{
 		{"N02 an exact replay is refused", testReplay},
 		{"N02 one request at once is accepted once", testReplayRace},
 		{"N02 one signature at once with fresh nonces is accepted once", testSignatureRace},
@@ -43,19 +41,17 @@ func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) 
 		{"a replay takes no sibling's place", testSiblingReplay},
 		{"V18 a nonce is known once it was accepted, if the store can look it up", testUsedNonces},
 		{"a call whose context has ended returns", testReplaysContext},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := &replays{store: open(t), f: f, key: random()}
-			r.warm(t)
-			c.test(t, r)
-		})
-	}
+	}, func(t *testing.T, test func(*testing.T, *replays)) {
+		r := &replays{store: open(t), f: suite.Features(f), key: suite.Random()}
+		r.warm(t)
+		test(t, r)
+	})
 }
 
 // replays is a store, with a client key that no other subtest uses.
 type replays struct {
 	store signing.Replays
-	f     Features
+	f     suite.Features
 	key   string
 }
 
@@ -65,7 +61,7 @@ func (r *replays) warm(t *testing.T) {
 	t.Helper()
 	for range 100 {
 		u := r.use()
-		u.ClientKey = random()
+		u.ClientKey = suite.Random()
 		err := r.store.Claim(t.Context(), u)
 		if err == nil {
 			return
@@ -73,7 +69,7 @@ func (r *replays) warm(t *testing.T) {
 		if !errors.Is(err, signing.ErrStale) {
 			t.Fatalf("first claim: %v", err)
 		}
-		r.f.pass(2 * time.Millisecond)
+		r.f.Wait(2 * time.Millisecond)
 	}
 	t.Fatal("every claim is stale: does the store's clock differ from Features.Now?")
 }
@@ -82,7 +78,7 @@ const tolerance = 5 * time.Minute
 
 // use returns a single-use request that is signed now, as a verifier claims it.
 func (r *replays) use() signing.Use {
-	now := r.f.now()
+	now := r.f.Time()
 	signed := time.UnixMilli(now.UnixMilli())
 	u := signing.Use{ClientKey: r.key, Nonce: newNonce(), Signed: signed, Seen: now, Keep: signed.Add(tolerance)}
 	rand.Read(u.Signature[:])
@@ -91,25 +87,28 @@ func (r *replays) use() signing.Use {
 
 // sibling returns u with a fresh nonce, as one of eight siblings within a minute.
 func (r *replays) sibling(u signing.Use) signing.Use {
-	u.Nonce, u.Seen = newNonce(), r.f.now()
+	u.Nonce, u.Seen = newNonce(), r.f.Time()
 	u.Siblings, u.Window = 8, time.Minute
 	return u
 }
 
+// newNonce returns 16 random letters and digits.
+func newNonce() string { return rand.Text()[:16] }
+
 func (r *replays) claim(t *testing.T, what string, u signing.Use, want ...error) {
 	t.Helper()
-	expect(t, what, r.store.Claim(t.Context(), u), want...)
+	suite.Expect(t, what, r.store.Claim(t.Context(), u), want...)
 }
 
-// race claims a crowd of requests at once and returns how many were accepted. The
+// race claims a suite.Crowd of requests at once and returns how many were accepted. The
 // others must be refused as replays.
 func (r *replays) race(t *testing.T, use func(i int) signing.Use) int {
 	t.Helper()
-	uses := make([]signing.Use, crowd)
+	uses := make([]signing.Use, suite.Crowd)
 	for i := range uses {
 		uses[i] = use(i)
 	}
-	return tally(t, atOnce(crowd, func(i int) error { return r.store.Claim(t.Context(), uses[i]) }), signing.ErrReplayed)
+	return suite.Tally(t, suite.AtOnce(suite.Crowd, func(i int) error { return r.store.Claim(t.Context(), uses[i]) }), signing.ErrReplayed)
 }
 
 func testReplay(t *testing.T, r *replays) {
@@ -120,47 +119,42 @@ func testReplay(t *testing.T, r *replays) {
 	}
 }
 
-func testReplayRace(t *testing.T, r *replays) {
+// races claims a crowd of requests that are like one, a few times, and fails unless want of
+// each crowd are accepted.
+func (r *replays) races(t *testing.T, want int, like func(one signing.Use, i int) signing.Use) {
+	t.Helper()
 	for round := range 5 {
-		u := r.use()
-		if n := r.race(t, func(int) signing.Use { return u }); n != 1 {
-			t.Errorf("round %d: %d accepted, want 1", round, n)
+		one := r.use()
+		if n := r.race(t, func(i int) signing.Use { return like(one, i) }); n != want {
+			t.Errorf("round %d: %d accepted, want %d", round, n, want)
 		}
 	}
+}
+
+func testReplayRace(t *testing.T, r *replays) {
+	r.races(t, 1, func(one signing.Use, _ int) signing.Use { return one })
 }
 
 func testSignatureRace(t *testing.T, r *replays) {
-	for round := range 5 {
-		u := r.use()
-		n := r.race(t, func(int) signing.Use {
-			u.Nonce = newNonce()
-			return u
-		})
-		if n != 1 {
-			t.Errorf("round %d: %d accepted, want 1", round, n)
-		}
-	}
+	r.races(t, 1, func(one signing.Use, _ int) signing.Use {
+		one.Nonce = newNonce()
+		return one
+	})
 }
 
 func testNonceRace(t *testing.T, r *replays) {
-	for round := range 5 {
-		nonce := newNonce()
-		n := r.race(t, func(i int) signing.Use {
-			u := r.use()
-			u.Nonce = nonce
-			// Requests that were signed at different times are kept for different times.
-			u.Keep = u.Keep.Add(time.Duration(i) * time.Second)
-			return u
-		})
-		if n != 1 {
-			t.Errorf("round %d: %d accepted, want 1", round, n)
-		}
-	}
+	r.races(t, 1, func(one signing.Use, i int) signing.Use {
+		u := r.use()
+		u.Nonce = one.Nonce
+		// Requests that were signed at different times are kept for different times.
+		u.Keep = u.Keep.Add(time.Duration(i) * time.Second)
+		return u
+	})
 }
 
 func testDistinctRace(t *testing.T, r *replays) {
-	if n := r.race(t, func(int) signing.Use { return r.use() }); n != crowd {
-		t.Errorf("%d accepted, want %d", n, crowd)
+	if n := r.race(t, func(int) signing.Use { return r.use() }); n != suite.Crowd {
+		t.Errorf("%d accepted, want %d", n, suite.Crowd)
 	}
 }
 
@@ -241,7 +235,7 @@ func testSkew(t *testing.T, r *replays) {
 		u.Seen = u.Seen.Add(skew)
 		r.claim(t, fmt.Sprint("seen by a clock off by ", skew), u, nil)
 		for _, again := range []time.Duration{-20 * time.Second, 0, 20 * time.Second} {
-			u.Seen = r.f.now().Add(again)
+			u.Seen = r.f.Time().Add(again)
 			r.claim(t, fmt.Sprintf("first %v off, then %v", skew, again), u, signing.ErrReplayed)
 		}
 	}
@@ -249,17 +243,17 @@ func testSkew(t *testing.T, r *replays) {
 
 func testKeep(t *testing.T, r *replays) {
 	u := r.use()
-	u.Keep = u.Signed.Add(brief)
+	u.Keep = u.Signed.Add(suite.Brief)
 	r.claim(t, "first", u, nil)
-	r.f.pass(brief / 2)
-	u.Seen = r.f.now()
+	r.f.Wait(suite.Brief / 2)
+	u.Seen = r.f.Time()
 	inside := func(what string, u signing.Use) {
 		t.Helper()
 		err := r.store.Claim(t.Context(), u)
-		if !r.f.now().Before(u.Keep) && errors.Is(err, signing.ErrStale) {
+		if !r.f.Time().Before(u.Keep) && errors.Is(err, signing.ErrStale) {
 			return // the store was too slow for this check
 		}
-		expect(t, what, err, signing.ErrReplayed)
+		suite.Expect(t, what, err, signing.ErrReplayed)
 	}
 	// Claim the nonce and the signature apart, before one claim has both.
 	nonce, signature := r.use(), u
@@ -267,8 +261,8 @@ func testKeep(t *testing.T, r *replays) {
 	inside("its nonce inside retention", nonce)
 	inside("its signature inside retention", signature)
 	inside("inside retention", u)
-	r.f.pass(brief / 2)
-	u.Seen = r.f.now()
+	r.f.Wait(suite.Brief / 2)
+	u.Seen = r.f.Time()
 	r.claim(t, "after retention", u, signing.ErrStale, signing.ErrReplayed)
 }
 
@@ -289,20 +283,20 @@ func testUsedNonces(t *testing.T, r *replays) {
 	r.claim(t, "after it was looked up", u, nil)
 	used("an accepted one", u, true)
 	other, refused := u, u
-	other.ClientKey = random()
+	other.ClientKey = suite.Random()
 	used("that of another client key", other, false)
 	refused.Nonce = newNonce()
 	r.claim(t, "its signature again", refused, signing.ErrReplayed)
 	if !r.f.Stepwise {
 		used("one that was refused", refused, false)
 	}
-	if _, err := store.Used(ended(t), u.ClientKey, u.Nonce); err == nil {
+	if _, err := store.Used(suite.Ended(t), u.ClientKey, u.Nonce); err == nil {
 		t.Error("no error of the context")
 	}
 }
 
 func testReplaysContext(t *testing.T, r *replays) {
-	if err := r.store.Claim(ended(t), r.use()); err == nil || matches(err, signing.ErrReplayed, signing.ErrStale, signing.ErrFull) {
+	if err := r.store.Claim(suite.Ended(t), r.use()); err == nil || suite.Matches(err, signing.ErrReplayed, signing.ErrStale, signing.ErrFull) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/suite"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -16,13 +17,13 @@ func testRefusedIsNotRecorded(t *testing.T, r *replays) {
 		refuse func(t *testing.T, u signing.Use) error
 	}{
 		{"past its retention", func(t *testing.T, u signing.Use) error {
-			u.Keep = r.f.now().Add(-time.Minute)
+			u.Keep = r.f.Time().Add(-time.Minute)
 			err := r.store.Claim(t.Context(), u)
-			expect(t, "past its retention", err, signing.ErrStale)
+			suite.Expect(t, "past its retention", err, signing.ErrStale)
 			return err
 		}},
 		{"with a context that has ended", func(t *testing.T, u signing.Use) error {
-			return r.store.Claim(ended(t), u)
+			return r.store.Claim(suite.Ended(t), u)
 		}},
 		{"with a nonce too short", func(t *testing.T, u signing.Use) error {
 			u.Nonce = u.Nonce[1:]
@@ -34,13 +35,13 @@ func testRefusedIsNotRecorded(t *testing.T, r *replays) {
 		}},
 		{refusedForNonce, func(t *testing.T, u signing.Use) error {
 			other := r.use()
-			expect(t, "first", r.store.Claim(t.Context(), other), nil)
+			suite.Expect(t, "first", r.store.Claim(t.Context(), other), nil)
 			u.Nonce = other.Nonce
 			return r.store.Claim(t.Context(), u)
 		}},
 		{"by another client key", func(t *testing.T, u signing.Use) error {
-			u.ClientKey = random()
-			expect(t, "first", r.store.Claim(t.Context(), u), nil)
+			u.ClientKey = suite.Random()
+			suite.Expect(t, "first", r.store.Claim(t.Context(), u), nil)
 			return r.store.Claim(t.Context(), u)
 		}},
 	} {
@@ -70,7 +71,7 @@ func testRefusedLeavesNothing(t *testing.T, r *replays) {
 		return u
 	}
 	r.claim(t, "a sibling of a brief window", within(time.Second), nil)
-	r.f.pass(1100 * time.Millisecond)
+	r.f.Wait(1100 * time.Millisecond)
 	for _, c := range []struct {
 		name     string
 		stepwise bool // whether a Stepwise store must pass, too
@@ -104,7 +105,7 @@ func testRefusedLeavesNothing(t *testing.T, r *replays) {
 
 func testRacesLeaveNothing(t *testing.T, r *replays) {
 	for round := range 5 {
-		signature, nonce, uses := r.use(), newNonce(), make([]signing.Use, crowd)
+		signature, nonce, uses := r.use(), newNonce(), make([]signing.Use, suite.Crowd)
 		n := r.race(t, func(i int) signing.Use {
 			uses[i] = signature
 			uses[i].Nonce = newNonce()
@@ -114,8 +115,8 @@ func testRacesLeaveNothing(t *testing.T, r *replays) {
 			uses[i].Signature = r.use().Signature
 		}
 		// Only the nonce that was accepted is refused now.
-		if again := r.race(t, func(i int) signing.Use { return uses[i] }); n != 1 || again != crowd-1 {
-			t.Errorf("round %d: of %d with one signature %d accepted, then %d of their nonces", round, crowd, n, again)
+		if again := r.race(t, func(i int) signing.Use { return uses[i] }); n != 1 || again != suite.Crowd-1 {
+			t.Errorf("round %d: of %d with one signature %d accepted, then %d of their nonces", round, suite.Crowd, n, again)
 		}
 		if r.f.Stepwise {
 			continue
@@ -128,8 +129,8 @@ func testRacesLeaveNothing(t *testing.T, r *replays) {
 		for i := range uses {
 			uses[i].Nonce = newNonce()
 		}
-		if again := r.race(t, func(i int) signing.Use { return uses[i] }); n != 1 || again != crowd-1 {
-			t.Errorf("round %d: of %d with one nonce %d accepted, then %d of their signatures", round, crowd, n, again)
+		if again := r.race(t, func(i int) signing.Use { return uses[i] }); n != 1 || again != suite.Crowd-1 {
+			t.Errorf("round %d: of %d with one nonce %d accepted, then %d of their signatures", round, suite.Crowd, n, again)
 		}
 	}
 }

@@ -27,12 +27,7 @@ func testSiblings(t *testing.T, r *replays) {
 }
 
 func testSiblingRace(t *testing.T, r *replays) {
-	for round := range 5 {
-		u := r.use()
-		if n := r.race(t, func(int) signing.Use { return r.sibling(u) }); n != 8 {
-			t.Errorf("round %d: %d accepted, want 8", round, n)
-		}
-	}
+	r.races(t, 8, func(one signing.Use, _ int) signing.Use { return r.sibling(one) })
 }
 
 func testSiblingWindow(t *testing.T, r *replays) {
@@ -44,7 +39,7 @@ func testSiblingWindow(t *testing.T, r *replays) {
 	}
 	r.claim(t, "first", in(time.Second), nil)
 	r.claim(t, "second", in(time.Minute), nil)
-	r.f.pass(1100 * time.Millisecond)
+	r.f.Wait(1100 * time.Millisecond)
 	r.claim(t, "after the window", in(time.Second), signing.ErrReplayed)
 }
 

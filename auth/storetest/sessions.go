@@ -11,16 +11,14 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 // Sessions checks the contract of session.Store. Each subtest opens a store, and
 // uses orgs that no other subtest uses, so that all may share one store. Waiting
 // for records to expire takes a few seconds of its clock.
 func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
-	for _, c := range []struct {
-		name string
-		run  func(*sessionTest)
-	}{
+	suite.Run(t, suite.Tests[func(*sessionTest)]{
 		{"a record comes back as it was created", (*sessionTest).roundTrip},
 		{"what is unknown", (*sessionTest).unknown},
 		{"the end by the clock", (*sessionTest).expiry},
@@ -48,11 +46,9 @@ func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
 		{"F23 64 deletes of one id", (*sessionTest).raceDeleteID},
 		{"F03 nothing comes back", (*sessionTest).raceEnd},
 		{"200 renewals beside a touch and a create", (*sessionTest).raceRenewal},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.run(&sessionTest{T: t, store: open(t), cast: f.cast()})
-		})
-	}
+	}, func(t *testing.T, test func(*sessionTest)) {
+		test(&sessionTest{T: t, store: open(t), cast: newCast(f)})
+	})
 }
 
 type sessionTest struct {
@@ -77,7 +73,7 @@ func newID() string {
 // those made before it.
 func (t *sessionTest) one(account string) session.Session {
 	t.made++
-	created := t.now().UTC().Truncate(time.Millisecond).Add(time.Duration(t.made-100) * 7 * time.Millisecond)
+	created := t.Time().UTC().Truncate(time.Millisecond).Add(time.Duration(t.made-100) * 7 * time.Millisecond)
 	return session.Session{
 		Hash: newHash(), ID: newID(), Org: t.org, Account: t.id(account),
 		Created: created, Authenticated: created, Seen: created, Expires: created.Add(time.Hour),
@@ -209,7 +205,7 @@ func (t *sessionTest) answersNothing(s session.Session) {
 	t.Helper()
 	ctx, next := t.Context(), s
 	next.Hash = newHash()
-	t.is(auth.ErrNotFound, "Touch", func() error { return t.store.Touch(ctx, s.Org, s.Hash, t.now().Add(time.Minute)) })
+	t.is(auth.ErrNotFound, "Touch", func() error { return t.store.Touch(ctx, s.Org, s.Hash, t.Time().Add(time.Minute)) })
 	t.is(auth.ErrNotFound, "Replace", func() error { return t.store.Replace(ctx, s.Org, s.Hash, next) })
 	t.ends(auth.ErrNotFound, next)
 	t.is(auth.ErrNotFound, "DeleteID", func() error { return t.store.DeleteID(ctx, s.Org, s.Account, s.ID) })
@@ -253,7 +249,7 @@ func (t *sessionTest) replace() {
 	next := s
 	next.Hash = newHash()
 	t.ends(auth.ErrNotFound, old)
-	t.is(auth.ErrNotFound, "Touch by the hash before", func() error { return t.store.Touch(t.Context(), old.Org, old.Hash, t.now()) })
+	t.is(auth.ErrNotFound, "Touch by the hash before", func() error { return t.store.Touch(t.Context(), old.Org, old.Hash, t.Time()) })
 	t.is(auth.ErrNotFound, "Replace of the hash before", func() error { return t.store.Replace(t.Context(), old.Org, old.Hash, next) })
 	t.lives(s)
 
@@ -364,7 +360,7 @@ func (t *sessionTest) apart() {
 func (t *sessionTest) cancelled() {
 	s, fresh := t.one("ann"), t.one("ann")
 	t.create(0, s)
-	ctx := ended(t.T)
+	ctx := suite.Ended(t.T)
 	next := s
 	next.Hash = newHash()
 	for verb, run := range map[string]func() error{

@@ -7,17 +7,18 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 func (t *sessionTest) expiry() {
 	first, second, later := t.one("ann"), t.ticket("ann"), t.one("ann")
 	bob := t.one("bob") // no verb touches bob and cay before DeleteAll counts them
 	short, long := t.one("cay"), t.one("cay")
-	end := t.now().UTC().Truncate(time.Millisecond).Add(brief)
+	end := t.Time().UTC().Truncate(time.Millisecond).Add(suite.Brief)
 	first.Expires, second.Expires, bob.Expires, short.Expires = end, end, end, end
 	t.create(0, first, second, later, bob, short, long)
 	t.lives(first, second, later)
-	t.pass(brief + 200*time.Millisecond)
+	t.Wait(suite.Brief + 200*time.Millisecond)
 	t.lists(t.org, "ann", later)
 	t.nothing(first)
 	t.nothing(second)
@@ -28,14 +29,14 @@ func (t *sessionTest) expiry() {
 
 func (t *sessionTest) expiryAndLimit() {
 	short, ended, kept, latest := t.one("ann"), t.one("ann"), t.one("ann"), t.one("ann")
-	end := t.now().UTC().Truncate(time.Millisecond).Add(brief)
+	end := t.Time().UTC().Truncate(time.Millisecond).Add(suite.Brief)
 	short.Seen, ended.Expires = latest.Seen.Add(time.Millisecond), end
 	short.Expires = end
 	t.create(3, kept, ended, short)
 	t.create(2, latest) // evicts kept, unused for longest, then ended
 	t.ends(session.ErrEvicted, kept, ended)
 	t.lives(short)
-	t.pass(brief + 200*time.Millisecond)
+	t.Wait(suite.Brief + 200*time.Millisecond)
 	t.ends(session.ErrEvicted, kept)
 	t.ends(auth.ErrNotFound, ended, short) // ended is forgotten at its Expires
 	next := t.one("ann")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 func (t *sessionTest) limit() {
@@ -15,7 +16,7 @@ func (t *sessionTest) limit() {
 	d.Seen = b.Seen.Add(-time.Minute)
 	t.create(4, c, d, a, b)
 	t.lives(a, b, c, d)
-	used := t.now().UTC().Truncate(time.Millisecond)
+	used := t.Time().UTC().Truncate(time.Millisecond)
 	t.is(nil, "Touch", func() error { return t.store.Touch(t.Context(), d.Org, d.Hash, used) })
 	d.Seen = used
 	t.create(4, e)
@@ -62,7 +63,7 @@ func (t *sessionTest) limitClockBack() {
 
 func (t *sessionTest) evicted() {
 	old, s := t.one("ann"), t.one("ann")
-	old.Expires = t.now().UTC().Truncate(time.Millisecond).Add(brief)
+	old.Expires = t.Time().UTC().Truncate(time.Millisecond).Add(suite.Brief)
 	t.create(1, old, s)
 	t.ends(session.ErrEvicted, old)
 	t.answersNothing(old)
@@ -71,7 +72,7 @@ func (t *sessionTest) evicted() {
 	t.deletesAll(0, t.org, "ann", s.ID)
 	t.ends(session.ErrEvicted, old)
 	t.lists(t.org, "ann", s)
-	t.pass(brief + 200*time.Millisecond)
+	t.Wait(suite.Brief + 200*time.Millisecond)
 	t.nothing(old)
 	t.lives(s)
 }

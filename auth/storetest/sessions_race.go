@@ -8,15 +8,16 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 func (t *sessionTest) raceCreate() {
 	const limit = 3
-	var all [crowd]session.Session
+	var all [suite.Crowd]session.Session
 	for i := range all {
 		all[i] = t.one("ann")
 	}
-	tally(t.T, atOnce(len(all), func(i int) error { return t.store.Create(t.Context(), all[i], limit) }))
+	suite.Tally(t.T, suite.AtOnce(len(all), func(i int) error { return t.store.Create(t.Context(), all[i], limit) }))
 	var living []session.Session
 	for _, s := range all {
 		_, err := t.store.Get(t.Context(), s.Org, s.Hash)
@@ -36,13 +37,13 @@ func (t *sessionTest) raceCreate() {
 func (t *sessionTest) raceReplace() {
 	s := t.one("ann")
 	t.create(0, s)
-	var next [crowd]session.Session
+	var next [suite.Crowd]session.Session
 	for i := range next {
 		next[i] = s
 		next[i].Hash, next[i].Seen = newHash(), s.Seen.Add(time.Duration(i)*time.Second)
 	}
-	errs := atOnce(len(next), func(i int) error { return t.store.Replace(t.Context(), s.Org, s.Hash, next[i]) })
-	won := winner(t.T, errs, auth.ErrNotFound)
+	errs := suite.AtOnce(len(next), func(i int) error { return t.store.Replace(t.Context(), s.Org, s.Hash, next[i]) })
+	won := suite.Winner(t.T, errs, auth.ErrNotFound)
 	for i := range next {
 		if i != won {
 			t.ends(auth.ErrNotFound, next[i])
@@ -57,8 +58,8 @@ func (t *sessionTest) raceReplace() {
 func (t *sessionTest) raceDeleteID() {
 	s := t.ticket("ann")
 	t.create(0, s)
-	errs := atOnce(crowd, func(int) error { return t.store.DeleteID(t.Context(), s.Org, s.Account, s.ID) })
-	winner(t.T, errs, auth.ErrNotFound)
+	errs := suite.AtOnce(suite.Crowd, func(int) error { return t.store.DeleteID(t.Context(), s.Org, s.Account, s.ID) })
+	suite.Winner(t.T, errs, auth.ErrNotFound)
 	t.nothing(s)
 }
 
@@ -88,7 +89,7 @@ func (t *sessionTest) raceEnd() {
 		next := s
 		next.Hash = newHash()
 		t.create(0, s)
-		errs := atOnce(4, func(i int) error {
+		errs := suite.AtOnce(4, func(i int) error {
 			switch i {
 			case 0:
 				return t.store.Replace(t.Context(), s.Org, s.Hash, next)
@@ -103,8 +104,8 @@ func (t *sessionTest) raceEnd() {
 			}
 			return err
 		})
-		tally(t.T, errs[:3], auth.ErrNotFound)
-		expect(t.T, fmt.Sprint("the end of round ", round), errs[3], nil)
+		suite.Tally(t.T, errs[:3], auth.ErrNotFound)
+		suite.Expect(t.T, fmt.Sprint("the end of round ", round), errs[3], nil)
 		t.gone("after all", s, next)
 	}
 }
@@ -119,7 +120,7 @@ func (t *sessionTest) raceRenewal() {
 		next.Hash = newHash()
 		second := t.one(fmt.Sprint("ann-", round))
 		second.Hash = s.Hash
-		errs := atOnce(3, func(i int) error {
+		errs := suite.AtOnce(3, func(i int) error {
 			switch i {
 			case 0:
 				return t.store.Replace(t.Context(), s.Org, s.Hash, next)
@@ -128,14 +129,14 @@ func (t *sessionTest) raceRenewal() {
 			}
 			return t.store.Create(t.Context(), second, 3*(round%2))
 		})
-		expect(t.T, "Replace", errs[0], nil)
+		suite.Expect(t.T, "Replace", errs[0], nil)
 		if errs[2] == nil {
 			t.Errorf("round %d: Create with a hash that a record had until a concurrent Replace", round)
 		}
 		if errs[1] == nil {
 			next.Seen = late
 		} else {
-			expect(t.T, "Touch", errs[1], auth.ErrNotFound)
+			suite.Expect(t.T, "Touch", errs[1], auth.ErrNotFound)
 		}
 		t.lists(t.org, fmt.Sprint("ann-", round), next)
 	}

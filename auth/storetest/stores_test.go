@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/storetest"
@@ -37,4 +38,10 @@ func TestCredentials(t *testing.T) {
 	storetest.Credentials(t, func(_ *testing.T, _ signing.Secret, c *signature.Credential) signature.Credentials {
 		return signature.Memory{c.Key.ClientKey(): c}
 	}, storetest.Features{})
+}
+
+func TestAPIKeys(t *testing.T) {
+	t.Parallel()
+	memory := new(apikey.Memory)
+	storetest.APIKeys(t, func(*testing.T) apikey.Store { return memory }, storetest.Features{})
 }

@@ -17,10 +17,10 @@
 package storetest
 
 import (
-	"crypto/rand"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 // Features describes the store that a suite checks. The zero value is right for a
@@ -45,39 +45,18 @@ type Features struct {
 	Account, Org func() string
 }
 
-func (f Features) account() string {
-	if f.Account == nil {
-		return random()
-	}
-	return f.Account()
-}
-
-// accountNamed returns the name, or an account where names have another form.
-func (f Features) accountNamed(name string) string {
-	if f.Account == nil {
-		return name
-	}
-	return f.Account()
-}
-
-func (f Features) org() auth.OrgKey {
-	if f.Org == nil {
-		return auth.OrgKey("org-" + rand.Text()) // in both cases of letters
-	}
-	return auth.OrgKey(f.Org())
-}
-
 // cast has the ids of the accounts and orgs of one subtest, by the names that the
 // subtest gives them.
 type cast struct {
-	Features
+	suite.Features
 	accounts map[string]string
 	org      auth.OrgKey
 	orgs     map[string]auth.OrgKey
 }
 
-func (f Features) cast() cast {
-	return cast{Features: f, accounts: map[string]string{}, org: f.org(), orgs: map[string]auth.OrgKey{}}
+func newCast(of Features) cast {
+	f := suite.Features(of)
+	return cast{Features: f, accounts: map[string]string{}, org: f.NewOrg(), orgs: map[string]auth.OrgKey{}}
 }
 
 // id returns the id of an account. An id is its own name, and nobody has the empty one.
@@ -109,19 +88,4 @@ func (c *cast) odd() []string {
 		return []string{c.Account(), c.Account(), c.Account()}
 	}
 	return odd
-}
-
-func (f Features) now() time.Time {
-	if f.Now == nil {
-		return time.Now()
-	}
-	return f.Now()
-}
-
-func (f Features) pass(d time.Duration) {
-	if f.Pass == nil {
-		time.Sleep(d)
-		return
-	}
-	f.Pass(d)
 }

@@ -163,7 +163,7 @@ var memberTypes = []reflect.Type{
 
 func randomStruct(r *rand.Rand) reflect.Type {
 	var fields []reflect.StructField
-	tags := []string{"", "", "", `json:"text"`, `json:"title,omitempty"`, `json:"x"`, `json:"Note"`, `json:"-"`, `json:"a,b"`, `json:"a\"b"`}
+	tags := []string{"", "", "", `json:"text"`, `json:"title,omitempty"`, `json:"x"`, `json:"Note"`, `json:"-"`, `json:"a,b"`}
 	for _, typ := range embeddable {
 		name := strings.TrimPrefix(typ.String()[strings.LastIndexByte(typ.String(), '.')+1:], "*")
 		if r.IntN(4) == 0 && !slices.ContainsFunc(fields, func(f reflect.StructField) bool { return f.Name == name }) {

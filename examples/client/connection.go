@@ -3,11 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/examples/internal/demofile"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -161,33 +160,13 @@ func (to *connection) fillServer(getenv func(string) string) error {
 	to.url = cmp.Or(to.url, getenv("TENANTKIT_URL"))
 	to.key = cmp.Or(to.key, getenv("TENANTKIT_KEY"))
 	to.secret = cmp.Or(to.secret, signing.Secret(getenv("TENANTKIT_SECRET")))
-	if file := cmp.Or(to.demoJSON, getenv("TENANTKIT_DEMO_JSON")); file != "" {
-		if err := to.completeFrom(file); err != nil {
-			return err
-		}
-	}
-	to.url = strings.TrimSuffix(to.url, "/")
-	return nil
-}
-
-// completeFrom adds what the flags and the environment left out, from a demo file.
-func (to *connection) completeFrom(file string) error {
-	text, err := os.ReadFile(file)
+	demo, err := demofile.Read(cmp.Or(to.demoJSON, getenv("TENANTKIT_DEMO_JSON")))
 	if err != nil {
 		return err
 	}
-	var demo struct {
-		BaseURL string         `json:"base_url"`
-		Org     string         `json:"org"`
-		Key     string         `json:"client_key"`
-		Secret  signing.Secret `json:"client_secret"`
-	}
-	if err := json.Unmarshal(text, &demo); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	to.url = cmp.Or(to.url, demo.BaseURL+"/"+demo.Org+"/v2")
-	to.key = cmp.Or(to.key, demo.Key)
-	to.secret = cmp.Or(to.secret, demo.Secret)
+	to.url = strings.TrimSuffix(cmp.Or(to.url, demo.URL()), "/")
+	to.key = cmp.Or(to.key, demo.ClientKey)
+	to.secret = cmp.Or(to.secret, signing.Secret(demo.ClientSecret))
 	return nil
 }
 
@@ -209,6 +188,7 @@ func (to *connection) transport() *signing.Transport {
 		Version:   map[string]int{"1": 1, "2": 2}[to.version],
 		Account:   to.account,
 		Header:    to.header,
+		Repeat:    true, // a server that does not know Idempotency-Key may execute a lost request twice
 	}
 }
 

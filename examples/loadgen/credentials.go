@@ -2,13 +2,11 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
-	"os"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/examples/internal/demofile"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -40,24 +38,22 @@ func (c *credentials) define(flags *flag.FlagSet) {
 
 // fill adds what the flags left out, from the environment and the demo file.
 func (c *credentials) fill(getenv func(string) string) error {
-	var demo facts
-	if file := cmp.Or(c.demoJSON, getenv("TENANTKIT_DEMO_JSON")); file != "" {
-		if err := demo.read(file); err != nil {
-			return err
-		}
+	demo, err := demofile.Read(cmp.Or(c.demoJSON, getenv("TENANTKIT_DEMO_JSON")))
+	if err != nil {
+		return err
 	}
-	if url := cmp.Or(getenv("TENANTKIT_URL"), demo.url()); len(c.urls) == 0 && url != "" {
+	if url := cmp.Or(getenv("TENANTKIT_URL"), demo.URL()); len(c.urls) == 0 && url != "" {
 		c.urls = words{url}
 	}
 	for i, url := range c.urls {
 		c.urls[i] = strings.TrimSuffix(url, "/")
 	}
 	c.header = cmp.Or(c.header, getenv("TENANTKIT_HEADER_PREFIX"), signing.DefaultPrefix)
-	c.key = cmp.Or(c.key, getenv("TENANTKIT_KEY"), demo.Key)
-	c.secret = cmp.Or(c.secret, signing.Secret(getenv("TENANTKIT_SECRET")), demo.Secret)
-	c.token = cmp.Or(c.token, token.Token(getenv("TENANTKIT_TOKEN")), demo.Token)
-	c.email = cmp.Or(c.email, getenv("TENANTKIT_EMAIL"), demo.Email)
-	c.password = cmp.Or(c.password, signing.Secret(getenv("TENANTKIT_PASSWORD")), demo.Password)
+	c.key = cmp.Or(c.key, getenv("TENANTKIT_KEY"), demo.ClientKey)
+	c.secret = cmp.Or(c.secret, signing.Secret(getenv("TENANTKIT_SECRET")), signing.Secret(demo.ClientSecret))
+	c.token = cmp.Or(c.token, token.Token(getenv("TENANTKIT_TOKEN")), token.Token(demo.EphemeralToken))
+	c.email = cmp.Or(c.email, getenv("TENANTKIT_EMAIL"), demo.AccountEmail)
+	c.password = cmp.Or(c.password, signing.Secret(getenv("TENANTKIT_PASSWORD")), signing.Secret(demo.AccountPassword))
 	return nil
 }
 
@@ -76,33 +72,4 @@ func (c *credentials) cover(m mix) error {
 		return errors.New("sessions need an email address and its password, or leave them out of -mix")
 	}
 	return nil
-}
-
-// facts are the members of a demo file that a load needs.
-type facts struct {
-	BaseURL  string         `json:"base_url"`
-	Org      string         `json:"org"`
-	Key      string         `json:"client_key"`
-	Secret   signing.Secret `json:"client_secret"`
-	Token    token.Token    `json:"ephemeral_token"`
-	Email    string         `json:"account_email"`
-	Password signing.Secret `json:"account_password"`
-}
-
-func (f *facts) read(file string) error {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, f); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	return nil
-}
-
-func (f *facts) url() string {
-	if f.BaseURL == "" {
-		return ""
-	}
-	return f.BaseURL + "/" + f.Org + "/v2"
 }

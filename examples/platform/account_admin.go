@@ -10,15 +10,14 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
-	"github.com/tenantkit/tenantkit/token"
 )
 
 // provisioning serves the routes by which administrators manage the accounts of
 // others.
 type provisioning struct {
 	store    *store
+	stores   *stores
 	sessions *session.Manager
-	ledger   token.Ledger
 }
 
 // managedReply is an account in the list of administrators.
@@ -56,55 +55,38 @@ func (h provisioning) whole(ctx context.Context, a *account) (wholeReply, error)
 }
 
 var provisioningForm = body.Form{
-	{Path: "email", Kind: body.String, Required: true},
-	{Path: "password", Kind: body.String},
-	{Path: "name", Kind: body.String},
+	{Path: "email", Kind: checked(notEmail), Required: true},
+	{Path: "password", Kind: checked(notPassword)},
+	{Path: "name", Kind: checked(notName)},
 	{Path: "roles", Kind: body.Strings},
 }
 
 // create makes an account, and signs nobody in. An account without a password
 // cannot sign in: it is for keys and tokens.
-func (h provisioning) create(r *http.Request) (wholeReply, error) {
-	values, err := readValues(r, provisioningForm)
-	if err != nil {
-		return wholeReply{}, err
-	}
+func (h provisioning) create(r *http.Request, values map[string]any) (wholeReply, error) {
 	p := auth.From(r.Context())
 	a := newAccount(p.Org, values)
-	password, hasPassword := values["password"].(string)
-	if err := h.valid(r.Context(), a, password, hasPassword); err != nil {
+	if err := h.validRoles(r.Context(), a.Org, a.Roles, nil); err != nil {
 		return wholeReply{}, err
 	}
 	if err := mayHaveRoles(p, a.ID, a.Roles); err != nil {
 		return wholeReply{}, err
 	}
 	encoded := ""
-	if hasPassword {
-		if encoded, err = h.sessions.Hash(r.Context(), password); err != nil {
+	if password, given := values["password"].(string); given {
+		var err error
+		if encoded, err = h.sessions.Passwords().Hash(r.Context(), password); err != nil {
 			return wholeReply{}, err
 		}
 	}
 	return wholeReply{managedReply: managed(a)}, h.store.addAccount(r.Context(), *a, encoded) // nobody has a factor yet
 }
 
-func (h provisioning) valid(ctx context.Context, a *account, password string, hasPassword bool) error {
-	wrong := invalid{detail: auth.DetailBody}
-	validAccount(&wrong, a)
-	if hasPassword {
-		validPassword(&wrong, "password", password)
-	}
-	if err := h.validRoles(ctx, &wrong, a.Org, a.Roles, nil); err != nil {
-		return err
-	}
-	return wrong.orNil()
-}
-
 // validRoles looks up only the roles that are new to the account. A role that it
 // has may have been deleted, and the account may still keep or lose it.
-func (h provisioning) validRoles(ctx context.Context, wrong *invalid, org auth.OrgKey, roles, has []string) error {
+func (h provisioning) validRoles(ctx context.Context, org auth.OrgKey, roles, has []string) error {
 	if len(roles) > max(maxAccountRoles, len(has)) {
-		wrong.add("roles", fmt.Sprintf("must be at most %d", maxAccountRoles))
-		return nil
+		return wrongBody("roles", fmt.Sprintf("must be at most %d", maxAccountRoles))
 	}
 	added := slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(has, role) })
 	known, err := h.store.Roles(ctx, org, added)
@@ -112,7 +94,7 @@ func (h provisioning) validRoles(ctx context.Context, wrong *invalid, org auth.O
 		return err
 	}
 	if once := slices.Compact(slices.Sorted(slices.Values(roles))); len(known) != len(added) || len(once) != len(roles) {
-		wrong.add("roles", "must be roles of the org, each once")
+		return wrongBody("roles", "must be roles of the org, each once")
 	}
 	return nil
 }

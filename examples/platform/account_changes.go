@@ -3,18 +3,19 @@ package main
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
 
 var accountPatch = body.Form{
-	{Path: "name", Kind: body.String, Null: true},
+	{Path: "name", Kind: checked(notName), Null: true},
 	{Path: "roles", Kind: body.Strings},
 	{Path: "disabled", Kind: body.Boolean},
 	{Path: "resetSecondFactor", Kind: body.Boolean},
@@ -27,29 +28,19 @@ const maxAhead = time.Minute
 // update changes an account. A change that only takes something from the account
 // needs no more than the route's permission. Such changes disable it, remove roles
 // or end its tokens.
-func (h provisioning) update(r *http.Request) (wholeReply, error) {
-	values, err := readValues(r, accountPatch)
-	if err != nil {
-		return wholeReply{}, err
-	}
+func (h provisioning) update(r *http.Request, values map[string]any) (wholeReply, error) {
 	org := auth.From(r.Context()).Org
 	current, err := h.store.account(r.Context(), org, r.PathValue("id"))
 	if err != nil {
 		return wholeReply{}, err
 	}
-	wrong := invalid{detail: auth.DetailBody}
-	name, _ := values["name"].(string)
-	validName(&wrong, name)
 	roles, _ := values["roles"].([]string)
-	if err := h.validRoles(r.Context(), &wrong, org, roles, current.Roles); err != nil {
+	if err := h.validRoles(r.Context(), org, roles, current.Roles); err != nil {
 		return wholeReply{}, err
 	}
 	from, _ := values["tokensFrom"].(time.Time)
 	if from.After(time.Now().Add(maxAhead)) {
-		wrong.add("tokensFrom", "is more than a minute ahead")
-	}
-	if err := wrong.orNil(); err != nil {
-		return wholeReply{}, err
+		return wholeReply{}, wrongBody("tokensFrom", "is more than a minute ahead")
 	}
 	reset := values["resetSecondFactor"] == true
 	return h.change(r, reset, func(a *account) error {
@@ -80,27 +71,37 @@ func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error
 	})
 }
 
-// change alters the account that the request's path names, if its caller may. If
-// the account is then disabled, change ends its sessions and tokens. With reset, it
-// also removes the second factor.
+// change alters the account that the request's path names, if its caller may. If the
+// account is then disabled, its sessions and tokens end in the same transaction. With
+// reset, so do its sessions and its second factor.
 func (h provisioning) change(r *http.Request, reset bool, alter func(*account) error) (wholeReply, error) {
 	ctx, p := r.Context(), auth.From(r.Context())
-	a, err := h.store.changeAccount(ctx, p.Org, r.PathValue("id"), func(a *account) error {
-		before := *a
-		if err := alter(a); err != nil {
-			return err
+	var a *account
+	err := h.stores.together(ctx, p.Org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
+		a, err = changeAccount(ctx, tx, p.Org, r.PathValue("id"), func(a *account) error {
+			before := *a
+			if err := alter(a); err != nil {
+				return err
+			}
+			if a.Disabled {
+				a.Changed = time.Now()
+				a.TokensFrom = later(a.TokensFrom, h.store.found.TokensFrom(a.Changed))
+			}
+			return mayChangeAccount(p, &before, a, reset)
+		})
+		if err == nil && (a.Disabled || reset) {
+			sessions, ledger := h.stores.ending(in)
+			err = shutOut(ctx, a, h.sessions.Sessions().In(sessions), ledger)
 		}
-		if a.Disabled {
-			a.Changed = time.Now()
-			a.TokensFrom = later(a.TokensFrom, h.store.found.TokensFrom(a.Changed))
+		if err == nil && reset {
+			err = storeFailed(in.RemoveFactor(ctx, a.Org, a.ID))
 		}
-		return mayChangeAccount(p, &before, a, reset)
+		return err
 	})
-	if err == nil && a.Disabled {
-		err = h.shutOut(ctx, a)
-	}
-	if err == nil && reset {
-		err = h.sessions.ResetFactor(ctx, a.Org, a.ID)
+	if err == nil && (a.Disabled || reset) {
+		// Again, because a login that was under way may have opened a session meanwhile,
+		// and because Redis takes no part in the transaction.
+		err = shutOut(ctx, a, h.sessions.Sessions(), h.stores.ledger)
 	}
 	if err != nil {
 		return wholeReply{}, err
@@ -108,12 +109,14 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 	return h.whole(ctx, a)
 }
 
-// shutOut ends an account's sessions, and the tokens that the apps of its org have
-// issued for it.
-func (h provisioning) shutOut(ctx context.Context, a *account) error {
-	_, err := h.sessions.RevokeAll(ctx, a.Org, a.ID, "")
-	_, failed := h.ledger.RevokeSubject(ctx, token.Holder{Org: a.Org, ClientKey: token.AnyApp, Subject: a.ID})
-	return errors.Join(err, storeFailed(failed))
+// shutOut ends an account's sessions and, if it is disabled, the tokens that the apps of
+// its org have issued for it.
+func shutOut(ctx context.Context, a *account, sessions session.Sessions, ledger token.Issuing) error {
+	if _, err := sessions.RevokeAll(ctx, a.Org, a.ID, ""); err != nil || !a.Disabled {
+		return err
+	}
+	_, err := ledger.RevokeSubject(ctx, token.Holder{Org: a.Org, ClientKey: token.AnyApp, Subject: a.ID})
+	return storeFailed(err)
 }
 
 // endTokens ends the account's tokens that were signed before a time. The zero time
@@ -182,29 +185,9 @@ func mayChangeAccount(p auth.Principal, before, after *account, reset bool) erro
 
 func (a *account) administers() bool { return !a.Disabled && slices.Contains(a.Roles, administrator) }
 
-// changeAccount alters an account and returns the new state. The accounts of one
-// org are changed one after the other, also by other instances. So an org always
-// keeps an administrator.
-func (s *store) changeAccount(ctx context.Context, org auth.OrgKey, id string, change func(*account) error) (*account, error) {
-	return s.changeAccountAnd(ctx, org, id, change, func(*sql.Tx) error { return nil })
-}
-
-// changeAccountAnd is changeAccount with a further change in the same transaction.
-func (s *store) changeAccountAnd(ctx context.Context, org auth.OrgKey, id string, change func(*account) error, further func(*sql.Tx) error) (*account, error) {
-	// Changes of one org wait for each other, and each holds a connection.
-	leave, err := s.queries.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	tx, err := begin(ctx, s.db)
-	if err != nil {
-		return nil, storeFailed(err)
-	}
-	defer tx.Rollback()
-	if err := lockOrg(ctx, tx, org); err != nil {
-		return nil, err
-	}
+// changeAccount alters an account in a transaction of locked, and returns the new state.
+// An org always keeps an administrator.
+func changeAccount(ctx context.Context, tx *sql.Tx, org auth.OrgKey, id string, change func(*account) error) (*account, error) {
 	a, err := find[account](ctx, tx, accountRow(org, id))
 	if err != nil {
 		return nil, err
@@ -218,21 +201,7 @@ func (s *store) changeAccountAnd(ctx context.Context, org auth.OrgKey, id string
 			return nil, err
 		}
 	}
-	defer s.found.Invalidate(org) // see exec
-	if err := further(tx); err != nil {
-		return nil, err
-	}
-	_, err = tx.ExecContext(ctx, "UPDATE platform_accounts SET record = $3 WHERE org = $1 AND id = $2", org, id, asJSON(a))
-	if err = errors.Join(err, tx.Commit()); err != nil {
-		return nil, storeFailed(err)
-	}
-	return a, nil
-}
-
-// lockOrg locks the org's row until the transaction ends.
-func lockOrg(ctx context.Context, tx *sql.Tx, org auth.OrgKey) error {
-	_, err := tx.ExecContext(ctx, "UPDATE platform_orgs SET record = record WHERE code = $1", org)
-	return storeFailed(err)
+	return a, execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET record = $3 WHERE org = $1 AND id = $2", org, id, asJSON(a))
 }
 
 // othersAdminister returns an error if no other account of the org is an enabled

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
@@ -63,12 +62,17 @@ func (s *store) account(ctx context.Context, org auth.OrgKey, id string) (*accou
 // it. A service that sends mail answers every registration alike. It makes the
 // account when somebody follows the link in the mail.
 func (s *store) addAccount(ctx context.Context, a account, password string) error {
-	return s.exec(ctx, a.Org, &auth.Error{Detail: auth.DetailConflict, Path: "email"},
+	defer s.found.Invalidate(a.Org) // see exec
+	return addAccount(ctx, s.db, a, password)
+}
+
+func addAccount(ctx context.Context, db writer, a account, password string) error {
+	return execIn(ctx, db, &auth.Error{Detail: auth.DetailConflict, Path: "email"},
 		"INSERT INTO platform_accounts (org, id, email, password, record) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
 		a.Org, a.ID, strings.ToLower(a.Email), password, asJSON(a))
 }
 
-// Password implements session.Passwords. The login name is the e-mail address.
+// Password implements session.PasswordStore. The login name is the e-mail address.
 func (s *store) Password(ctx context.Context, org auth.OrgKey, login string) (id, encoded string, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT id, password FROM platform_accounts WHERE org = $1 AND email = $2 AND password <> ''",
 		org, strings.ToLower(strings.TrimSpace(login))).Scan(&id, &encoded)
@@ -81,21 +85,19 @@ func (s *store) Password(ctx context.Context, org auth.OrgKey, login string) (id
 	return id, encoded, nil
 }
 
-func (s *store) setPassword(ctx context.Context, org auth.OrgKey, id, encoded string) error {
-	return s.exec(ctx, org, auth.ErrNotFound,
-		"UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
-}
-
-// changePassword stores another password and the time of the change, in one step: a login that has
-// read the former password is then older than the change.
-func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded string, changed time.Time) error {
-	_, err := s.changeAccountAnd(ctx, org, id, func(a *account) error {
-		a.Changed = changed
-		return nil
-	}, func(tx *sql.Tx) error {
+// changePassword stores another password and alters the account, in one step: with the time
+// of the change, a login that has read the former password is older than the change.
+func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded string, change func(*account)) error {
+	return s.locked(ctx, org, func(tx *sql.Tx) error {
+		_, err := changeAccount(ctx, tx, org, id, func(a *account) error {
+			change(a)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 		return execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 	})
-	return err
 }
 
 // Rehash implements session.Rehasher.

@@ -3,7 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
+	"database/sql"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -29,23 +32,14 @@ type app struct {
 // servers verify tokens with that key. They must stop while the app is disabled.
 func (a *app) listsKeys() bool { return a.ExposeKeys && !a.Disabled }
 
-// apps serves the administration of apps. An app is kept in three tables. One lock
-// of this process covers their changes, so that a key pair generated while its app
-// is deleted does not outlive it.
-//
-// Other instances do not share the lock. A pair that they generate meanwhile may be
-// left in the store. It signs nothing, because its app is unknown.
+// apps serves the administration of apps. An app is the platform's own record, its
+// credential and its key pair: they change together.
 type apps struct {
-	store       *store
-	credentials *sqlstore.Credentials
-	keys        *keyPairs
-	locks       *share // one slot for each app
-	generating  *share // one slot for each org: to generate a pair takes a core for a while
-	pairs       *quota // likewise, by org
-}
-
-func (h apps) lock(r *http.Request) (unlock func(), err error) {
-	return h.locks.take(r.Context(), inOrg{auth.From(r.Context()).Org, r.PathValue("key")}, 1, nil)
+	store      *store
+	stores     *stores
+	keys       *token.CachedKeys
+	generating *share // one slot for each org: to generate a pair takes a core for a while
+	pairs      *quota // likewise, by org
 }
 
 // appReply is an app as administrators see it. A list omits the credential.
@@ -124,24 +118,20 @@ func (h apps) create(r *http.Request) (appReply, error) {
 	var credential signature.Credential // acts as no account unless the body names one
 	changes.restrict(&credential)
 
-	// Without a lock, because nobody knows the client key yet.
 	org := auth.From(r.Context()).Org
 	clientKey, secret := signing.Generate()
 	if err := mayGive(r.Context(), clientKey, nil, credential); err != nil {
 		return appReply{}, inFields(err, credentialFields)
 	}
-	if changes.publicKey != nil {
-		secret = "" // the server keeps none
-		err = h.credentials.PutPublicKey(r.Context(), org, clientKey, credential, changes.publicKey)
-	} else {
-		err = h.credentials.Put(r.Context(), org, clientKey, secret, credential)
-	}
-	if err != nil {
-		return appReply{}, storeFailed(err)
-	}
 	a := &app{App: auth.App{ClientKey: clientKey, Org: org}}
 	changes.apply(a)
-	if err := h.store.putApp(r.Context(), *a); err != nil {
+	if changes.publicKey() != nil {
+		secret = "" // the server keeps none
+	}
+	err = h.stores.together(r.Context(), org, func(tx *sql.Tx, in *sqlstore.In) error {
+		return addApp(r.Context(), tx, in, *a, secret, credential, changes.publicKey())
+	})
+	if err != nil {
 		return appReply{}, err
 	}
 	reply, err := h.reply(r.Context(), a)
@@ -154,7 +144,7 @@ func (h apps) update(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	current, err := h.credentials.Credential(r.Context(), a.ClientKey)
+	current, err := h.stores.credentials.Credential(r.Context(), a.ClientKey)
 	if err != nil {
 		return appReply{}, storeFailed(err)
 	}
@@ -162,22 +152,22 @@ func (h apps) update(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	return h.change(r, func(ctx context.Context, a *app) error {
-		if err := mayEnable(ctx, a, changes); err != nil {
+	return h.change(r, func(ctx context.Context, c *appChange) error {
+		if err := mayEnable(ctx, c.app, changes); err != nil {
 			return err
 		}
-		if err := h.restrict(ctx, a, changes); err != nil {
+		if err := c.restrict(ctx, changes); err != nil {
 			return err
 		}
-		stored, err := h.store.changeApp(ctx, a.Org, a.ClientKey, func(a *app) error {
-			defer changes.apply(a)
-			return mayEnable(ctx, a, changes) // again: another instance may have disabled the app meanwhile
-		})
-		if err != nil {
+		changes.apply(c.app)
+		if err := putApp(ctx, c.tx, *c.app); err != nil {
 			return err
 		}
-		*a = *stored
-		return h.keys.expose(ctx, a)
+		err := c.keys.Expose(ctx, c.app.Org, c.app.ClientKey, c.app.listsKeys())
+		if errors.Is(err, token.ErrNotFound) { // an app without a pair has nothing to list
+			return nil
+		}
+		return storeFailed(err)
 	})
 }
 
@@ -194,84 +184,62 @@ func (h apps) mayGenerate(ctx context.Context) (done func(), err error) {
 
 // changeKeys gives an app a new key pair. All its tokens end at once, unless the request
 // names an overlap.
-func (h apps) changeKeys(r *http.Request) (appReply, error) {
+func (h apps) changeKeys(r *http.Request, values map[string]any) (appReply, error) {
 	a, err := h.find(r)
 	if err != nil {
 		return appReply{}, err
 	}
+	overlap, given := values["overlap"].(int64)
 	// Not 0: that somebody writes it need not mean that all tokens may end.
-	overlap, _, err := readSeconds(r, keyPairForm, 1, int64(token.MaxOverlap/time.Second),
-		&auth.Error{Detail: auth.DetailOption, Path: "overlap", Reason: "must be 1 to 2592000 seconds"})
-	if err != nil {
-		return appReply{}, err
+	if given && (overlap < 1 || overlap > int64(token.MaxOverlap/time.Second)) {
+		return appReply{}, &auth.Error{Detail: auth.DetailOption, Path: "overlap", Reason: "must be 1 to 2592000 seconds"}
 	}
 	done, err := h.mayGenerate(r.Context())
 	if err != nil {
 		return appReply{}, err
 	}
 	defer done()
-	if overlap > 0 {
-		return h.change(r, func(ctx context.Context, a *app) error { return h.keys.rotate(ctx, a, overlap) })
+	if given {
+		return h.rotateKeys(r, a, time.Duration(overlap)*time.Second)
 	}
-	pair, err := newPair(a)
+	pair, err := newPair(a) // before the transaction: it takes a while
 	if err != nil {
 		return appReply{}, err
 	}
-	return h.change(r, func(ctx context.Context, a *app) error { return h.keys.replace(ctx, a, pair) })
+	return h.change(r, func(ctx context.Context, c *appChange) error {
+		pair.Exposed = c.app.listsKeys()
+		return storeFailed(c.keys.Put(ctx, pair))
+	})
 }
 
-// readSeconds reads the seconds at the only path of a body, which may be missing.
-func readSeconds(r *http.Request, f body.Form, from, to int64, wrong error) (d time.Duration, given bool, err error) {
-	if !hasBody(r) {
-		return 0, false, nil
+// rotateKeys gives an app a new pair, and lets the tokens of its present one end after the
+// overlap. An app that is deleted meanwhile has none: see Keys.Rotate.
+func (h apps) rotateKeys(r *http.Request, a *app, overlap time.Duration) (appReply, error) {
+	_, err := h.stores.keys.Rotate(r.Context(), a.Org, a.ClientKey, overlap)
+	h.keys.Invalidate(a.ClientKey)
+	switch {
+	case errors.Is(err, token.ErrNotFound):
+		return appReply{}, &auth.Error{Detail: auth.DetailNoKeyPair, Err: err}
+	case errors.Is(err, token.ErrFormers):
+		return appReply{}, &auth.Error{Detail: auth.DetailConflict, Reason: "8 former keys still verify", Err: err}
+	case err != nil:
+		return appReply{}, storeFailed(err)
 	}
-	values, err := readValues(r, f)
+	return h.reply(r.Context(), a)
+}
+
+// newPair makes a pair for an app.
+func newPair(a *app) (*token.KeyPair, error) {
+	pair, err := token.GeneratePair(2048)
 	if err != nil {
-		return 0, false, err
+		return nil, err
 	}
-	seconds, given := values[f[0].Path].(int64)
-	if given && (seconds < from || seconds > to) {
-		return 0, false, wrong
-	}
-	return time.Duration(seconds) * time.Second, given, nil
+	pair.ClientKey, pair.Org = a.ClientKey, a.Org
+	return pair, nil
 }
 
 type secretReply struct {
 	Secret shownOnce `json:"secret"`
-}
-
-var rotationForm = body.Form{{Path: "grace", Kind: body.Integer}} // seconds
-
-// rotate gives an app another secret and returns it. The caller can then sign as
-// the app.
-func (h apps) rotate(r *http.Request) (envelope.Result[secretReply], error) {
-	none := envelope.Result[secretReply]{}
-	grace, given, err := readSeconds(r, rotationForm, 0, maxGrace, wrongBody("grace", "must be 0 to 31536000 seconds"))
-	if err != nil {
-		return none, err
-	}
-	if !given {
-		grace = rotationGrace
-	}
-	var secret signing.Secret
-	_, err = h.change(r, func(ctx context.Context, a *app) error {
-		current, err := h.credentials.Credential(ctx, a.ClientKey)
-		if err != nil {
-			return storeFailed(err)
-		}
-		if err := mayGive(ctx, a.ClientKey, nil, *current); err != nil {
-			return err
-		}
-		if publicKey(current) != nil {
-			return &auth.Error{Detail: auth.DetailConflict, Reason: "the app has a public key: change that"}
-		}
-		secret, err = h.credentials.Rotate(ctx, a.Org, a.ClientKey, grace)
-		return storeFailed(err)
-	})
-	if err != nil {
-		return none, err
-	}
-	return result(secretReply{shownOnce(secret)}, nil)
 }
 
 const (
@@ -282,17 +250,44 @@ const (
 	maxGrace = 365 * 24 * 60 * 60 // seconds
 )
 
+var rotationForm = body.Form{{Path: "grace", Kind: between(0, maxGrace)}}
+
+// rotate gives an app another secret and returns it. The caller can then sign as
+// the app.
+func (h apps) rotate(r *http.Request, values map[string]any) (envelope.Result[secretReply], error) {
+	grace := rotationGrace
+	if seconds, given := values["grace"].(int64); given {
+		grace = time.Duration(seconds) * time.Second
+	}
+	var secret signing.Secret
+	err := h.together(r, func(ctx context.Context, c *appChange) error {
+		current, err := c.credentials.Credential(ctx, c.app.ClientKey)
+		if err != nil {
+			return storeFailed(err)
+		}
+		if err := mayGive(ctx, c.app.ClientKey, nil, *current); err != nil {
+			return err
+		}
+		if publicKey(current) != nil {
+			return &auth.Error{Detail: auth.DetailConflict, Reason: "the app has a public key: change that"}
+		}
+		secret, err = c.credentials.Rotate(ctx, c.app.Org, c.app.ClientKey, grace)
+		return storeFailed(err)
+	})
+	return result(secretReply{shownOnce(secret)}, err)
+}
+
 // restrict changes the restrictions of a credential, and its public key. Whoever gives it
 // a public key can then sign as the app: that counts as making it.
-func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
+func (c *appChange) restrict(ctx context.Context, changes appChanges) error {
 	if !changes.restricts() {
 		return nil
 	}
 	var refused error
-	err := h.credentials.Restrict(ctx, a.Org, a.ClientKey, func(c *signature.Credential) error {
-		before := new(*c)
-		changes.restrict(c)
-		refused = inFields(mayGive(ctx, a.ClientKey, before, *c), credentialFields)
+	err := c.credentials.Restrict(ctx, c.app.Org, c.app.ClientKey, func(to *signature.Credential) error {
+		before := new(*to)
+		changes.restrict(to)
+		refused = inFields(mayGive(ctx, c.app.ClientKey, before, *to), credentialFields)
 		return refused
 	})
 	if refused != nil {
@@ -303,7 +298,7 @@ func (h apps) restrict(ctx context.Context, a *app, changes *appChanges) error {
 
 // mayEnable decides whether the caller may enable an app, if the changes do that.
 // All tokens of the app's key become valid again, whoever they are for.
-func mayEnable(ctx context.Context, a *app, changes *appChanges) error {
+func mayEnable(ctx context.Context, a *app, changes appChanges) error {
 	if !a.Disabled || !changes.enables() {
 		return nil
 	}
@@ -332,44 +327,57 @@ var credentialFields = map[string]string{
 	"networks": "credential.networks",
 }
 
-// delete removes an app with its credential and its key pair, and so ends its
-// tokens. It removes first what lets requests in.
+// delete removes an app with its credential and its key pair, and so ends its tokens.
 func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
-	unlock, err := h.lock(r)
-	if err != nil {
-		return done(err)
-	}
-	defer unlock()
-	a, err := h.find(r)
-	if err != nil {
-		return done(err)
-	}
-	if err := h.credentials.Delete(r.Context(), a.Org, a.ClientKey); err != nil && !auth.IsNotFound(err) {
-		return done(storeFailed(err))
-	}
-	if err := h.keys.remove(r.Context(), a); err != nil {
-		return done(err)
-	}
-	return done(h.store.deleteApp(r.Context(), a.Org, a.ClientKey))
+	return done(h.together(r, func(ctx context.Context, c *appChange) error {
+		if err := c.credentials.Delete(ctx, c.app.Org, c.app.ClientKey); err != nil && !auth.IsNotFound(err) {
+			return storeFailed(err)
+		}
+		if err := c.keys.Delete(ctx, c.app.Org, c.app.ClientKey); err != nil && !errors.Is(err, token.ErrNotFound) {
+			return storeFailed(err)
+		}
+		return execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey)
+	}))
 }
 
-// change alters a copy of the app that the request's path names, and returns the
-// reply for it.
-func (h apps) change(r *http.Request, change func(context.Context, *app) error) (appReply, error) {
-	unlock, err := h.lock(r)
+// appChange is an app in a transaction of together.
+type appChange struct {
+	app         *app
+	tx          *sql.Tx
+	credentials *sqlstore.Credentials
+	keys        *sqlstore.Keys
+}
+
+// together changes the app that the request's path names, its credential and its key pair.
+func (h apps) together(r *http.Request, change func(context.Context, *appChange) error) error {
+	ctx, org, clientKey := r.Context(), auth.From(r.Context()).Org, r.PathValue("key")
+	defer h.keys.Invalidate(clientKey)
+	return h.stores.together(ctx, org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
+		c := &appChange{tx: tx}
+		if c.app, err = find[app](ctx, tx, appRow(org, clientKey)); err != nil {
+			return unknownApp(err)
+		}
+		if c.credentials, err = in.Credentials(); err == nil {
+			c.keys, err = in.Keys()
+		}
+		if err != nil {
+			return err
+		}
+		return change(ctx, c)
+	})
+}
+
+// change is together, and returns the reply for the app.
+func (h apps) change(r *http.Request, change func(context.Context, *appChange) error) (appReply, error) {
+	var a *app
+	err := h.together(r, func(ctx context.Context, c *appChange) error {
+		a = c.app
+		return change(ctx, c)
+	})
 	if err != nil {
 		return appReply{}, err
 	}
-	defer unlock()
-	a, err := h.find(r)
-	if err != nil {
-		return appReply{}, err
-	}
-	changed := *a
-	if err := change(r.Context(), &changed); err != nil {
-		return appReply{}, err
-	}
-	return h.reply(r.Context(), &changed)
+	return h.reply(r.Context(), a)
 }
 
 // find returns the app that the request's path names, even if it is disabled.
@@ -390,7 +398,7 @@ func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	credential, err := h.credentials.Credential(ctx, a.ClientKey)
+	credential, err := h.stores.credentials.Credential(ctx, a.ClientKey)
 	if err != nil {
 		return appReply{}, storeFailed(err)
 	}
@@ -405,7 +413,7 @@ func (h apps) summary(ctx context.Context, a *app) (appReply, error) {
 		Disabled:   a.Disabled,
 		ExposeKeys: a.ExposeKeys,
 	}
-	kids, err := h.keys.verifying(ctx, a.ClientKey)
+	kids, err := h.stores.verifying(ctx, a.ClientKey)
 	if len(kids) > 0 {
 		reply.KeyID = kids[0]
 	}
@@ -426,18 +434,23 @@ func (s *store) listApps(ctx context.Context, org auth.OrgKey) ([]*app, error) {
 	return all, err
 }
 
-func (s *store) putApp(ctx context.Context, a app) error {
-	return s.exec(ctx, a.Org, nil, `INSERT INTO platform_apps (client_key, org, record) VALUES ($1, $2, $3)
+func putApp(ctx context.Context, db writer, a app) error {
+	return execIn(ctx, db, nil, `INSERT INTO platform_apps (client_key, org, record) VALUES ($1, $2, $3)
 		ON CONFLICT (client_key) DO UPDATE SET record = excluded.record`, a.ClientKey, a.Org, asJSON(a))
 }
 
-// changeApp changes an existing app, and returns the new state. Another instance
-// may be changing or deleting it.
-func (s *store) changeApp(ctx context.Context, org auth.OrgKey, clientKey string, change func(*app) error) (*app, error) {
-	a, err := alter(ctx, s, appRow(org, clientKey), change)
-	return a, unknownApp(err)
-}
-
-func (s *store) deleteApp(ctx context.Context, org auth.OrgKey, clientKey string) error {
-	return s.remove(ctx, appRow(org, clientKey), nil)
+// addApp adds an app and its credential, with a secret or a public key.
+func addApp(ctx context.Context, tx *sql.Tx, in *sqlstore.In, a app, secret signing.Secret, c signature.Credential, public ed25519.PublicKey) error {
+	credentials, err := in.Credentials()
+	switch {
+	case err != nil:
+	case public != nil:
+		err = credentials.PutPublicKey(ctx, a.Org, a.ClientKey, c, public)
+	default:
+		err = credentials.Put(ctx, a.Org, a.ClientKey, secret, c)
+	}
+	if err != nil {
+		return storeFailed(err)
+	}
+	return putApp(ctx, tx, a)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -33,6 +34,34 @@ func publicBody(next http.HandlerFunc) http.HandlerFunc {
 func readValues(r *http.Request, f body.Form) (map[string]any, error) {
 	values, _, err := f.Read(r, maxBody)
 	return values, err
+}
+
+// withBody is for routes with a body of a form, whose values answer gets by their path.
+func withBody[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) func(*http.Request) (T, error) {
+	return func(r *http.Request) (none T, err error) {
+		values, err := readValues(r, f)
+		if err != nil {
+			return none, err
+		}
+		return answer(r, values)
+	}
+}
+
+// withBodyAs is withBody for a function that sets a cookie.
+func withBodyAs[T any](f body.Form, answer func(http.ResponseWriter, *http.Request, map[string]any) (T, error)) http.HandlerFunc {
+	return replyAs(func(w http.ResponseWriter, r *http.Request) (T, error) {
+		return withBody(f, func(r *http.Request, values map[string]any) (T, error) { return answer(w, r, values) })(r)
+	})
+}
+
+// optionalBody is withBody for a body that may be missing. Then there are no values.
+func optionalBody[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) func(*http.Request) (T, error) {
+	return func(r *http.Request) (T, error) {
+		if !hasBody(r) {
+			return answer(r, nil)
+		}
+		return withBody(f, answer)(r)
+	}
 }
 
 // bodiless is for routes without a body. A body may only be an empty object: each
@@ -83,6 +112,38 @@ func setIfGiven[T any](to *T, values map[string]any, path string) {
 	if value, given := values[path]; given {
 		*to, _ = value.(T)
 	}
+}
+
+// checked is the kind of the strings that refuse has no objection to.
+func checked(refuse func(string) string) body.Kind {
+	return body.Kind{Schema: body.String.Schema, Read: func(value string) (any, string) {
+		text, refused := body.String.Read(value)
+		if s, ok := text.(string); ok && refused == "" {
+			refused = refuse(s)
+		}
+		return text, refused
+	}}
+}
+
+// atMost is the kind of the strings of at most so many bytes.
+func atMost(bytes int) body.Kind {
+	return checked(func(s string) string {
+		if len(s) > bytes {
+			return fmt.Sprintf("must have at most %d bytes", bytes)
+		}
+		return ""
+	})
+}
+
+// between is the kind of the integers from one to another.
+func between(from, to int64) body.Kind {
+	return body.Kind{Schema: body.Integer.Schema, Read: func(value string) (any, string) {
+		number, refused := body.Integer.Read(value)
+		if n, _ := number.(int64); refused == "" && (n < from || n > to) {
+			return nil, fmt.Sprintf("must be %d to %d", from, to)
+		}
+		return number, refused
+	}}
 }
 
 // The kinds of values that only administrative routes have.

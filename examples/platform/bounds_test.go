@@ -264,7 +264,7 @@ func TestCostlyWork(t *testing.T) {
 
 // A tool gives thirty apps a pair in a row, and rotates one ten times.
 func TestManyKeyPairsInARow(t *testing.T) {
-	pairs := newQuota(pairInterval, pairBurst, maxPairing)
+	pairs := newPairQuota()
 	for n := range 30 + 10 {
 		if err := pairs.take(inOrg{org: acme}); err != nil {
 			t.Fatalf("the pair %d: %v", n, err)

@@ -25,7 +25,7 @@ func TestAddressesBehindAProxy(t *testing.T) {
 	s := start(t, "-client-addr-header", "X-Real-Ip", "-trusted-proxies", "127.0.0.0/8")
 	b := s.browser(t)
 	refused := func(address string) (n int) {
-		for range registerBurst + 5 {
+		for range newRegisterQuota().burst + 5 {
 			if got := b.send(t, http.MethodPost, "/accounts", `{"email":"x"}`, "X-Real-Ip", address); got.status == http.StatusTooManyRequests {
 				n++
 			}

@@ -164,7 +164,7 @@ function deliver(part, step) {
 export const site = {
   brand: async () => (await send('GET', '/console/brand')).data,
   scope: async (grants, need) => (await send('POST', '/console/scope', { grants, need })).data,
-  qr: async (text) => (await send('POST', '/console/qr', { text })).data.svg,
+  qr: async (text) => (await send('POST', '/console/qr', { text })).data.png,
 };
 
 const longest = 30_000; // milliseconds until a request is given up

@@ -47,10 +47,10 @@ export async function enrol() {
 // drawCode shows the secret for the camera of a phone. Without the picture, the rest works.
 /** @param {string} otpauth */
 async function drawCode(otpauth) {
-  const svg = await site.qr(otpauth).catch(() => '');
-  if (svg && byID('enrol-uri').textContent === otpauth) {
+  const png = await site.qr(otpauth).catch(() => '');
+  if (png && byID('enrol-uri').textContent === otpauth) {
     byID('enrol-qr').replaceChildren(element('img', {
-      src: `data:image/svg+xml,${encodeURIComponent(svg)}`,
+      src: `data:image/png;base64,${png}`,
       alt: 'A QR code of the secret below, for the camera of a phone',
     }));
   }

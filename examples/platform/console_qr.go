@@ -20,75 +20,35 @@ const (
 	maxOTPAuth = 512     // bytes of the text
 
 	otpauthTOTP = "otpauth://totp/"
-
-	// quietZone is the white margin that cameras need, in modules (ISO/IEC 18004).
-	quietZone = 4
 )
 
-var drawingForm = body.Form{{Path: "text", Kind: body.Kind{Read: readOTPAuth}, Required: true}}
+var drawingForm = body.Form{{Path: "text", Kind: checked(notOTPAuth), Required: true}}
 
 type drawingReply struct {
-	SVG string `json:"svg"`
+	PNG []byte `json:"png"` // in base64
 }
 
 // drawOTPAuth answers POST /console/qr.
-func drawOTPAuth(r *http.Request) (drawingReply, error) {
-	values, err := readValues(r, drawingForm)
-	if err != nil {
-		return drawingReply{}, err
-	}
+func drawOTPAuth(_ *http.Request, values map[string]any) (drawingReply, error) {
 	text, _ := values["text"].(string)
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
 		return drawingReply{}, err
 	}
-	return drawingReply{svgOf(code)}, nil
+	return drawingReply{code.PNG()}, nil
 }
 
-// readOTPAuth accepts the URI of a time-based second factor. No other text: a public
-// route that draws any text would serve those who put links into codes.
-func readOTPAuth(value string) (any, string) {
-	text, refused := body.String.Read(value)
-	if refused != "" {
-		return nil, refused
-	}
-	uri, _ := text.(string)
+// notOTPAuth refuses all but the URI of a time-based second factor: a public route that
+// draws any text would serve those who put links into codes.
+func notOTPAuth(uri string) string {
 	switch {
 	case len(uri) > maxOTPAuth:
-		return nil, fmt.Sprintf("must have at most %d bytes", maxOTPAuth)
+		return fmt.Sprintf("must have at most %d bytes", maxOTPAuth)
 	case !strings.HasPrefix(uri, otpauthTOTP) || strings.ContainsFunc(uri, notInURI):
-		return nil, "must be a URI that begins with " + otpauthTOTP
+		return "must be a URI that begins with " + otpauthTOTP
 	}
-	return uri, ""
+	return ""
 }
 
 // notInURI reports whether a character must be escaped in a URI.
 func notInURI(c rune) bool { return c <= ' ' || c > '~' }
-
-// svgOf draws a code in black on white, whatever the colours of a page are. The
-// coordinates are those of the modules, from 0. Each row is a line from the left: its
-// y is the middle of the row, so the picture begins half a module higher.
-func svgOf(code *qr.Code) string {
-	side := code.Size + 2*quietZone
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="-%[1]d -%[1]d.5 %[2]d %[2]d" shape-rendering="crispEdges">`+
-		`<rect x="-%[1]d" y="-%[1]d.5" width="%[2]d" height="%[2]d" fill="#fff"/><path d="%[3]s" stroke="#000"/></svg>`,
-		quietZone, side, blackLines(code))
-}
-
-// blackLines returns the path of a code: a line for each run of black modules.
-func blackLines(code *qr.Code) string {
-	var path strings.Builder
-	for y := range code.Size {
-		for x := 0; x < code.Size; x++ {
-			if !code.Black(x, y) {
-				continue
-			}
-			start := x
-			for code.Black(x, y) { // white beyond the last module
-				x++
-			}
-			fmt.Fprintf(&path, "M%d %dh%d", start, y, x-start)
-		}
-	}
-	return path.String()
-}

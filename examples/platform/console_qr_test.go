@@ -1,11 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"image/png"
 	"net/http"
-	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -27,35 +27,31 @@ func (s *server) draw(t *testing.T, text string) answer {
 	return s.question(t, http.MethodPost, "/console/qr", "application/json", string(body))
 }
 
-var (
-	svgForm   = regexp.MustCompile(`^<svg xmlns="http://www.w3.org/2000/svg" viewBox="-4 -4.5 (\d+) (\d+)" shape-rendering="crispEdges"><rect x="-4" y="-4.5" width="(\d+)" height="(\d+)" fill="#fff"/><path d="((?:M\d+ \d+h\d+)+)" stroke="#000"/></svg>$`)
-	blackLine = regexp.MustCompile(`M(\d+) (\d+)h(\d+)`)
-)
-
-// drawn checks that an SVG paints the modules of the code of a text, with four white ones around.
-func drawn(t *testing.T, svg, text string) (modules int) {
+// drawn checks that a PNG has the modules of the code of a text, with four white ones around.
+func drawn(t *testing.T, reply value, text string) (modules int) {
 	t.Helper()
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := svgForm.FindStringSubmatch(svg)
-	if side := strconv.Itoa(code.Size + 8); form == nil || !slices.Equal(form[1:5], []string{side, side, side, side}) {
-		t.Fatalf("a code of %d modules is drawn as %s", code.Size, svg)
+	encoded, err := base64.StdEncoding.DecodeString(reply["png"].(string))
+	if err != nil {
+		t.Fatal(err)
 	}
-	black := map[[2]int]bool{}
-	for _, line := range blackLine.FindAllStringSubmatch(form[5], -1) {
-		x, _ := strconv.Atoi(line[1])
-		y, _ := strconv.Atoi(line[2])
-		length, _ := strconv.Atoi(line[3])
-		for i := range length {
-			black[[2]int{x + i, y}] = true
-		}
+	picture, err := png.Decode(bytes.NewReader(encoded))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for x := -1; x <= code.Size; x++ {
-		for y := -1; y <= code.Size; y++ {
-			if black[[2]int{x, y}] != code.Black(x, y) {
-				t.Fatalf("%q: the module %d, %d is wrong", text, x, y)
+	side, modules := picture.Bounds().Dx(), code.Size+8
+	if side%modules != 0 || side != picture.Bounds().Dy() {
+		t.Fatalf("a code of %d modules is drawn as %v", code.Size, picture.Bounds())
+	}
+	scale := side / modules
+	for x := range side {
+		for y := range side {
+			red, _, _, _ := picture.At(x, y).RGBA()
+			if (red == 0) != code.Black(x/scale-4, y/scale-4) {
+				t.Fatalf("%q: the pixel %d, %d is wrong", text, x, y)
 			}
 		}
 	}
@@ -67,7 +63,7 @@ func TestQRCodesOfAllSizes(t *testing.T) {
 	s := startEmpty(t)
 	sizes := map[int]bool{}
 	for n := 100; n <= maxOTPAuth; n += 12 {
-		sizes[drawn(t, s.draw(t, otpauthOf(n)).ok(t)["data"].(value)["svg"].(string), otpauthOf(n))] = true
+		sizes[drawn(t, s.draw(t, otpauthOf(n)).ok(t)["data"].(value), otpauthOf(n))] = true
 	}
 	if len(sizes) < 10 {
 		t.Errorf("codes of %d sizes alone", len(sizes))
@@ -84,7 +80,7 @@ func TestQRCodeOfAnEnrolment(t *testing.T) {
 	if got.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("a secret that may be cached: %v", got.header)
 	}
-	drawn(t, got.ok(t)["data"].(value)["svg"].(string), otpauth)
+	drawn(t, got.ok(t)["data"].(value), otpauth)
 }
 
 func TestQRCodesAreOfSecondFactorsOnly(t *testing.T) {

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope/body"
+	"github.com/tenantkit/tenantkit/examples/internal/explain"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -27,13 +27,9 @@ var scopeQuestion = body.Form{
 
 // scopeReply is a decision and its reasons.
 type scopeReply struct {
-	Allowed  bool           `json:"allowed"`
-	Part     bool           `json:"part"`              // whether any part of the need is permitted: then lists and writes are limited to that part
-	Need     string         `json:"need"`              // in canonical form, like the chain
-	Chain    string         `json:"chain,omitempty"`   // the chain that allows, or comes nearest
-	Source   string         `json:"source,omitempty"`  // of the chain: "grant 2"
-	Segment  int            `json:"segment,omitempty"` // unless allowed: the first segment that fails, from 1
-	Why      string         `json:"why"`
+	explain.Decision
+	Part     bool           `json:"part"`             // whether any part of the need is permitted: then lists and writes are limited to that part
+	Source   string         `json:"source,omitempty"` // of the chain: "grant 2"
 	Warnings []scopeWarning `json:"warnings"`
 }
 
@@ -44,11 +40,7 @@ type scopeWarning struct {
 }
 
 // decideScope answers POST /console/scope.
-func decideScope(r *http.Request) (scopeReply, error) {
-	values, err := readValues(r, scopeQuestion)
-	if err != nil {
-		return scopeReply{}, err
-	}
+func decideScope(_ *http.Request, values map[string]any) (scopeReply, error) {
 	grants, _ := values["grants"].([]string)
 	if len(grants) > maxGrants {
 		return scopeReply{}, &auth.Error{Detail: auth.DetailBody, Path: "grants", Reason: fmt.Sprintf("at most %d", maxGrants)}
@@ -63,7 +55,7 @@ func decideScope(r *http.Request) (scopeReply, error) {
 	if err := wrong.orNil(); err != nil {
 		return scopeReply{}, err
 	}
-	return explain(set, need, warnings), nil
+	return replyOn(set, need, warnings), nil
 }
 
 // compileGrants makes one set of grants. Each grant has a source of its own, so
@@ -93,39 +85,7 @@ func syntaxReason(err error) string {
 	return problem.Reason()
 }
 
-func explain(set scope.Set, need scope.Need, warnings []scopeWarning) scopeReply {
+func replyOn(set scope.Set, need scope.Need, warnings []scopeWarning) scopeReply {
 	reason := set.Explain(need)
-	reply := scopeReply{
-		Allowed:  reason.Allowed,
-		Part:     set.Overlaps(need),
-		Need:     need.String(),
-		Chain:    reason.Chain.String(),
-		Source:   reason.Source,
-		Warnings: warnings,
-	}
-	switch {
-	case reason.Allowed:
-		reply.Why = "The chain covers the whole need."
-	case reply.Chain == "":
-		reply.Why = "No chain could match anything."
-	default:
-		reply.Segment = reason.Segment + 1
-		reply.Why = whyNot(reply.Chain, reply.Need, reason.Segment)
-	}
-	return reply
-}
-
-// whyNot says how a need differs from the nearest chain, at the first segment that
-// fails.
-func whyNot(chain, need string, at int) string {
-	granted, asked := strings.Split(chain, ".")[at], strings.Split(need, ".")
-	switch {
-	case at >= len(asked):
-		return fmt.Sprintf("The need ends before %q: it asks for more than this part.", granted)
-	case asked[at] == "*":
-		return fmt.Sprintf("The need asks for all there are, and not for %q alone.", granted)
-	case strings.HasPrefix(granted, asked[at]+"#"):
-		return fmt.Sprintf("The need asks for %q of any type, and not for %q alone.", asked[at], granted)
-	}
-	return fmt.Sprintf("The chain has %q where the need has %q.", granted, asked[at])
+	return scopeReply{explain.Of(reason, need), set.Overlaps(need), reason.Source, warnings}
 }

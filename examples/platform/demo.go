@@ -5,7 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/json"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +16,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/examples/internal/private"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/examples/internal/demofile"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -51,8 +52,8 @@ func printDemo(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	seeded, err := p.store.seeded(ctx)
-	if err == nil && !seeded {
+	keys, err := p.store.demoKeys(ctx)
+	if err == nil && len(keys) == 0 {
 		err = errNotSeeded
 	}
 	if err == nil {
@@ -73,55 +74,16 @@ func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) e
 		return fmt.Errorf("seeding: %w", err)
 	}
 	if o.demoJSON != "" {
-		if err := f.write(o.demoJSON); err != nil {
+		if err := f.Write(o.demoJSON); err != nil {
 			return err
 		}
 	}
-	f.printTips(stdout, p.guard.Brand.Header, o.db != memoryDB)
+	printTips(f, stdout, p.guard.Brand.Header, o.db != memoryDB)
 	return nil
 }
 
 // facts are what a user of the demo orgs must know, as -demo-json writes them.
-type facts struct {
-	BaseURL            string `json:"base_url"`
-	Org                string `json:"org"`
-	ClientKey          string `json:"client_key"`
-	ClientSecret       string `json:"client_secret"`
-	AccountID          string `json:"account_id"`
-	AccountEmail       string `json:"account_email"`
-	AccountPassword    string `json:"account_password"`
-	TOTPAccountID      string `json:"totp_account_id"`
-	TOTPAccountEmail   string `json:"totp_account_email"`
-	TOTPPassword       string `json:"totp_account_password"`
-	TOTPSecret         string `json:"totp_secret"` // base32
-	AdminAccountID     string `json:"admin_account_id"`
-	NarrowClientKey    string `json:"narrow_client_key"` // its scope is object.read.c_message
-	NarrowClientSecret string `json:"narrow_client_secret"`
-	V2ClientKey        string `json:"v2_client_key"` // it must sign by version 2
-	V2ClientSecret     string `json:"v2_client_secret"`
-	AdminEmail         string `json:"admin_email"`
-	AdminPassword      string `json:"admin_password"`
-	ReaderAccountID    string `json:"reader_account_id"` // its role has the scope object.read.c_message
-	ReaderEmail        string `json:"reader_email"`
-	ReaderPassword     string `json:"reader_password"`
-	OtherOrg           string `json:"other_org"`
-	OtherClientKey     string `json:"other_client_key"`
-	OtherClientSecret  string `json:"other_client_secret"`
-	OtherAccountID     string `json:"other_account_id"`
-	AdminToken         string `json:"admin_token"`
-	EphemeralToken     string `json:"ephemeral_token"`
-	LimitedToken       string `json:"limited_token"`
-	NarrowToken        string `json:"narrow_token"`
-}
-
-// write writes the facts to a file that only its owner can read.
-func (f *facts) write(file string) error {
-	body, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return err
-	}
-	return private.Write(file, append(body, '\n'), os.Rename)
-}
+type facts = demofile.Facts
 
 var (
 	ada  = demoAccount(acme, 1, "Ada Admin", administrator, member)
@@ -135,54 +97,110 @@ var (
 	readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.object}}
 )
 
-// seed fills the store with what it lacks of the demo, and returns what a user must know.
-func (p *platform) seed(ctx context.Context, o options) (*facts, error) {
-	own, ownErr := p.demoApp(ctx, acme)
-	foreign, err := p.demoApp(ctx, globex)
-	if err = errors.Join(ownErr, err); err != nil {
-		return nil, err
-	}
-	seeded, err := p.store.seeded(ctx)
-	switch {
-	case err != nil:
-	case !seeded:
-		err = p.fill(ctx, own, foreign, o)
-	case !o.demoOnly:
-		// The flags of this start decide, not those of the start that seeded.
-		err = p.store.putOrg(ctx, auth.Org{Code: acme, Session: o.session})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p.issue(ctx, own, foreign)
+// demoApp is an app of the demo. Its name in the table platform_demo is not shown.
+type demoApp struct {
+	key        string
+	app        app
+	credential signature.Credential
 }
 
-// fill makes the records. If one fails, the next start makes it: they are marked as
-// seeded only if none has failed.
-func (p *platform) fill(ctx context.Context, own, foreign auth.App, o options) error {
-	err := errors.Join(
-		p.seedOrg(ctx, auth.Org{Code: acme, Session: o.session}, ada, mia, theo),
-		p.seedApp(ctx, own, ada.ID, mia.ID, theo.ID),
-		p.seedKeyPair(ctx, own.ClientKey),
-		p.seedObjects(ctx, demoObjects{acme, cmp.Or(o.demoMessages, 2500), 40, 60, []string{ada.ID, mia.ID, theo.ID}}),
+var demoApps = []demoApp{
+	{"own", app{auth.App{Org: acme, Name: "Integration"}, true}, signature.Credential{Account: ada.ID, Accounts: []string{mia.ID, theo.ID}}},
+	{"narrow", app{auth.App{Org: acme, Name: "Partner, reads messages"}, false}, signature.Credential{Account: mia.ID, Scope: readerRole.Scope}},
+	{"v2", app{auth.App{Org: acme, Name: "Partner, signs bodies"}, false}, signature.Credential{Account: mia.ID, MinVersion: 2}},
+	{"other", app{auth.App{Org: globex, Name: "Integration"}, false}, signature.Credential{Account: gus.ID}},
+}
 
-		p.seedOrg(ctx, auth.Org{Code: globex}, gus),
-		p.seedApp(ctx, foreign, gus.ID),
-		p.seedObjects(ctx, demoObjects{globex, 20, 2, 3, []string{gus.ID}}),
+// seed makes the demo orgs, unless they are there, and returns what a user must know.
+func (p *platform) seed(ctx context.Context, o options) (*facts, error) {
+	keys, err := p.store.demoKeys(ctx)
+	switch {
+	case err != nil:
+	case len(keys) == 0:
+		keys, err = p.fill(ctx, o)
+	case !o.demoOnly:
+		// The flags of this start decide, not those of the start that seeded.
+		err = p.store.locked(ctx, acme, func(tx *sql.Tx) error { return putOrg(ctx, tx, auth.Org{Code: acme, Session: o.session}) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.issue(ctx, keys)
+}
+
+// fill makes the records of the demo in one transaction, the library's among them, and
+// returns the client keys of the apps. The objects are made before: in memory they are in
+// another database. What a start has left that ended here, the next one finds.
+func (p *platform) fill(ctx context.Context, o options) (keys map[string]string, err error) {
+	err = errors.Join(
+		p.store.createAll(ctx, demoObjects(acme, cmp.Or(o.demoMessages, 2500), 40, 60, ada, mia, theo)),
+		p.store.createAll(ctx, demoObjects(globex, 20, 2, 3, gus)),
 	)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return p.store.markSeeded(ctx)
+	keys = make(map[string]string)
+	pairs := make(map[string]*token.KeyPair) // before the transaction: they take a while
+	for _, of := range demoApps {
+		of.app.ClientKey, _ = signing.Generate()
+		keys[of.key] = of.app.ClientKey
+		if of.app.Org != acme {
+			continue
+		}
+		pair, err := demoPair(&of.app)
+		if err != nil {
+			return nil, err
+		}
+		pair.Exposed = of.app.listsKeys()
+		pairs[of.key] = pair
+	}
+	return keys, p.stores.together(ctx, acme, func(tx *sql.Tx, in *sqlstore.In) error {
+		return errors.Join(
+			seedOrg(ctx, tx, auth.Org{Code: acme, Session: o.session}, ada, mia, theo, rita),
+			seedOrg(ctx, tx, auth.Org{Code: globex}, gus),
+			putRole(ctx, tx, acme, readerRole),
+			seedApps(ctx, tx, in, keys, pairs),
+		)
+	})
+}
+
+func seedOrg(ctx context.Context, tx *sql.Tx, org auth.Org, accounts ...account) error {
+	key := auth.OrgKey(org.Code)
+	err := errors.Join(
+		putOrg(ctx, tx, org),
+		putRole(ctx, tx, key, auth.Role{Name: administrator}),
+		putRole(ctx, tx, key, auth.Role{Name: member}),
+	)
+	for _, a := range accounts {
+		err = errors.Join(err, addAccount(ctx, tx, a, ""))
+	}
+	return err
+}
+
+// seedApps makes the apps. Nobody knows their first secrets.
+func seedApps(ctx context.Context, tx *sql.Tx, in *sqlstore.In, keys map[string]string, pairs map[string]*token.KeyPair) error {
+	kept, err := in.Keys()
+	for _, of := range demoApps {
+		if err != nil {
+			return err
+		}
+		_, secret := signing.Generate()
+		of.app.ClientKey = keys[of.key]
+		err = errors.Join(
+			addApp(ctx, tx, in, of.app, secret, of.credential, nil),
+			execIn(ctx, tx, nil, "INSERT INTO platform_demo (name, client_key) VALUES ($1, $2)", of.key, of.app.ClientKey),
+		)
+		if pair := pairs[of.key]; pair != nil && err == nil {
+			err = kept.Put(ctx, pair)
+		}
+	}
+	return err
 }
 
 // issue makes new credentials and tokens.
-func (p *platform) issue(ctx context.Context, own, foreign auth.App) (*facts, error) {
-	f := &facts{
-		BaseURL: p.guard.BaseURL, Org: acme, OtherOrg: globex, ClientKey: own.ClientKey, OtherClientKey: foreign.ClientKey, OtherAccountID: gus.ID,
-	}
-	// The reader came with a later release than the others.
-	err := errors.Join(unlessConflict(p.store.addRole(ctx, acme, readerRole)), unlessConflict(p.store.addAccount(ctx, rita, "")))
+func (p *platform) issue(ctx context.Context, keys map[string]string) (*facts, error) {
+	f := &facts{BaseURL: p.guard.BaseURL, Org: acme, OtherOrg: globex, OtherAccountID: gus.ID}
+	var err error
 	for _, to := range []struct {
 		id, email, password *string
 		of                  account
@@ -195,18 +213,14 @@ func (p *platform) issue(ctx context.Context, own, foreign auth.App) (*facts, er
 		*to.id, *to.email = to.of.ID, to.of.Email
 		err = errors.Join(err, p.newPassword(ctx, to.of, to.password))
 	}
-	err = errors.Join(err, p.newFactor(ctx, theo, &f.TOTPSecret),
-		p.partner(ctx, &f.NarrowClientKey, "Partner, reads messages", signature.Credential{Account: mia.ID, Scope: readerRole.Scope}),
-		p.partner(ctx, &f.V2ClientKey, "Partner, signs bodies", signature.Credential{Account: mia.ID, MinVersion: 2}))
-	for key, secret := range map[*string]*string{
-		&f.ClientKey: &f.ClientSecret, &f.OtherClientKey: &f.OtherClientSecret, &f.NarrowClientKey: &f.NarrowClientSecret, &f.V2ClientKey: &f.V2ClientSecret,
-	} {
-		org := auth.OrgKey(acme)
-		if secret == &f.OtherClientSecret {
-			org = globex
-		}
-		rotated, failed := p.stores.credentials.Rotate(ctx, org, *key, rotationGrace)
-		*secret, err = string(rotated), errors.Join(err, failed)
+	err = errors.Join(err, p.newFactor(ctx, theo, &f.TOTPSecret))
+	to := map[string][2]*string{
+		"own": {&f.ClientKey, &f.ClientSecret}, "other": {&f.OtherClientKey, &f.OtherClientSecret},
+		"narrow": {&f.NarrowClientKey, &f.NarrowClientSecret}, "v2": {&f.V2ClientKey, &f.V2ClientSecret},
+	}
+	for _, of := range demoApps {
+		secret, failed := p.stores.credentials.Rotate(ctx, of.app.Org, keys[of.key], rotationGrace)
+		*to[of.key][0], *to[of.key][1], err = keys[of.key], string(secret), errors.Join(err, failed)
 	}
 	if err != nil {
 		return nil, err
@@ -214,68 +228,17 @@ func (p *platform) issue(ctx context.Context, own, foreign auth.App) (*facts, er
 	return f, p.seedTokens(ctx, f)
 }
 
-// partner finds the client key of an app of acme with a name, or makes the app.
-func (p *platform) partner(ctx context.Context, clientKey *string, name string, c signature.Credential) error {
-	all, err := p.store.listApps(ctx, acme)
-	for _, a := range all {
-		if a.Name == name {
-			*clientKey = a.ClientKey
-			return nil
-		}
-	}
-	if err == nil {
-		*clientKey, _, err = p.stores.credentials.Create(ctx, acme, c)
-	}
-	if err == nil {
-		err = p.store.putApp(ctx, app{App: auth.App{ClientKey: *clientKey, Org: acme, Name: name}})
-	}
-	if err != nil {
-		return err
-	}
-	return p.seedKeyPair(ctx, *clientKey)
-}
-
-// demoApp returns the app of a demo org. It is the same at each start.
-func (p *platform) demoApp(ctx context.Context, org auth.OrgKey) (auth.App, error) {
-	clientKey, _ := signing.Generate()
-	clientKey, err := p.store.demoKey(ctx, org, clientKey)
-	return auth.App{ClientKey: clientKey, Org: org, Name: "Integration"}, err
-}
-
-func (p *platform) seedOrg(ctx context.Context, org auth.Org, accounts ...account) error {
-	key := auth.OrgKey(org.Code)
-	err := errors.Join(
-		p.store.putOrg(ctx, org),
-		p.store.putRole(ctx, key, auth.Role{Name: administrator}),
-		p.store.putRole(ctx, key, auth.Role{Name: member}),
-	)
-	for _, a := range accounts {
-		err = errors.Join(err, unlessConflict(p.store.addAccount(ctx, a, "")))
-	}
-	return err
-}
-
-// unlessConflict returns err, or nil if it says that the record exists already.
-func unlessConflict(err error) error {
-	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailConflict {
-		return nil
-	}
-	return err
-}
-
 // newPassword gives an account a new password, and resets its record.
 func (p *platform) newPassword(ctx context.Context, a account, password *string) error {
 	*password = rand.Text()
-	encoded, err := p.sessions.Hash(ctx, *password)
+	encoded, err := p.sessions.Passwords().Hash(ctx, *password)
 	if err != nil {
 		return err
 	}
-	_, err = p.store.changeAccount(ctx, a.Org, a.ID, func(stored *account) error {
+	return p.store.changePassword(ctx, a.Org, a.ID, encoded, func(stored *account) {
 		*stored = a
 		stored.Changed = time.Now()
-		return nil
 	})
-	return errors.Join(err, p.store.setPassword(ctx, a.Org, a.ID, encoded))
 }
 
 // newFactor gives an account a second factor, with a secret in base32.
@@ -291,31 +254,8 @@ func (p *platform) newFactor(ctx context.Context, a account, to *string) error {
 	return p.stores.factors.Save(ctx, a.Org, a.ID, session.Factor{Version: f.Version, Secret: secret})
 }
 
-// seedApp makes an app whose signing key acts as one account, and may act as
-// others. Nobody knows its first secret.
-func (p *platform) seedApp(ctx context.Context, of auth.App, own string, others ...string) error {
-	_, secret := signing.Generate()
-	return errors.Join(
-		p.stores.credentials.Put(ctx, of.Org, of.ClientKey, secret, signature.Credential{Account: own, Accounts: others}),
-		p.store.putApp(ctx, app{App: of, ExposeKeys: of.Org == acme}),
-	)
-}
-
 // demoPair makes the pairs of the demo's apps.
 var demoPair = newPair
-
-// seedKeyPair gives an app of acme a key pair whose public key is listed.
-func (p *platform) seedKeyPair(ctx context.Context, clientKey string) error {
-	a, err := p.store.app(ctx, acme, clientKey)
-	if err != nil {
-		return err
-	}
-	pair, err := demoPair(a)
-	if err != nil {
-		return err
-	}
-	return p.keys.replace(ctx, a, pair)
-}
 
 // seedTokens mints tokens of the Integration app for an hour. The server mints them
 // itself, without the checks for a caller.
@@ -338,30 +278,6 @@ func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
 	return errors.Join(err, failed)
 }
 
-// demoObjects is how many objects an org gets, and their owners.
-type demoObjects struct {
-	org                                  string
-	messages, conversations, connections int
-	accounts                             []string
-}
-
-func (p *platform) seedObjects(ctx context.Context, d demoObjects) error {
-	var all []*object
-	for n := range d.messages {
-		all = append(all, d.message(n))
-	}
-	filed := 0
-	for n := range d.conversations {
-		size := min(conversationSize(n), d.messages-filed)
-		all = append(all, d.conversation(n, all[filed:filed+size]))
-		filed += size
-	}
-	for n := range d.connections {
-		all = append(all, d.connection(n))
-	}
-	return p.store.createAll(ctx, all)
-}
-
 // conversationSize returns how many messages a conversation has: one has 0 and one
 // has 250.
 func conversationSize(n int) int {
@@ -381,50 +297,42 @@ var demoLanguages = []string{"en", "de", "fr", "pt"}
 // demoEpoch is the creation time of the first demo object.
 var demoEpoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func (d demoObjects) message(n int) *object {
-	o := d.object(messages, n)
-	o.Values = map[string]any{
-		"c_text":     fmt.Sprintf("%s (%d)", demoTexts[n%len(demoTexts)], n),
-		authorPath:   o.Owner,
-		sentPath:     demoEpoch.Add(time.Duration(n) * time.Minute).Format(dateLayout),
-		"c_pinned":   n%10 == 0,
-		languagePath: demoLanguages[n%len(demoLanguages)],
-		secretPath:   fmt.Sprintf("hidden from everybody (%d)", n),
+// demoObjects returns the objects of an org, which belong to its accounts in turn.
+func demoObjects(org string, texts, threads, links int, accounts ...account) (all []*object) {
+	add := func(of schema, n int, values map[string]any) *object {
+		o := &object{ID: demoID(org, of.object, n+1), Org: auth.OrgKey(org), Type: of.object, Owner: accounts[n%len(accounts)].ID, Values: values}
+		all = append(all, o)
+		return o
 	}
-	if n%7 != 6 {
-		o.Values["c_likes"] = int64(n * 13 % 50)
+	for n := range texts {
+		o := add(messages, n, map[string]any{
+			"c_text":     fmt.Sprintf("%s (%d)", demoTexts[n%len(demoTexts)], n),
+			sentPath:     demoEpoch.Add(time.Duration(n) * time.Minute).Format(dateLayout),
+			"c_pinned":   n%10 == 0,
+			languagePath: demoLanguages[n%len(demoLanguages)],
+			secretPath:   fmt.Sprintf("hidden from everybody (%d)", n),
+		})
+		o.Values[authorPath] = o.Owner
+		if n%7 != 6 {
+			o.Values["c_likes"] = int64(n * 13 % 50)
+		}
+		if n%11 == 10 {
+			o.Values[languagePath] = nil
+		}
 	}
-	if n%11 == 10 {
-		o.Values[languagePath] = nil
+	unfiled := all
+	for n := range threads {
+		o := add(conversations, n, map[string]any{"c_title": fmt.Sprintf("Conversation %d", n)})
+		size := min(conversationSize(n), len(unfiled))
+		for _, message := range unfiled[:size] {
+			message.Values[parentPath] = o.ID
+		}
+		unfiled = unfiled[size:]
 	}
-	return o
-}
-
-func (d demoObjects) conversation(n int, of []*object) *object {
-	o := d.object(conversations, n)
-	o.Values = map[string]any{"c_title": fmt.Sprintf("Conversation %d", n)}
-	for _, message := range of {
-		message.Values[parentPath] = o.ID
+	for n := range links {
+		add(connections, n, map[string]any{"target": accounts[(n+1)%len(accounts)].ID, "access": int64(n%8 + 1)})
 	}
-	return o
-}
-
-func (d demoObjects) connection(n int) *object {
-	o := d.object(connections, n)
-	o.Values = map[string]any{
-		"target": d.accounts[(n+1)%len(d.accounts)],
-		"access": int64(n%8 + 1),
-	}
-	return o
-}
-
-func (d demoObjects) object(s schema, n int) *object {
-	return &object{
-		ID:    demoID(d.org, s.object, n+1),
-		Org:   auth.OrgKey(d.org),
-		Type:  s.object,
-		Owner: d.accounts[n%len(d.accounts)],
-	}
+	return all
 }
 
 func demoAccount(org auth.OrgKey, n int, name string, roles ...string) account {
@@ -443,25 +351,23 @@ func demoID(org, object string, n int) string {
 	return fmt.Sprintf("%08x%x%08x", demoEpoch.Unix(), kind[:4], n)
 }
 
-// demoKey returns the client key of the demo app of an org. It stores the given one
-// if there is none yet.
-func (s *store) demoKey(ctx context.Context, org auth.OrgKey, clientKey string) (string, error) {
-	err := execIn(ctx, s.db, nil, "INSERT INTO platform_demo (org, client_key) VALUES ($1, $2) ON CONFLICT DO NOTHING", org, clientKey)
+// demoKeys returns the client keys of the demo's apps by their keys in demoApps. There are
+// none before the demo orgs are complete.
+func (s *store) demoKeys(ctx context.Context) (map[string]string, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT name, client_key FROM platform_demo")
 	if err != nil {
-		return "", err
+		return nil, storeFailed(err)
 	}
-	err = s.db.QueryRowContext(ctx, "SELECT client_key FROM platform_demo WHERE org = $1", org).Scan(&clientKey)
-	return clientKey, storeFailed(err)
-}
-
-// seeded reports whether the demo orgs are complete.
-func (s *store) seeded(ctx context.Context) (yes bool, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT count(*) > 0 FROM platform_demo WHERE seeded <> 0").Scan(&yes)
-	return yes, storeFailed(err)
-}
-
-func (s *store) markSeeded(ctx context.Context) error {
-	return execIn(ctx, s.db, nil, "UPDATE platform_demo SET seeded = 1")
+	defer rows.Close()
+	keys := make(map[string]string)
+	for rows.Next() {
+		var name, clientKey string
+		if err := rows.Scan(&name, &clientKey); err != nil {
+			return nil, storeFailed(err)
+		}
+		keys[name] = clientKey
+	}
+	return keys, storeFailed(rows.Err())
 }
 
 // isEmpty reports whether there is no org at all.

@@ -79,7 +79,7 @@ func TestDemoCommandRefusals(t *testing.T) {
 	t.Run("a database of somebody else's orgs", func(t *testing.T) {
 		db := sqliteDB + filepath.Join(folder, "own.db")
 		p := parts(t, io.Discard, "-db", db)
-		if err := p.store.putOrg(t.Context(), auth.Org{Code: "own"}); err != nil {
+		if err := putOrg(t.Context(), p.store.db, auth.Org{Code: "own"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := run(db); !errors.Is(err, errNotSeeded) {

@@ -29,7 +29,7 @@ func TestDemoFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &facts{Org: "acme"}
-	if err := f.write(file); err != nil {
+	if err := f.Write(file); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(file)
@@ -65,7 +65,7 @@ func TestDemoFacts(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
-	if err := f.write(filepath.Join(filepath.Dir(file), "no", "folder")); err == nil {
+	if err := f.Write(filepath.Join(filepath.Dir(file), "no", "folder")); err == nil {
 		t.Error("written into no folder")
 	}
 }
@@ -216,15 +216,15 @@ func TestSeedingThatFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &platform{store: s, stores: all, keys: newKeyPairs(all.keys)}
+	p := &platform{store: s, stores: all}
 	if _, err := s.objects.ExecContext(ctx, "ALTER TABLE platform_c_messages RENAME TO elsewhere"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.seed(ctx, options{demoMessages: fewMessages}); err == nil {
 		t.Error("seeded without a table of objects")
 	}
-	if yes, err := s.seeded(ctx); yes || err != nil {
-		t.Errorf("seeded is %v, %v: the next start would leave it at that", yes, err)
+	if keys, err := s.demoKeys(ctx); len(keys) > 0 || err != nil {
+		t.Errorf("seeded with %v, %v: the next start would leave it at that", keys, err)
 	}
 }
 

@@ -50,17 +50,17 @@ Credentials that have scrolled away: "platform demo", with the flags of this ser
 `))
 
 // printTips ignores an error of the writer: the server runs without the tips.
-func (f *facts) printTips(w io.Writer, headerPrefix string, kept bool) {
+func printTips(f *facts, w io.Writer, headerPrefix string, kept bool) {
 	_ = tips.Execute(w, struct {
 		*facts
 		HeaderPrefix, Curl string
 		Kept               bool // the database outlives the server
-	}{f, headerPrefix, f.curl(headerPrefix), kept})
+	}{f, headerPrefix, curlLine(f, headerPrefix), kept})
 }
 
-// curl returns a command line that asks for a page of messages. With -g, curl does
+// curlLine returns a command line that asks for a page of messages. With -g, curl does
 // not read paths[] as a pattern.
-func (f *facts) curl(headerPrefix string) string {
+func curlLine(f *facts, headerPrefix string) string {
 	const command = "/c_messages"
 	names := signing.HeadersFor(headerPrefix)
 	timestamp := strconv.FormatInt(time.Now().UnixMilli(), 10)

@@ -14,10 +14,10 @@ func TestDirectory(t *testing.T) {
 	t.Parallel()
 	m := newStore(t)
 	if err := errors.Join(
-		m.putOrg(t.Context(), auth.Org{Code: "acme"}),
-		m.putApp(t.Context(), app{App: auth.App{ClientKey: "key", Org: "acme"}}),
+		putOrg(t.Context(), m.db, auth.Org{Code: "acme"}),
+		putApp(t.Context(), m.db, app{App: auth.App{ClientKey: "key", Org: "acme"}}),
 		m.addAccount(t.Context(), account{Account: auth.Account{ID: "ann", Org: "acme"}, Name: "Ann"}, ""),
-		m.putRole(t.Context(), "acme", auth.Role{Name: member, Scope: []string{"object.read"}}),
+		putRole(t.Context(), m.db, "acme", auth.Role{Name: member, Scope: []string{"object.read"}}),
 	); err != nil {
 		t.Fatal(err)
 	}

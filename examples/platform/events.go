@@ -77,13 +77,15 @@ func (h events) serve(w http.ResponseWriter, r *http.Request) {
 // admitted any more.
 func (h events) run(r *http.Request, reader *feedReader, stream *eventStream) {
 	due := time.Now().Add(recheckInterval)
-	var waiting []eventReply
-	for {
+	for ended := false; !ended; {
+		var first *eventReply
 		select {
 		case <-r.Context().Done():
 			return
+		case <-h.feed.ended:
+			ended = true
 		case <-time.After(time.Until(due)):
-		case <-reader.wake:
+		case first = <-reader.waiting:
 		}
 		if !time.Now().Before(due) { // also after a write that took long
 			if err := h.recheck(r); err != nil {
@@ -94,11 +96,8 @@ func (h events) run(r *http.Request, reader *feedReader, stream *eventStream) {
 			stream.comment()
 			due = time.Now().Add(recheckInterval)
 		}
-		var dropped int
-		var ended bool
-		waiting, dropped, ended = reader.take(waiting[:0])
-		stream.batch(waiting, dropped)
-		if stream.flush() != nil || ended {
+		stream.batch(first, reader)
+		if stream.flush() != nil {
 			return
 		}
 		pause(r.Context(), batchInterval)
@@ -132,13 +131,23 @@ type eventStream struct {
 	buffer  bytes.Buffer
 }
 
-func (s *eventStream) batch(events []eventReply, dropped int) {
-	if dropped > 0 {
-		s.add("dropped", map[string]int{"count": dropped})
+// batch adds first, if there is one, and what else waits for the reader.
+func (s *eventStream) batch(first *eventReply, reader *feedReader) {
+	if dropped := reader.dropped.Swap(0); dropped > 0 {
+		s.add("dropped", map[string]int64{"count": dropped})
 	}
-	for _, e := range events {
-		s.add("event", e)
+	e := first
+	for range feedSize + 1 { // others may come as fast as these go
+		if e != nil {
+			s.add("event", e)
+		}
+		select {
+		case e = <-reader.waiting:
+		default:
+			return
+		}
 	}
+	s.add("event", e)
 }
 
 func (s *eventStream) comment() { s.buffer.WriteString(":\n\n") }

@@ -21,21 +21,20 @@ const (
 type feed struct {
 	reading atomic.Int64 // readers of all orgs
 
-	mu     sync.RWMutex
-	orgs   map[auth.OrgKey][]*feedReader
-	closed bool
+	mu    sync.RWMutex
+	orgs  map[auth.OrgKey][]*feedReader
+	ended chan struct{}
 }
 
-// feedReader is one reader of a feed. When its ring is full, the oldest decision makes
-// room for the newest, and is counted.
+// feedReader is one reader of a feed. When there is no room, the oldest decision makes
+// some for the newest, and is counted.
 type feedReader struct {
-	wake chan struct{} // tells of something to take, or of the feed's end
+	waiting chan *eventReply
+	dropped atomic.Int64
+}
 
-	mu      sync.Mutex
-	ring    []eventReply
-	first   int // index of the oldest decision once the ring is full
-	dropped int
-	ended   bool
+func newFeed() *feed {
+	return &feed{orgs: make(map[auth.OrgKey][]*feedReader), ended: make(chan struct{})}
 }
 
 // publish passes a decision on to the readers of its org. It calls show only if there
@@ -51,24 +50,18 @@ func (f *feed) publish(org auth.OrgKey, show func() eventReply) {
 	}
 	decision := show()
 	for _, reader := range f.orgs[org] {
-		reader.put(decision)
+		reader.put(&decision)
 	}
 }
 
-// open adds a reader. The caller must close it.
+// open adds a reader, until leave.
 func (f *feed) open(org auth.OrgKey) (*feedReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.orgs[org]) >= feedReaders {
 		return nil, throttled(time.Minute)
 	}
-	if f.orgs == nil {
-		f.orgs = make(map[auth.OrgKey][]*feedReader)
-	}
-	reader := &feedReader{wake: make(chan struct{}, 1), ended: f.closed}
-	if f.closed {
-		reader.hurry()
-	}
+	reader := &feedReader{waiting: make(chan *eventReply, feedSize)}
 	f.orgs[org] = append(f.orgs[org], reader)
 	f.reading.Add(1)
 	return reader, nil
@@ -85,55 +78,22 @@ func (f *feed) leave(org auth.OrgKey, reader *feedReader) {
 	f.reading.Add(-1)
 }
 
-// close ends all readers, so that a server that drains does not wait for them.
-func (f *feed) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closed = true
-	for _, readers := range f.orgs {
-		for _, reader := range readers {
-			reader.end()
+// close ends all streams, so that a server that drains does not wait for them.
+func (f *feed) close() { close(f.ended) }
+
+func (r *feedReader) put(decision *eventReply) {
+	for {
+		select {
+		case r.waiting <- decision:
+			return
+		default:
+		}
+		select {
+		case <-r.waiting:
+			r.dropped.Add(1)
+		default: // the reader was faster
 		}
 	}
-}
-
-func (r *feedReader) put(decision eventReply) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.ring) < feedSize {
-		r.ring = append(r.ring, decision)
-	} else {
-		r.ring[r.first] = decision
-		r.first = (r.first + 1) % feedSize
-		r.dropped++
-	}
-	r.hurry()
-}
-
-func (r *feedReader) end() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ended = true
-	r.hurry()
-}
-
-func (r *feedReader) hurry() {
-	select {
-	case r.wake <- struct{}{}:
-	default: // it has been told already
-	}
-}
-
-// take returns what waits, the oldest first, and how many decisions before it were
-// dropped. It appends to spare. ended is true once the feed is closed.
-func (r *feedReader) take(spare []eventReply) (waiting []eventReply, dropped int, ended bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	waiting = append(append(spare, r.ring[r.first:]...), r.ring[:r.first]...)
-	dropped, ended = r.dropped, r.ended
-	clear(r.ring)
-	r.ring, r.first, r.dropped = r.ring[:0], 0, 0
-	return waiting, dropped, ended
 }
 
 // eventReply is one decision, as administrators of its org see it. It is made of names

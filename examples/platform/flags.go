@@ -76,7 +76,6 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	if len(args) > 0 && args[0] == "demo" {
 		o.demoOnly, args = true, args[1:]
 	}
-	o.logLevel = slog.LevelInfo
 	flags := flag.NewFlagSet("platform", flag.ContinueOnError)
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen `address`; port 0 picks one")
 	flags.StringVar(&o.db, "db", defaultDB, "`database`: memory:, which forgets everything at the end, sqlite:FILE or postgres://…")
@@ -107,7 +106,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.BoolVar(&o.plaintextRedis, "unsafe-plaintext-redis", false, "talk to a Redis on another host without TLS, or without verifying its certificate")
 	flags.Var(&o.issuers, "issuer", "`ORG:NAME=URL,AUDIENCE,JWKS` of another issuer whose tokens ORG accepts; without JWKS the URL has an OpenID configuration; may be repeated")
 	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
-	flags.Var((*logLevel)(&o.logLevel), "log-level", "least `level` of a line of the log: debug, info, warn or error (default info); a request is info, and one that fails in the server is error")
+	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of a line of the log: debug, info, warn or error; a request is info, and one that fails in the server is error")
 	flags.BoolVar(&o.version, "version", false, "print the version")
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
@@ -179,10 +178,6 @@ func (o options) validate(rest []string) error {
 		return errors.New("-db: memory:, sqlite:FILE or postgres://…")
 	case strings.HasPrefix(o.db, "postgres://") && o.sealingKeyFile == "":
 		return errors.New("-sealing-key-file is required with postgres://: all instances share one key")
-	case !o.plaintextDB && unverifiedPostgreSQL(o.db):
-		return errors.New("-db: a PostgreSQL on another host whose certificate is not verified: add sslmode=verify-full, or sslmode=verify-ca with the CA in sslrootcert, or say -unsafe-plaintext-database")
-	case !o.plaintextRedis && unverifiedRedis(o.redis):
-		return errors.New("-redis: a Redis on another host whose certificate is not verified: begin with rediss://, without skip_verify, or say -unsafe-plaintext-redis")
 	case o.policy.Tolerance < time.Millisecond || o.policy.FutureTolerance < time.Millisecond:
 		return errors.New("-tolerance and -future-tolerance must be a millisecond or more")
 	case o.session.Idle < time.Second || o.session.Max < time.Second:
@@ -192,22 +187,10 @@ func (o options) validate(rest []string) error {
 	case o.log != "text" && o.log != "json":
 		return fmt.Errorf("-log %q: text or json", o.log)
 	}
-	if err := o.checkAddresses(); err != nil {
+	if err := cmp.Or(o.checkDatabase(), o.checkRedis()); err != nil {
 		return err
 	}
 	return o.checkNames()
-}
-
-// checkAddresses refuses an address that no store could be at. The errors of the parsers
-// may show a password.
-func (o options) checkAddresses() error {
-	if _, err := pgx.ParseConfig(o.db); err != nil && strings.HasPrefix(o.db, "postgres://") {
-		return errors.New("-db: not the address of a PostgreSQL")
-	}
-	if _, err := redis.ParseURL(o.redis); err != nil && o.redis != "" {
-		return errors.New("-redis: not the address of a Redis")
-	}
-	return nil
 }
 
 // checkNames refuses names that the library would refuse too, but by the names of its
@@ -245,44 +228,41 @@ func isBaseURL(base string) bool {
 		u.User == nil && !strings.ContainsAny(base, "?#") && !strings.HasSuffix(base, "/")
 }
 
-// logLevel is a slog.Level as a flag.
-type logLevel slog.Level
-
-func (l *logLevel) String() string { return strings.ToLower((*slog.Level)(l).String()) }
-
-func (l *logLevel) Set(text string) error {
-	if (*slog.Level)(l).UnmarshalText([]byte(text)) != nil {
-		return errors.New("debug, info, warn or error")
+// checkDatabase refuses a PostgreSQL on another host whose certificate is not verified.
+// Passwords and secrets could then be sent in the clear or to an attacker. sslmode=require
+// is not enough: it wants TLS but accepts any certificate. The errors of the parsers of
+// addresses may show a password, so they are not shown.
+func (o options) checkDatabase() error {
+	if !strings.HasPrefix(o.db, "postgres://") {
+		return nil
+	}
+	config, err := pgx.ParseConfig(o.db)
+	if err != nil {
+		return errors.New("-db: not the address of a PostgreSQL")
+	}
+	hosts := append([]*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
+	if !o.plaintextDB && slices.ContainsFunc(hosts, func(h *pgconn.FallbackConfig) bool {
+		return !isLoopback(h.Host) && !filepath.IsAbs(h.Host) && !verifiesServer(h.TLSConfig)
+	}) {
+		return errors.New("-db: a PostgreSQL on another host whose certificate is not verified: add sslmode=verify-full, or sslmode=verify-ca with the CA in sslrootcert, or say -unsafe-plaintext-database")
 	}
 	return nil
 }
 
-// unverifiedPostgreSQL reports whether address is a PostgreSQL on another host
-// whose certificate is not verified. Passwords and secrets could then be sent in
-// the clear or to an attacker. sslmode=require is not enough: it wants TLS but
-// accepts any certificate.
-func unverifiedPostgreSQL(address string) bool {
-	if !strings.HasPrefix(address, "postgres://") {
-		return false
+// checkRedis is checkDatabase for a Redis.
+func (o options) checkRedis() error {
+	if o.redis == "" {
+		return nil
 	}
-	config, err := pgx.ParseConfig(address)
+	settings, err := redis.ParseURL(o.redis)
 	if err != nil {
-		return false // openStore returns the error
-	}
-	hosts := []*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}
-	return slices.ContainsFunc(append(hosts, config.Fallbacks...), func(h *pgconn.FallbackConfig) bool {
-		return !isLoopback(h.Host) && !filepath.IsAbs(h.Host) && !verifiesServer(h.TLSConfig)
-	})
-}
-
-// unverifiedRedis is unverifiedPostgreSQL for a Redis.
-func unverifiedRedis(address string) bool {
-	settings, err := redis.ParseURL(address)
-	if err != nil {
-		return false // moveToRedis returns the error
+		return errors.New("-redis: not the address of a Redis")
 	}
 	host, _, err := net.SplitHostPort(settings.Addr)
-	return settings.Network != "unix" && (err != nil || !isLoopback(host)) && !verifiesServer(settings.TLSConfig)
+	if !o.plaintextRedis && settings.Network != "unix" && (err != nil || !isLoopback(host)) && !verifiesServer(settings.TLSConfig) {
+		return errors.New("-redis: a Redis on another host whose certificate is not verified: begin with rediss://, without skip_verify, or say -unsafe-plaintext-redis")
+	}
+	return nil
 }
 
 // verifiesServer reports whether a server must prove its identity: by its name, or

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -45,24 +46,15 @@ const (
 )
 
 // readiness reports whether the stores take writes. Anybody may ask, so all callers
-// share one check. A caller that goes away neither ends the check nor changes its
-// result. The result counts for checkInterval after the check began.
+// share one check, and a store that ignores the end of its context holds one only. A
+// caller that goes away neither ends the check nor changes its result. The result counts
+// for checkInterval after the check began.
 type readiness struct {
 	stores []func(context.Context) error
 
-	mu     sync.Mutex
-	latest *check
-}
-
-// check is one check of the stores.
-type check struct {
-	began time.Time
-	done  chan struct{}
-	err   error // read it only when done is closed
-}
-
-func newReadiness(stores ...func(context.Context) error) *readiness {
-	return &readiness{stores: stores}
+	checks singleflight.Group // which runs one check at a time
+	began  time.Time
+	result error
 }
 
 var errNoAnswer = errors.New("the stores have not answered in time")
@@ -70,53 +62,29 @@ var errNoAnswer = errors.New("the stores have not answered in time")
 // ask returns the result of the latest check. It waits for a running check until
 // that has taken too long or ctx ends.
 func (r *readiness) ask(ctx context.Context) error {
-	c := r.check(ctx)
-	late := time.NewTimer(time.Until(c.began.Add(checkTime)))
-	defer late.Stop()
+	checked := r.checks.DoChan("", func() (any, error) { return nil, r.check(context.WithoutCancel(ctx)) })
 	select {
-	case <-c.done:
-		return c.err
-	default: // an existing result counts, however late the call
-	}
-	select {
-	case <-c.done:
-		return c.err
-	case <-late.C:
+	case result := <-checked:
+		return result.Err
+	case <-time.After(checkTime):
 		return errNoAnswer
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// check returns the latest check. If that is done and old, it starts another one.
-// So a store that ignores the end of its context holds one check only.
-func (r *readiness) check(ctx context.Context) *check {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.latest == nil || r.latest.isDone() && time.Since(r.latest.began) >= checkInterval {
-		r.latest = &check{began: time.Now(), done: make(chan struct{})}
-		go r.latest.run(context.WithoutCancel(ctx), r.stores)
+func (r *readiness) check(ctx context.Context) (err error) {
+	if time.Since(r.began) < checkInterval {
+		return r.result
 	}
-	return r.latest
-}
-
-func (c *check) isDone() bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
-	}
-}
-
-func (c *check) run(ctx context.Context, stores []func(context.Context) error) {
-	defer close(c.done)
-	ctx, cancel := context.WithDeadline(ctx, c.began.Add(checkTime))
+	r.began = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	for _, takesWrites := range stores {
-		c.err = errors.Join(c.err, takesWrites(ctx))
+	for _, takesWrites := range r.stores {
+		err = errors.Join(err, takesWrites(ctx))
 	}
-	c.err = errors.Join(c.err, ctx.Err()) // a success that comes too late does not count
+	r.result = errors.Join(err, ctx.Err()) // a success that comes too late does not count
+	return r.result
 }
 
 // takesWrites writes the only row of a table that has no other use, so that it

@@ -21,15 +21,15 @@ func readyFor(ctx context.Context, p *platform) *httptest.ResponseRecorder {
 	return w
 }
 
-// checked is a platform with one store that counts its checks.
-func checked(takesWrites func(context.Context) error) (p *platform, asked *atomic.Int64) {
+// checkedBy is a platform with one store that counts its checks.
+func checkedBy(takesWrites func(context.Context) error) (p *platform, asked *atomic.Int64) {
 	asked = new(atomic.Int64)
 	return &platform{
 		log: slog.New(slog.DiscardHandler),
-		ready: newReadiness(func(ctx context.Context) error {
+		ready: &readiness{stores: []func(context.Context) error{func(ctx context.Context) error {
 			asked.Add(1)
 			return takesWrites(ctx)
-		}),
+		}}},
 	}, asked
 }
 
@@ -97,7 +97,7 @@ func TestReadinessIsAskedSeldom(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var down error
-		p, asked := checked(func(context.Context) error { return down })
+		p, asked := checkedBy(func(context.Context) error { return down })
 		for second := range 10 {
 			down = nil
 			if second%2 == 1 {
@@ -119,7 +119,7 @@ func TestReadinessIsAskedSeldom(t *testing.T) {
 func TestReadinessOfCallersThatGoAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, asked := checked(func(ctx context.Context) error {
+		p, asked := checkedBy(func(ctx context.Context) error {
 			select {
 			case <-time.After(checkTime / 2):
 				return errors.New("down")
@@ -167,7 +167,7 @@ func TestReadinessOfAStoreThatHangs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				mended := make(chan struct{})
-				p, asked := checked(func(ctx context.Context) error { return test.hang(ctx, mended) })
+				p, asked := checkedBy(func(ctx context.Context) error { return test.hang(ctx, mended) })
 				codes := make(chan int)
 				for range 100 { // concurrent callers get the answer at once
 					go func() { codes <- readyFor(t.Context(), p).Code }()

@@ -46,8 +46,8 @@ func (o options) beside(own ...auth.Mechanism) []auth.Mechanism {
 // e-mail address must not choose the account: anybody can register here with an address
 // that is not theirs. The token may do what the chains in its claim scope permit; other
 // words there, such as openid, mean nothing here. It has no app, so it mints nothing.
-func foreignAccount(_ context.Context, t *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
-	grant := issuer.Grant{Account: f.Text("sub")}
+func foreignAccount(_ context.Context, t *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
+	grant := issuer.Identity{Account: f.Text("sub")}
 	for _, word := range strings.Fields(f.Text("scope")) {
 		if t.Vet("scope", []string{word}) == nil {
 			grant.Scope = append(grant.Scope, word)

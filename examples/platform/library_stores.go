@@ -5,6 +5,7 @@ import (
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
@@ -34,12 +36,33 @@ type stores struct {
 	// These hold sealed secrets, and stay in the database.
 	credentials *sqlstore.Credentials
 	keys        *sqlstore.Keys
-	factors     session.Factors
+	factors     session.FactorStore
 
 	devices session.DeviceKey
 
+	own   *store
 	sql   *sqlstore.Store
 	redis *redis.Client // nil without -redis
+}
+
+// together changes records of an org and those of the library in one transaction: both
+// change, or neither does.
+func (s *stores) together(ctx context.Context, org auth.OrgKey, change func(*sql.Tx, *sqlstore.In) error) error {
+	return s.own.locked(ctx, org, func(tx *sql.Tx) error {
+		in, err := s.sql.In(ctx, tx)
+		if err != nil {
+			return storeFailed(err)
+		}
+		return change(tx, in)
+	})
+}
+
+// ending returns what ends sessions and tokens in a transaction, or at once in Redis.
+func (s *stores) ending(in *sqlstore.In) (session.Ending, token.Issuing) {
+	if s.redis != nil {
+		return s.sessions, s.ledger
+	}
+	return in.Sessions(), in.Ledger()
 }
 
 func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*stores, error) {
@@ -77,6 +100,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 		sessions: kept.Sessions(),
 		attempts: kept.Attempts(),
 		devices:  devices,
+		own:      s,
 		sql:      kept,
 	}
 	if o.db == memoryDB {
@@ -113,6 +137,19 @@ func (s *stores) moveToRedis(ctx context.Context, address string) error {
 	s.replays, s.attempts = server.Replays(), server.Attempts()
 	s.ledger, s.sessions = server.Ledger(), server.Sessions()
 	return nil
+}
+
+// verifying returns the ids of the app's keys that verify: the present one, and then
+// the former ones. It returns none if the app has no pair.
+func (s *stores) verifying(ctx context.Context, clientKey string) ([]string, error) {
+	pair, err := s.keys.Signer(ctx, clientKey)
+	switch {
+	case errors.Is(err, token.ErrNoKeyPair):
+		return nil, nil
+	case err != nil:
+		return nil, storeFailed(err)
+	}
+	return append([]string{pair.KeyID}, pair.Former...), nil
 }
 
 func (s *stores) close() error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -294,7 +295,7 @@ func TestM06StepUp(t *testing.T) {
 	change(t, file, "UPDATE platform_accounts SET record = json_remove(record, '$.Changed')") // it is the server's start, and the session gets older below
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
 	own := "/apps/" + s.ClientKey + "/tokens"
-	change(t, file, "UPDATE tenantkit_v6_sessions SET authenticated = authenticated - 3600000")
+	change(t, file, "UPDATE tenantkit_v7_sessions SET authenticated = authenticated - 3600000")
 	for _, more := range []string{`,"permanent":true`, `,"maxUses":1`, `,"expiresIn":3600`} {
 		s.refused(t, b.send(t, "POST", own, wish(s.AccountID, more)), 403, "accessDenied.reauthenticationRequired")
 	}
@@ -586,7 +587,7 @@ func TestTheLastAdministrator(t *testing.T) {
 func TestConcurrentEndsOfAdministrators(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStore(t), t.Context()
-	if err := s.putOrg(ctx, auth.Org{Code: acme}); err != nil {
+	if err := putOrg(ctx, s.db, auth.Org{Code: acme}); err != nil {
 		t.Fatal(err)
 	}
 	const many = 8
@@ -598,19 +599,21 @@ func TestConcurrentEndsOfAdministrators(t *testing.T) {
 	}
 	for i := range many {
 		go func() {
-			_, err := s.changeAccount(ctx, acme, demoID(acme, "account", i), func(a *account) error {
-				a.Disabled = i%2 == 0
-				a.Roles = []string{member}
-				return nil
+			refused <- s.locked(ctx, acme, func(tx *sql.Tx) error {
+				_, err := changeAccount(ctx, tx, acme, demoID(acme, "account", i), func(a *account) error {
+					a.Disabled = i%2 == 0
+					a.Roles = []string{member}
+					return nil
+				})
+				return err
 			})
-			refused <- err
 		}()
 	}
 	kept := 0
 	for range many {
 		if err := <-refused; err != nil {
 			kept++
-			if err == nil || unlessConflict(err) != nil {
+			if e, ok := errors.AsType[*auth.Error](err); !ok || e.Detail != auth.DetailConflict {
 				t.Error(err)
 			}
 		}

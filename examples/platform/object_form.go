@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -63,17 +62,6 @@ const (
 	maxSorted = 200
 	maxText   = 64 << 10
 )
-
-// atMost reads a string of at most so many bytes.
-func atMost(bytes int) body.Kind {
-	return body.Kind{Schema: body.String.Schema, Read: func(value string) (any, string) {
-		text, refused := body.String.Read(value)
-		if s, _ := text.(string); len(s) > bytes {
-			return nil, fmt.Sprintf("must have at most %d bytes", bytes)
-		}
-		return text, refused
-	}}
-}
 
 func readNothing(string) (any, string) { return nil, "cannot be written" }
 

@@ -226,20 +226,11 @@ func (s *store) createAll(ctx context.Context, all []*object) error {
 		return storeFailed(err)
 	}
 	defer tx.Rollback()
-	for _, of := range schemas {
+	for _, o := range all {
+		of := schemaOf(o.Type)
 		statement, columns := of.insert()
-		insert, err := tx.PrepareContext(ctx, statement)
-		if err != nil {
-			return storeFailed(err)
-		}
-		defer insert.Close()
-		for _, o := range all {
-			if o.Type != of.object {
-				continue
-			}
-			if _, err := insert.ExecContext(ctx, of.arguments(o, columns)...); err != nil {
-				return storeFailed(err)
-			}
+		if err := execIn(ctx, tx, nil, statement, of.arguments(o, columns)...); err != nil {
+			return err
 		}
 	}
 	return storeFailed(tx.Commit())

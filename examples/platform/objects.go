@@ -73,7 +73,7 @@ func (h objects) next(r *http.Request, last envelope.Verbatim) string {
 }
 
 // grant returns what the caller may read of this type.
-func (h objects) grant(r *http.Request) scope.Grant {
+func (h objects) grant(r *http.Request) scope.Part {
 	return auth.From(r.Context()).Scope.On(scope.Read, h.object)
 }
 

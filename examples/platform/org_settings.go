@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"time"
 
@@ -40,26 +39,16 @@ func (h settings) get(r *http.Request) (settingsReply, error) {
 	return replyOfSettings(o), nil
 }
 
+const year = 365 * 24 * 60 * 60 // seconds
+
 var settingsForm = body.Form{
-	{Path: "idle", Kind: body.Integer},
-	{Path: "maxSession", Kind: body.Integer},
+	{Path: "idle", Kind: between(1, year)},
+	{Path: "maxSession", Kind: between(1, year)},
 	{Path: "requireSecondFactor", Kind: body.Boolean},
-	{Path: "sessionsPerAccount", Kind: body.Integer},
+	{Path: "sessionsPerAccount", Kind: between(1, 1000)},
 }
 
-func (h settings) update(r *http.Request) (settingsReply, error) {
-	values, err := readValues(r, settingsForm)
-	if err != nil {
-		return settingsReply{}, err
-	}
-	wrong := invalid{detail: auth.DetailBody}
-	const year = 365 * 24 * 60 * 60
-	inRange(&wrong, values, "idle", 1, year)
-	inRange(&wrong, values, "maxSession", 1, year)
-	inRange(&wrong, values, "sessionsPerAccount", 1, 1000)
-	if err := wrong.orNil(); err != nil {
-		return settingsReply{}, err
-	}
+func (h settings) update(r *http.Request, values map[string]any) (settingsReply, error) {
 	p := auth.From(r.Context())
 	o, err := alter(r.Context(), h.store, orgRow(string(p.Org)), func(o *auth.Org) error {
 		before := o.Session.Effective()
@@ -82,12 +71,6 @@ func (h settings) update(r *http.Request) (settingsReply, error) {
 		return settingsReply{}, err
 	}
 	return replyOfSettings(o), nil
-}
-
-func inRange(wrong *invalid, values map[string]any, path string, from, to int64) {
-	if n, given := values[path].(int64); given && (n < from || n > to) {
-		wrong.add(path, fmt.Sprintf("must be %d to %d", from, to))
-	}
 }
 
 // weakens reports whether after makes sessions easier to get or to keep than

@@ -22,7 +22,7 @@ import (
 type platform struct {
 	store      *store
 	stores     *stores
-	keys       *keyPairs
+	keys       *token.CachedKeys
 	tokens     *tokens
 	sessions   *session.Manager
 	guard      *auth.Guard
@@ -43,24 +43,22 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, log: log, feed: new(feed),
-		asking: newQuota(askInterval, askBurst, maxAsking), pairs: newQuota(pairInterval, pairBurst, maxPairing)}
+	p := &platform{store: store, log: log, feed: newFeed(),
+		asking: newAskQuota(), pairs: newPairQuota()}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
 	}
-	p.ready = newReadiness(store.takesWrites, p.stores.takesWrites, secondsFrom(time.Now(), o.policy))
-	p.keys = newKeyPairs(p.stores.keys)
-	p.tokens = newTokens(p.store, p.keys, p.stores.ledger)
+	p.ready = &readiness{stores: []func(context.Context) error{store.takesWrites, p.stores.takesWrites, secondsFrom(time.Now(), o.policy)}}
+	p.keys = token.Cached(p.stores.keys, keyStaleness)
+	p.tokens = &tokens{store: store, stores: p.stores, ledger: p.stores.ledger, quota: newMintQuota()}
 	p.sessions = &session.Manager{
 		Store:         p.stores.sessions,
 		Attempts:      p.stores.attempts,
-		Factors:       p.stores.factors,
-		Passwords:     p.store.forGuard(),
+		FactorStore:   p.stores.factors,
+		PasswordStore: p.store.forGuard(),
 		Hasher:        argon2{},
 		DeviceKey:     p.stores.devices,
-		SessionCookie: o.cookie,
-		TicketCookie:  o.ticket,
-		DeviceCookie:  o.device,
+		Cookies:       session.Cookies{Session: o.cookie, Ticket: o.ticket, Device: o.device},
 		SHA256Codes:   o.sha256Codes,
 	}
 	p.signatures = &signature.Mechanism{
@@ -69,8 +67,8 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Policy:      o.policy,
 	}
 	p.tokens.mechanism = &bearer.Mechanism{
-		Keys:    p.keys.cached,
-		Signers: p.keys,
+		Keys:    p.keys,
+		Signers: p.stores.keys,
 		Ledger:  p.tokens.ledger,
 		Cache:   new(token.Cache),
 	}
@@ -88,14 +86,18 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err := p.guard.Validate(); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	p.oauth = &oauth.Server{Admit: p.tokens.withinQuota}
+	p.oauth = &oauth.Server{Permit: p.tokens.withinQuota}
 	p.metadata = p.oauth.Metadata(p.guard)
 	return p, nil
 }
 
-// directoryStale is how long an instance may miss a change that another one has
-// made. It sees its own changes at once: see store.exec.
-const directoryStale = 2 * time.Second
+// An instance may miss for so long what another one has changed of the records that the
+// Guard looks up, and of the public keys that verify tokens. It sees its own changes at
+// once: see store.exec and apps.together.
+const (
+	directoryStale = 2 * time.Second
+	keyStaleness   = 2 * time.Second
+)
 
 func (p *platform) close() error { return errors.Join(p.stores.close(), p.store.close()) }
 
@@ -141,9 +143,9 @@ func (p *platform) site(routes http.Handler) http.Handler {
 		case "/console/brand":
 			p.reading(p.showBrand)(w, r)
 		case "/console/scope":
-			asked(p, maxQuestion, decideScope)(w, r)
+			asked(p, maxQuestion, withBody(scopeQuestion, decideScope))(w, r)
 		case "/console/qr":
-			asked(p, maxDrawing, drawOTPAuth)(w, r)
+			asked(p, maxDrawing, withBody(drawingForm, drawOTPAuth))(w, r)
 		default:
 			routes.ServeHTTP(w, r)
 		}

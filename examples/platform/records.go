@@ -103,13 +103,13 @@ func alter[T any](ctx context.Context, s *store, at row, change func(*T) error) 
 	}
 }
 
-func (s *store) putOrg(ctx context.Context, o auth.Org) error {
-	return s.exec(ctx, auth.OrgKey(o.Code), nil, `INSERT INTO platform_orgs (code, record) VALUES ($1, $2)
+func putOrg(ctx context.Context, db writer, o auth.Org) error {
+	return execIn(ctx, db, nil, `INSERT INTO platform_orgs (code, record) VALUES ($1, $2)
 		ON CONFLICT (code) DO UPDATE SET record = excluded.record`, o.Code, asJSON(o))
 }
 
-func (s *store) putRole(ctx context.Context, org auth.OrgKey, r auth.Role) error {
-	return s.exec(ctx, org, nil, `INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)
+func putRole(ctx context.Context, db writer, org auth.OrgKey, r auth.Role) error {
+	return execIn(ctx, db, nil, `INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)
 		ON CONFLICT (org, name) DO UPDATE SET record = excluded.record`, org, r.Name, asJSON(r))
 }
 
@@ -119,12 +119,35 @@ func (s *store) remove(ctx context.Context, at row, otherwise error) error {
 }
 
 // exec runs a statement that has to change a row of an org. If it changes none,
-// exec returns otherwise. All changes of what the Guard looks up go through exec,
-// changeAccount or addRole. So the Guard's cache forgets the org after each change. It does so
-// after an error, too, because the statement may have succeeded.
+// exec returns otherwise. All changes of what the Guard looks up go through exec or
+// locked. So the Guard's cache forgets the org after each change. It does so after an
+// error, too, because the statement may have succeeded.
 func (s *store) exec(ctx context.Context, org auth.OrgKey, otherwise error, statement string, args ...any) error {
 	defer s.found.Invalidate(org)
 	return execIn(ctx, s.db, otherwise, statement, args...)
+}
+
+// locked changes records of an org in one transaction. Such changes of one org are made
+// one after the other, also by other instances.
+func (s *store) locked(ctx context.Context, org auth.OrgKey, change func(*sql.Tx) error) error {
+	leave, err := s.queries.enter(ctx) // who waits for the lock holds a connection
+	if err != nil {
+		return err
+	}
+	defer leave()
+	tx, err := begin(ctx, s.db)
+	if err != nil {
+		return storeFailed(err)
+	}
+	defer tx.Rollback()
+	if err := execIn(ctx, tx, nil, "UPDATE platform_orgs SET record = record WHERE code = $1", org); err != nil {
+		return err
+	}
+	defer s.found.Invalidate(org) // see exec
+	if err := change(tx); err != nil {
+		return err
+	}
+	return storeFailed(tx.Commit())
 }
 
 // writer is a *sql.DB or a transaction.

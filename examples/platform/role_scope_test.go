@@ -41,7 +41,7 @@ func startParts(t *testing.T, ceiling bool) (*server, *platform) {
 // 7515), without this project's code.
 func byHand(t *testing.T, s *server, p *platform, claims value) string {
 	t.Helper()
-	pair, err := p.keys.Signer(t.Context(), s.ClientKey)
+	pair, err := p.stores.keys.Signer(t.Context(), s.ClientKey)
 	if err != nil {
 		t.Fatal(err)
 	}

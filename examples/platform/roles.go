@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"database/sql"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -33,24 +33,24 @@ func (h roles) list(r *http.Request) (envelope.List[roleReply], error) {
 var (
 	rolePatch = body.Form{{Path: "scope", Kind: body.Strings}}
 	roleBody  = body.Form{
-		{Path: "name", Kind: body.String, Required: true},
+		{Path: "name", Kind: checked(notRoleName), Required: true},
 		{Path: "scope", Kind: body.Strings, Required: true},
 	}
 
 	validRoleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 )
 
-func (h roles) create(r *http.Request) (roleReply, error) {
-	values, err := readValues(r, roleBody)
-	if err != nil {
-		return roleReply{}, err
+func notRoleName(name string) string {
+	if !validRoleName.MatchString(name) {
+		return "must be 1 to 64 letters, digits, hyphens and underscores"
 	}
+	return ""
+}
+
+func (h roles) create(r *http.Request, values map[string]any) (roleReply, error) {
 	var role auth.Role
 	setIfGiven(&role.Name, values, "name")
 	setIfGiven(&role.Scope, values, "scope")
-	if !validRoleName.MatchString(role.Name) {
-		return roleReply{}, wrongBody("name", "must be 1 to 64 letters, digits, hyphens and underscores")
-	}
 	p := auth.From(r.Context())
 	if err := p.AsAdministrator(p.HasRole(administrator)).MayMake(); err != nil {
 		return roleReply{}, err
@@ -61,11 +61,7 @@ func (h roles) create(r *http.Request) (roleReply, error) {
 	return replyOfRole(&role), h.store.addRole(r.Context(), p.Org, role)
 }
 
-func (h roles) update(r *http.Request) (roleReply, error) {
-	values, err := readValues(r, rolePatch)
-	if err != nil {
-		return roleReply{}, err
-	}
+func (h roles) update(r *http.Request, values map[string]any) (roleReply, error) {
 	role, err := alter(r.Context(), h.store, roleRow(auth.From(r.Context()).Org, r.PathValue("name")), func(role *auth.Role) error {
 		before := *role
 		setIfGiven(&role.Scope, values, "scope")
@@ -115,34 +111,20 @@ const (
 	maxScope        = 16 << 10 // bytes of all chains of a role
 )
 
-// addRole adds a role. The org's row is locked, so that requests at the same time do not
-// add more than maxRoles.
+// addRole adds a role, unless the org has maxRoles.
 func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error {
-	leave, err := s.queries.enter(ctx) // who waits for the lock holds a connection
-	if err != nil {
-		return err
-	}
-	defer leave()
-	tx, err := begin(ctx, s.db)
-	if err != nil {
-		return storeFailed(err)
-	}
-	defer tx.Rollback()
-	if err := lockOrg(ctx, tx, org); err != nil {
-		return err
-	}
-	var all, same int
-	err = tx.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(CASE WHEN name = $2 THEN 1 END) FROM platform_roles WHERE org = $1", org, r.Name).
-		Scan(&all, &same)
-	switch {
-	case err != nil:
-		return storeFailed(err)
-	case same > 0:
-		return &auth.Error{Detail: auth.DetailConflict, Path: "name"}
-	case all >= maxRoles:
-		return &auth.Error{Detail: auth.DetailConflict, Reason: fmt.Sprintf("an org has at most %d roles", maxRoles)}
-	}
-	defer s.found.Invalidate(org) // see exec
-	_, err = tx.ExecContext(ctx, "INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)", org, r.Name, asJSON(r))
-	return storeFailed(errors.Join(err, tx.Commit()))
+	return s.locked(ctx, org, func(tx *sql.Tx) error {
+		var all, same int
+		err := tx.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(CASE WHEN name = $2 THEN 1 END) FROM platform_roles WHERE org = $1", org, r.Name).
+			Scan(&all, &same)
+		switch {
+		case err != nil:
+			return storeFailed(err)
+		case same > 0:
+			return &auth.Error{Detail: auth.DetailConflict, Path: "name"}
+		case all >= maxRoles:
+			return &auth.Error{Detail: auth.DetailConflict, Reason: fmt.Sprintf("an org has at most %d roles", maxRoles)}
+		}
+		return putRole(ctx, tx, org, r)
+	})
 }

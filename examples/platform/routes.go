@@ -15,7 +15,7 @@ func (p *platform) routes() *auth.Mux {
 
 	mux.HandleFunc("GET /schemas", auth.Authenticated, reply(listSchemas))
 
-	jwk, pem := bearer.Certs(p.keys)
+	jwk, pem := bearer.Certs(p.stores.keys)
 	mux.Handle("GET /auth/certs/jwk", auth.Public, jwk)
 	mux.Handle("GET /auth/certs/pem", auth.Public, pem)
 
@@ -43,41 +43,40 @@ func (p *platform) routes() *auth.Mux {
 // narrowing registers a handler that narrows by the caller's scope itself: sqllist.List for
 // reading, and MayWrite for writing.
 func narrowing(h http.Handler) auth.PartHandler {
-	return func(w http.ResponseWriter, r *http.Request, _ scope.Grant) { h.ServeHTTP(w, r) }
+	return func(w http.ResponseWriter, r *http.Request, _ scope.Part) { h.ServeHTTP(w, r) }
 }
 
 // adminRoutes need an administrator in addition to the scope.
 func (p *platform) adminRoutes(mux *auth.Mux) {
 	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
 
-	apps := apps{store: p.store, credentials: p.stores.credentials, keys: p.keys, locks: newShare(1, 1, answerTime),
-		generating: newShare(1, 1, answerTime), pairs: p.pairs}
+	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs}
 	mux.HandleFunc("GET /apps", read, reply(administrators(apps.list)))
 	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)))
 	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)))
 	mux.HandleFunc("PATCH /apps/{key}", update, reply(administrators(apps.update)))
 	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(bodiless(apps.delete))))
-	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(apps.changeKeys)))
-	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(apps.rotate)))
+	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(optionalBody(keyPairForm, apps.changeKeys))))
+	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(optionalBody(rotationForm, apps.rotate))))
 	mux.HandleFunc("GET /apps/{key}/tokens", read, reply(administrators(p.tokens.listApp)))
 
 	roles := roles{p.store}
 	mux.HandleFunc("GET /admin/roles", read, reply(administrators(roles.list)))
-	mux.HandleFunc("POST /admin/roles", update, reply(administrators(roles.create)))
-	mux.HandleFunc("PATCH /admin/roles/{name}", update, reply(administrators(roles.update)))
+	mux.HandleFunc("POST /admin/roles", update, reply(administrators(withBody(roleBody, roles.create))))
+	mux.HandleFunc("PATCH /admin/roles/{name}", update, reply(administrators(withBody(rolePatch, roles.update))))
 	mux.HandleFunc("DELETE /admin/roles/{name}", update, reply(administrators(bodiless(roles.delete))))
 
 	settings := settings{p.store}
 	mux.HandleFunc("GET /admin/settings", read, reply(administrators(settings.get)))
-	mux.HandleFunc("PATCH /admin/settings", update, reply(administrators(settings.update)))
+	mux.HandleFunc("PATCH /admin/settings", update, reply(administrators(withBody(settingsForm, settings.update))))
 
 	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard}.serve)
 
-	accounts := provisioning{p.store, p.sessions, p.tokens.ledger}
+	accounts := provisioning{p.store, p.stores, p.sessions}
 	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)))
-	mux.HandleFunc("POST /admin/accounts", update, reply(administrators(accounts.create)))
+	mux.HandleFunc("POST /admin/accounts", update, reply(administrators(withBody(provisioningForm, accounts.create))))
 	mux.HandleFunc("GET /admin/accounts/{id}", read, reply(administrators(accounts.get)))
-	mux.HandleFunc("PATCH /admin/accounts/{id}", update, reply(administrators(accounts.update)))
+	mux.HandleFunc("PATCH /admin/accounts/{id}", update, reply(administrators(withBody(accountPatch, accounts.update))))
 	mux.HandleFunc("POST /admin/accounts/{id}/deactivate", update, reply(administrators(bodiless(accounts.deactivate))))
 	mux.HandleFunc("POST /admin/accounts/{id}/activate", update, reply(administrators(bodiless(accounts.activate))))
 }
@@ -96,8 +95,8 @@ func (p *platform) tokenRoutes(mux *auth.Mux) {
 func (p *platform) scriptRoutes(mux *auth.Mux) {
 	scripts := scripts{p.store, p.tokens}
 	mux.HandleFunc("GET /routes", auth.Authenticated, reply(scripts.list))
-	mux.HandleFunc("POST /routes/{identifier}", auth.Allow("script.route.{identifier}"), reply(scripts.route))
-	mux.HandleFunc("POST /sys/script_runner", auth.Allow("script.runner"), reply(scripts.run))
+	mux.HandleFunc("POST /routes/{identifier}", auth.Allow("script.route.{identifier}"), reply(optionalBody(anyArguments, scripts.route)))
+	mux.HandleFunc("POST /sys/script_runner", auth.Allow("script.runner"), reply(withBody(runnerBody, scripts.run)))
 
 	views := views{p.store, p.tokens, p.signatures.Claim}
 	mux.HandleFunc("GET /views", auth.Authenticated, reply(views.list))

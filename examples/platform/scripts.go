@@ -59,15 +59,9 @@ func replyOfBuiltin(object, name string, arguments []string) builtinReply {
 
 // route runs the script that the path names. The body holds its arguments, and may
 // be missing.
-func (h scripts) route(r *http.Request) (envelope.Result[any], error) {
+func (h scripts) route(r *http.Request, values map[string]any) (envelope.Result[any], error) {
 	var arguments map[string]json.RawMessage
-	if hasBody(r) {
-		values, err := readValues(r, anyArguments)
-		if err != nil {
-			return envelope.Result[any]{}, err
-		}
-		setIfGiven(&arguments, values, "")
-	}
+	setIfGiven(&arguments, values, "")
 	return h.call(r, r.PathValue("identifier"), arguments)
 }
 
@@ -79,11 +73,7 @@ var runnerBody = body.Form{
 }
 
 // run runs the script that the body names.
-func (h scripts) run(r *http.Request) (envelope.Result[any], error) {
-	values, err := readValues(r, runnerBody)
-	if err != nil {
-		return envelope.Result[any]{}, err
-	}
+func (h scripts) run(r *http.Request, values map[string]any) (envelope.Result[any], error) {
 	var arguments map[string]json.RawMessage
 	setIfGiven(&arguments, values, "arguments")
 	return h.call(r, values["script"].(string), arguments)

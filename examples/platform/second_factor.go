@@ -26,7 +26,7 @@ type factorReply struct {
 
 // factorOf returns the state of the second factor of an account.
 func factorOf(ctx context.Context, sessions *session.Manager, org auth.OrgKey, account string) (factorReply, error) {
-	state, err := sessions.FactorState(ctx, org, account)
+	state, err := sessions.Factors().State(ctx, org, account)
 	return factorReply{state.Active, state.Pending, state.RecoveryLeft}, err
 }
 
@@ -44,7 +44,7 @@ func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelo
 	if err := noFields(r); err != nil {
 		return none, err
 	}
-	e, err := h.sessions.EnrolFactor(r)
+	e, err := h.sessions.Factors().Enrol(r)
 	if err != nil {
 		return none, err
 	}
@@ -55,7 +55,7 @@ func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelo
 	}
 	return result(enrolmentReply{
 		Secret:  shownOnce(e.Secret.Base32()),
-		OTPAuth: shownOnce(h.sessions.OTPAuth(string(org), a.Email, e.Secret)),
+		OTPAuth: shownOnce(h.sessions.Factors().OTPAuth(string(org), a.Email, e.Secret)),
 	}, nil)
 }
 
@@ -63,37 +63,19 @@ type recoveryReply struct {
 	RecoveryCodes []string `json:"recoveryCodes"` // shown once
 }
 
-func (h secondFactor) confirm(w http.ResponseWriter, r *http.Request) (none envelope.Result[recoveryReply], err error) {
-	code, err := readCode(r)
-	if err != nil {
-		return none, err
-	}
-	codes, err := h.sessions.ConfirmFactor(w, r, code)
+func (h secondFactor) confirm(w http.ResponseWriter, r *http.Request, values map[string]any) (envelope.Result[recoveryReply], error) {
+	codes, err := h.sessions.Factors().Confirm(w, r, values["code"].(string))
 	return result(recoveryReply{codes}, err)
 }
 
-func (h secondFactor) remove(_ http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
-	code, err := readCode(r)
-	if err == nil {
-		err = h.sessions.RemoveFactor(r, code)
-	}
-	return done(err)
+func (h secondFactor) remove(r *http.Request, values map[string]any) (envelope.Result[bool], error) {
+	return done(h.sessions.Factors().Remove(r, values["code"].(string)))
 }
 
 // renewRecovery replaces the recovery codes, by a code of the factor or one of them.
-func (h secondFactor) renewRecovery(r *http.Request) (none envelope.Result[recoveryReply], err error) {
-	code, err := readCode(r)
-	if err != nil {
-		return none, err
-	}
-	codes, err := h.sessions.RenewRecovery(r, code)
+func (h secondFactor) renewRecovery(r *http.Request, values map[string]any) (envelope.Result[recoveryReply], error) {
+	codes, err := h.sessions.Factors().RenewRecovery(r, values["code"].(string))
 	return result(recoveryReply{codes}, err)
 }
 
 var codeForm = body.Form{{Path: "code", Kind: body.String, Required: true}}
-
-func readCode(r *http.Request) (string, error) {
-	values, err := readValues(r, codeForm)
-	code, _ := values["code"].(string)
-	return code, err
-}

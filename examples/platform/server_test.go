@@ -53,7 +53,7 @@ func TestServerTimeOnEveryReply(t *testing.T) {
 	routes.HandleFunc("GET /panic", auth.Public, func(http.ResponseWriter, *http.Request) { panic("inside") })
 	serves := p.handler(routes)
 	down := *p
-	down.ready = newReadiness(func(context.Context) error { return errors.New("down") })
+	down.ready = &readiness{stores: []func(context.Context) error{func(context.Context) error { return errors.New("down") }}}
 	panics := p.handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("outside") }))
 
 	for _, test := range []struct {
@@ -271,7 +271,7 @@ func TestFlags(t *testing.T) {
 		{"a log format", "-log xml", "text or json"},
 		{"no tolerance", "-tolerance 0s", "a millisecond or more"},
 		{"no future tolerance", "-future-tolerance -1s", "a millisecond or more"},
-		{"a log level", "-log-level loud", `invalid value "loud" for flag -log-level: debug, info, warn or error`},
+		{"a log level", "-log-level loud", `invalid value "loud" for flag -log-level: slog: level string "loud": unknown name`},
 		{"an argument", "now", `unexpected argument "now"`},
 		{"an argument behind a command", "demo now", `unexpected argument "now"`},
 		{"a command behind a flag", "-demo demo", `unexpected argument "demo"`},

@@ -24,7 +24,7 @@ type sessionReply struct {
 
 func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error) {
 	p := auth.From(r.Context())
-	open, err := h.sessions.List(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
+	open, err := h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
 	if err != nil {
 		return envelope.List[sessionReply]{}, err
 	}
@@ -42,13 +42,13 @@ func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error)
 
 func (h openSessions) revoke(r *http.Request) (envelope.Result[bool], error) {
 	p := auth.From(r.Context())
-	return done(h.sessions.Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")))
+	return done(h.sessions.Sessions().Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")))
 }
 
 // revokeOthers answers with the number of ended sessions.
 func (h openSessions) revokeOthers(r *http.Request) (envelope.Result[int], error) {
 	p := auth.From(r.Context())
-	return result(h.sessions.RevokeAll(r.Context(), p.Org, p.Account, p.SessionID))
+	return result(h.sessions.Sessions().RevokeAll(r.Context(), p.Org, p.Account, p.SessionID))
 }
 
 var (
@@ -64,21 +64,21 @@ var (
 const stepUp = 10 * time.Minute
 
 func (p *platform) sessionRoutes(mux *auth.Mux) {
-	signIn := signIn{p.store, p.sessions, p.guard, newQuota(registerInterval, registerBurst, maxRegistering)}
+	signIn := signIn{p.store, p.sessions, p.guard, newRegisterQuota()}
 	mux.HandleFunc("POST /accounts", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.register))))
-	mux.HandleFunc("POST /accounts/login", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.login))))
+	mux.HandleFunc("POST /accounts/login", auth.Public, publicBody(ownPages(p.sessions, withBodyAs(loginForm, signIn.login))))
 	mux.HandleFunc("GET /accounts/status", auth.Public, reply(signIn.status))
 	mux.HandleFunc("GET /accounts/me", auth.Authenticated, reply(signIn.me))
 	mux.HandleFunc("POST /accounts/me/logout", bySession, replyAs(signIn.logout))
-	mux.HandleFunc("POST /accounts/me/reauthenticate", bySession, replyAs(signIn.reauthenticate))
-	mux.HandleFunc("POST /accounts/me/password", fresh, replyAs(signIn.changePassword))
+	mux.HandleFunc("POST /accounts/me/reauthenticate", bySession, withBodyAs(passwordForm, signIn.reauthenticate))
+	mux.HandleFunc("POST /accounts/me/password", fresh, withBodyAs(changeForm, signIn.changePassword))
 
 	factor := secondFactor{p.store, p.sessions}
 	mux.HandleFunc("GET /accounts/me/second-factor", bySession, reply(factor.state))
 	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, publicBody(ownPages(p.sessions, replyAs(factor.enrol))))
-	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, publicBody(ownPages(p.sessions, replyAs(factor.confirm))))
-	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(factor.renewRecovery))
-	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, replyAs(factor.remove))
+	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, publicBody(ownPages(p.sessions, withBodyAs(codeForm, factor.confirm))))
+	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(withBody(codeForm, factor.renewRecovery)))
+	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, reply(withBody(codeForm, factor.remove)))
 
 	open := openSessions{p.sessions}
 	mux.HandleFunc("GET /accounts/me/sessions", bySession, reply(open.list))

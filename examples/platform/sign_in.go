@@ -23,12 +23,6 @@ type signIn struct {
 	quota    *quota // of registrations, by client address, because each hashes a password
 }
 
-// The limits of a new password, those of the library.
-const (
-	minPassword = 8    // characters
-	maxPassword = 1024 // bytes
-)
-
 // ownPages refuses a request from a page of another origin before its body is read.
 // The Guard does so for routes that need a session. The routes of this file need
 // none yet.
@@ -43,9 +37,9 @@ func ownPages(sessions *session.Manager, next http.HandlerFunc) http.HandlerFunc
 }
 
 var registrationForm = body.Form{
-	{Path: "email", Kind: body.String, Required: true},
-	{Path: "password", Kind: body.String, Required: true},
-	{Path: "name", Kind: body.String},
+	{Path: "email", Kind: checked(notEmail), Required: true},
+	{Path: "password", Kind: checked(notPassword), Required: true},
+	{Path: "name", Kind: checked(notName)},
 }
 
 // register makes an account with the role member, and signs it in.
@@ -61,13 +55,7 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, 
 	}
 	a := newAccount(org, values)
 	password, _ := values["password"].(string)
-	wrong := invalid{detail: auth.DetailBody}
-	validAccount(&wrong, a)
-	validPassword(&wrong, "password", password)
-	if err := wrong.orNil(); err != nil {
-		return accountReply{}, err
-	}
-	encoded, err := h.sessions.Hash(r.Context(), password)
+	encoded, err := h.sessions.Passwords().Hash(r.Context(), password)
 	if err != nil {
 		return accountReply{}, err
 	}
@@ -91,28 +79,32 @@ func newAccount(org auth.OrgKey, values map[string]any) *account {
 	return a
 }
 
-func validAccount(wrong *invalid, a *account) {
-	if name, host, ok := strings.Cut(a.Email, "@"); !ok || name == "" || host == "" || len(a.Email) > 254 || !isLine(a.Email) || hasFormat(a.Email) {
-		wrong.add("email", "must be an e-mail address")
+func notEmail(email string) string {
+	email = strings.TrimSpace(email)
+	if name, host, ok := strings.Cut(email, "@"); !ok || name == "" || host == "" || len(email) > 254 || !isLine(email) || hasFormat(email) {
+		return "must be an e-mail address"
 	}
-	validName(wrong, a.Name)
+	return ""
 }
 
-func validName(wrong *invalid, name string) {
+func notName(name string) string {
 	switch {
 	case len(name) > 256:
-		wrong.add("name", "must have at most 256 bytes")
+		return "must have at most 256 bytes"
 	case !isLine(name):
-		wrong.add("name", "must be a line without control characters")
+		return "must be a line without control characters"
 	case name != "" && !isVisible(name):
-		wrong.add("name", "must have something to see")
+		return "must have something to see"
 	}
+	return ""
 }
 
-func validPassword(wrong *invalid, path, password string) {
-	if utf8.RuneCountInString(password) < minPassword || len(password) > maxPassword {
-		wrong.add(path, "must have at least 8 characters and at most 1024 bytes")
+// notPassword has the limits of the library for a new password.
+func notPassword(password string) string {
+	if utf8.RuneCountInString(password) < 8 || len(password) > 1024 {
+		return "must have at least 8 characters and at most 1024 bytes"
 	}
+	return ""
 }
 
 var loginForm = body.Form{
@@ -131,11 +123,7 @@ type loginReply struct {
 
 // login is one step or two. If the account has a second factor, a code is needed.
 // The code comes with the ticket of the first step, or with the password again.
-func (h signIn) login(w http.ResponseWriter, r *http.Request) (loginReply, error) {
-	values, err := readValues(r, loginForm)
-	if err != nil {
-		return loginReply{}, err
-	}
+func (h signIn) login(w http.ResponseWriter, r *http.Request, values map[string]any) (reply loginReply, err error) {
 	email, hasEmail := values["email"].(string)
 	password, hasPassword := values["password"].(string)
 	code, hasCode := values["location.verificationToken"].(string)
@@ -149,10 +137,9 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request) (loginReply, error
 		err = required(values, "email", "password")
 	}
 	if err != nil {
-		return loginReply{}, err
+		return reply, err
 	}
-	account, err := h.store.ownAccount(r.Context(), p)
-	reply := loginReply{accountReply: account}
+	reply.accountReply, err = h.store.ownAccount(r.Context(), p)
 	if values["location.singleUse"] == false {
 		// Existing clients ask for it. Each login of an account with a second factor
 		// still needs a code of its own, and the client must not expect otherwise.
@@ -200,43 +187,29 @@ func (h signIn) logout(w http.ResponseWriter, r *http.Request) (envelope.Result[
 var passwordForm = body.Form{{Path: "password", Kind: body.String, Required: true}}
 
 // reauthenticate makes the session fresh, for routes that need a fresh one.
-func (h signIn) reauthenticate(w http.ResponseWriter, r *http.Request) (accountReply, error) {
-	values, err := readValues(r, passwordForm)
-	if err != nil {
-		return accountReply{}, err
-	}
-	password, _ := values["password"].(string)
+func (h signIn) reauthenticate(w http.ResponseWriter, r *http.Request, values map[string]any) (accountReply, error) {
 	a, err := h.store.account(r.Context(), auth.From(r.Context()).Org, auth.From(r.Context()).Account)
 	if err != nil {
 		return accountReply{}, err
 	}
-	if _, err := h.sessions.Reauthenticate(w, r, a.Email, password); err != nil {
+	if _, err := h.sessions.Reauthenticate(w, r, a.Email, values["password"].(string)); err != nil {
 		return accountReply{}, err
 	}
 	return replyOfAccount(a), nil
 }
 
-var changeForm = append(body.Form{{Path: "newPassword", Kind: body.String, Required: true}}, passwordForm...)
+var changeForm = append(body.Form{{Path: "newPassword", Kind: checked(notPassword), Required: true}}, passwordForm...)
 
 // changePassword gives the account another password, and ends its other sessions.
-func (h signIn) changePassword(w http.ResponseWriter, r *http.Request) (accountReply, error) {
-	values, err := readValues(r, changeForm)
-	if err != nil {
-		return accountReply{}, err
-	}
+func (h signIn) changePassword(w http.ResponseWriter, r *http.Request, values map[string]any) (accountReply, error) {
 	password, next := values["password"].(string), values["newPassword"].(string)
-	wrong := invalid{detail: auth.DetailBody}
-	validPassword(&wrong, "newPassword", next)
-	if err := wrong.orNil(); err != nil {
-		return accountReply{}, err
-	}
 	p := auth.From(r.Context())
 	a, err := h.store.account(r.Context(), p.Org, p.Account)
 	if err != nil {
 		return accountReply{}, err
 	}
-	err = h.sessions.ChangePassword(w, r, a.Email, password, next, func(ctx context.Context, encoded string, changed time.Time) error {
-		return h.store.changePassword(ctx, p.Org, p.Account, encoded, changed)
+	err = h.sessions.Passwords().Change(w, r, a.Email, password, next, func(ctx context.Context, encoded string, changed time.Time) error {
+		return h.store.changePassword(ctx, p.Org, p.Account, encoded, func(a *account) { a.Changed = changed })
 	})
 	if err != nil {
 		return accountReply{}, err

@@ -158,7 +158,7 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_usage (
 		org TEXT NOT NULL, owner TEXT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY (org, owner))`,
 	`CREATE TABLE IF NOT EXISTS platform_readiness (id SMALLINT PRIMARY KEY, checked BIGINT NOT NULL)`,
-	`CREATE TABLE IF NOT EXISTS platform_demo (org TEXT PRIMARY KEY, client_key TEXT NOT NULL, seeded SMALLINT NOT NULL DEFAULT 0)`,
+	`CREATE TABLE IF NOT EXISTS platform_demo (name TEXT PRIMARY KEY, client_key TEXT NOT NULL)`,
 }
 
 // alone runs do while no other instance runs it. PostgreSQL needs this even for IF

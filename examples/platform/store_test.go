@@ -60,40 +60,10 @@ func TestAStoreThatDoesNotAnswerIsUnavailable(t *testing.T) {
 	cancel()
 	_, org := s.Org(ctx, acme)
 	_, _, password := s.Password(ctx, acme, "ann")
-	for _, err := range []error{org, password, s.delete(ctx, acme, messages, "a", anybody), s.putOrg(ctx, auth.Org{Code: acme})} {
+	for _, err := range []error{org, password, s.delete(ctx, acme, messages, "a", anybody), putOrg(ctx, s.db, auth.Org{Code: acme})} {
 		if !errors.Is(err, auth.ErrUnavailable) || errors.Is(err, auth.ErrNotFound) {
 			t.Errorf("%v", err)
 		}
-	}
-}
-
-// One instance must not undo what another does to an app at the same time. A
-// disabled app stays disabled, and a deleted app stays deleted.
-func TestConcurrentChangesOfAnApp(t *testing.T) {
-	t.Parallel()
-	s, ctx := newStore(t), t.Context()
-	if err := s.putApp(ctx, app{App: auth.App{ClientKey: "key", Org: acme}}); err != nil {
-		t.Fatal(err)
-	}
-	first := true
-	a, err := s.changeApp(ctx, acme, "key", func(a *app) error {
-		a.Name = "renamed"
-		if !first {
-			return nil
-		}
-		first = false
-		_, err := s.changeApp(ctx, acme, "key", func(a *app) error {
-			a.Disabled = true
-			return nil
-		})
-		return err
-	})
-	if err != nil || a.Name != "renamed" || !a.Disabled {
-		t.Errorf("%+v, %v", a, err)
-	}
-	_, err = s.changeApp(ctx, acme, "key", func(*app) error { return s.deleteApp(ctx, acme, "key") })
-	if _, found := s.app(ctx, acme, "key"); !errors.Is(err, auth.ErrNotFound) || !errors.Is(found, auth.ErrNotFound) {
-		t.Errorf("deleted meanwhile: %v, and then %v", err, found)
 	}
 }
 
@@ -119,7 +89,7 @@ func TestADatabaseFileIsPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	if err := s.putOrg(t.Context(), auth.Org{Code: acme}); err != nil {
+	if err := putOrg(t.Context(), s.db, auth.Org{Code: acme}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{file, file + "-wal"} {
@@ -142,7 +112,7 @@ func TestADatabaseFileIsMadePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer first.close() // what it has written stays
-	if err := first.putOrg(t.Context(), auth.Org{Code: acme}); err != nil {
+	if err := putOrg(t.Context(), first.db, auth.Org{Code: acme}); err != nil {
 		t.Fatal(err)
 	}
 	names := []string{file, file + "-wal", file + "-shm", file + ".lock"}

@@ -231,7 +231,7 @@ type standing struct {
 }
 
 func (h *tokens) standing(ctx context.Context, clientKey string) (*standing, error) {
-	kids, err := h.keys.verifying(ctx, clientKey)
+	kids, err := h.stores.verifying(ctx, clientKey)
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func TestManyTokensOfAnApp(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &scoped{&server{faults: "service"}, p}
-	key, err := p.keys.verifying(t.Context(), facts.ClientKey)
+	key, err := p.stores.verifying(t.Context(), facts.ClientKey)
 	if err != nil {
 		t.Fatal(err)
 	}

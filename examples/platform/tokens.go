@@ -16,19 +16,10 @@ import (
 // tokens serves the routes of tokens.
 type tokens struct {
 	store     *store
-	keys      *keyPairs
+	stores    *stores
 	ledger    token.Ledger
 	mechanism *bearer.Mechanism // set when the Guard is made
 	quota     *quota
-}
-
-func newTokens(store *store, keys *keyPairs, ledger token.Ledger) *tokens {
-	return &tokens{
-		store:  store,
-		keys:   keys,
-		ledger: ledger,
-		quota:  newQuota(mintInterval, mintBurst, maxMinters),
-	}
 }
 
 // mintReply is a new token. No other reply shows it.
@@ -76,7 +67,7 @@ func (h *tokens) revoke(r *http.Request) (envelope.Result[bool], error) {
 
 // revokeOne ends one token of an app, if the principal may.
 func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
-	p := auth.From(ctx)
+	p, jti := auth.From(ctx), token.Claims{ID: jti}.RecordID()
 	if _, err := h.store.app(ctx, p.Org, clientKey); err != nil {
 		return err
 	}

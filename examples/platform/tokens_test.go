@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -412,7 +411,7 @@ func TestMintingQuota(t *testing.T) {
 	}
 	var last answer
 	for n := 0; n < 500 && last.status != 429; n++ {
-		if last = mint(s.AccountID); last.status == 429 && n < mintBurst {
+		if last = mint(s.AccountID); last.status == 429 && n < newMintQuota().burst {
 			t.Fatalf("refused after %d", n)
 		}
 	}
@@ -421,103 +420,49 @@ func TestMintingQuota(t *testing.T) {
 		t.Errorf("Retry-After is %q", last.header.Get("Retry-After"))
 	}
 	mint("").ok(t) // another account has a quota of its own
-	time.Sleep(2 * mintInterval)
+	time.Sleep(2 * newMintQuota().interval)
 	mint(s.AccountID).ok(t)
 }
 
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newQuota(100*time.Millisecond, 50, 2)
-		ann, bob, eve := inOrg{"acme", "ann"}, inOrg{"acme", "bob"}, inOrg{"acme", "eve"}
-		count := func(who inOrg) (n int) {
-			for q.take(who) == nil {
+		q := newQuota(100*time.Millisecond, 50)
+		ann := inOrg{"acme", "ann"}
+		count := func() (n int) {
+			for q.take(ann) == nil {
 				n++
 			}
 			return n
 		}
-		if n := count(ann); n != 50 {
-			t.Errorf("a burst of %d", n)
-		}
-		if err := q.take(bob); err != nil {
-			t.Error(err)
-		}
-		if q.take(eve) == nil {
-			t.Error("one more than there is room for, while nobody has rested")
-		}
-		time.Sleep(time.Second)
-		if n := count(ann); n != 10 {
-			t.Errorf("%d a second", n)
-		}
-		if err := q.take(eve); err != nil {
-			t.Error("bob has rested, and still takes up room")
-		}
-		time.Sleep(time.Hour)
-		if n := count(ann); n != 50 {
-			t.Errorf("a burst of %d after a rest", n)
+		for _, test := range []struct {
+			rest time.Duration
+			want int
+		}{{0, 50}, {time.Second, 10}, {time.Hour, 50}} {
+			time.Sleep(test.rest)
+			if n := count(); n != test.want {
+				t.Errorf("%d at once after %v, want %d", n, test.rest, test.want)
+			}
 		}
 	})
 }
 
-// TestQuotasShareTheirRoomAmongOrgs lets one org fill a quota. Then accounts of others come.
-func TestQuotasShareTheirRoomAmongOrgs(t *testing.T) {
+// TestAFullQuotaRefusesNobodyElse lets one org fill a quota.
+func TestAFullQuotaRefusesNobodyElse(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const room = 1000
-		q := newQuota(100*time.Millisecond, 50, room)
-		full := 0
-		for i := range 2 * room {
-			if q.take(inOrg{"acme", fmt.Sprint(i)}) != nil {
-				full++
+	q := newQuota(time.Hour, 1)
+	q.most = 100
+	for _, other := range []inOrg{{org: acme}, {org: globex}} {
+		for i := range 2 * q.most {
+			who := inOrg{other.org, fmt.Sprint(i)}
+			if err := q.take(who); err != nil || q.take(who) == nil {
+				t.Fatalf("%v: %v at first, and then admitted", who, err)
 			}
 		}
-		if full != room {
-			t.Errorf("%d of %d accounts were refused, want %d", full, 2*room, room)
-		}
-		for i := range 3 * room / 4 { // more than half: the rest is refused
-			err := q.take(inOrg{"globex", fmt.Sprint(i)})
-			if (err == nil) != (i < room/2) {
-				t.Fatalf("account %d of another org: %v", i, err)
-			}
-		}
-		if err := q.take(inOrg{"initech", "one"}); err != nil {
-			t.Errorf("a third org: %v", err)
-		}
-		n := 0
-		for _, names := range q.fullAt {
-			n += len(names)
-		}
-		if n != q.count || n > room {
-			t.Errorf("%d entries, counted %d, want at most %d", n, q.count, room)
-		}
-	})
-}
-
-// TestAFloodOfAccountsIsLookedThroughSeldom fills the quota with accounts, and then
-// adds others.
-func TestAFloodOfAccountsIsLookedThroughSeldom(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		q := newQuota(100*time.Millisecond, 50, 2)
-		ann, bob, eve := inOrg{"acme", "ann"}, inOrg{"acme", "bob"}, inOrg{"acme", "eve"}
-		if err := errors.Join(q.take(ann), q.take(bob)); err != nil {
-			t.Fatal(err)
-		}
-		if q.take(eve) == nil {
-			t.Error("one more than there is room for")
-		}
-		time.Sleep(dropInterval / 2) // all allowances are full again
-		if q.take(eve) == nil {
-			t.Error("all accounts were looked through again")
-		}
-		if err := q.take(ann); err != nil {
-			t.Errorf("one that is known: %v", err)
-		}
-		time.Sleep(dropInterval / 2)
-		if err := q.take(eve); err != nil {
-			t.Errorf("after a second: %v", err)
-		}
-	})
+	}
+	if len(q.fullAt) != q.most {
+		t.Errorf("%d names are remembered, want %d", len(q.fullAt), q.most)
+	}
 }
 
 func TestAnotherClaimNamespace(t *testing.T) {

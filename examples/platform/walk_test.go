@@ -36,14 +36,7 @@ func (s *server) walked(path string, through http.RoundTripper) walk.List[wireMe
 
 // seeded returns the demo messages as they were made, without the server.
 func seeded(messages int) []*object {
-	d := demoObjects{acme, messages, 40, 60, []string{
-		demoID(acme, "account", 1), demoID(acme, "account", 2), demoID(acme, "account", 3),
-	}}
-	var all []*object
-	for n := range d.messages {
-		all = append(all, d.message(n))
-	}
-	return all
+	return demoObjects(acme, messages, 0, 0, ada, mia, theo)
 }
 
 func idsOf(objects []*object) (ids []string) {

@@ -29,9 +29,9 @@ func main() {
 	clientKey, secret := signing.Generate()
 	key, _ := signing.NewKey(clientKey, secret)
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
-	people := &session.Manager{Store: memory, Attempts: memory, Passwords: users}
+	people := &session.Manager{Store: memory, Attempts: memory, PasswordStore: users}
 	partners := &signature.Mechanism{Credentials: signature.Memory{clientKey: {Key: key, Account: "ada"}}, Replays: signing.NewMemory(1e6)}
-	users["ada"], _ = people.Hash(context.Background(), "correct horse")
+	users["ada"], _ = people.Passwords().Hash(context.Background(), "correct horse")
 	mux := (&auth.Guard{BaseURL: "http://localhost:8081", Directory: directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{people, partners}}).Mux()
 	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		if _, err := people.Login(w, r, session.LoginForm{Login: r.PostFormValue("name"), Password: r.PostFormValue("password")}); err != nil {

@@ -1,5 +1,5 @@
 // Package admission has what the mechanisms of bearer tokens share: package bearer for tokens of
-// this server's apps, and package issuer for those of others. It reads the Authorization header, and
+// this server's apps, package issuer for those of others, and package apikey. It reads the Authorization header, and
 // admits the account that a genuine token names.
 package admission
 
@@ -20,6 +20,7 @@ import (
 const (
 	Bearer = "bearer"
 	Issuer = "issuer"
+	APIKey = "apikey"
 )
 
 const scheme = "bearer"
@@ -53,20 +54,24 @@ func Credential(authorization, clientKeys []string) (raw, clientKey string, err 
 	return raw, clientKey, nil
 }
 
-// Owner is a mechanism that has the tokens of some issuers. All others are those of package bearer.
+// Owner is a mechanism that has the tokens of some issuers, or the keys of some prefixes. All others
+// are those of package bearer.
 type Owner interface {
-	// Owns reports whether the token has the iss of an issuer of the org. It verifies nothing.
+	Name() string
+
+	// Owns reports whether the token has the iss of an issuer of the org, or the key a prefix. It
+	// verifies nothing.
 	Owns(org auth.OrgKey, raw string) bool
 }
 
-// IsOwned reports whether a mechanism of a Guard owns a token.
-func IsOwned(s *auth.Settings, org auth.OrgKey, raw string) bool {
+// OwnerOf returns the name of the mechanism of a Guard that owns a token, or "".
+func OwnerOf(s *auth.Settings, org auth.OrgKey, raw string) string {
 	for _, m := range s.Mechanisms {
 		if o, ok := m.(Owner); ok && o.Owns(org, raw) {
-			return true
+			return o.Name()
 		}
 	}
-	return false
+	return ""
 }
 
 // Named returns the mechanism of a Guard that has a name, or nil.

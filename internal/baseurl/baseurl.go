@@ -6,6 +6,7 @@ package baseurl
 import (
 	"cmp"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 )
@@ -46,4 +47,10 @@ func origin(scheme, host string) string {
 		port = ":80"
 	}
 	return scheme + "://" + strings.TrimSuffix(strings.ToLower(host), port)
+}
+
+// IsLoopback reports whether a host is this machine, whatever the network.
+func IsLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }

@@ -1,7 +1,10 @@
 // Package clock reads the clocks that configurations may replace.
 package clock
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Now returns the time of a clock. A nil clock is the system's.
 func Now(clock func() time.Time) time.Time {
@@ -9,4 +12,19 @@ func Now(clock func() time.Time) time.Time {
 		return time.Now()
 	}
 	return clock()
+}
+
+// Sleep waits for d. If the context ends first, or has ended, it returns the cause.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
 }

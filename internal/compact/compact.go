@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 // MaxToken is how many bytes a whole token may have.
@@ -48,7 +50,8 @@ func Split(raw string, maxHeader int) (Parts, error) {
 		return Parts{}, ErrShape
 	}
 	header, payload, signature := raw[:first], raw[first+1:last], raw[last+1:]
-	if !IsBase64URL(header) || !IsBase64URL(payload) || !IsBase64URL(signature) {
+	// The decoder alone would ignore line breaks.
+	if !ascii.Name.Only(header) || !ascii.Name.Only(payload) || !ascii.Name.Only(signature) {
 		return Parts{}, ErrShape
 	}
 	if len(header) > maxHeader {
@@ -62,24 +65,6 @@ func Split(raw string, maxHeader int) (Parts, error) {
 	}
 	return Parts{raw[:last], string(h), string(p), s}, nil
 }
-
-// IsBase64URL reports whether s has only base64url characters. The decoder alone
-// would ignore line breaks.
-func IsBase64URL(s string) bool {
-	for i := range len(s) {
-		if !base64url[s[i]] {
-			return false
-		}
-	}
-	return true
-}
-
-var base64url = func() (set [256]bool) {
-	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") {
-		set[c] = true
-	}
-	return set
-}()
 
 // strict also refuses unused bits after the last byte that are not zero. With them,
 // one signature would have several texts.

@@ -16,6 +16,7 @@ import (
 // field of a struct or in a package variable, of the library and of examples/platform. What can
 // outlive a request needs a bound, and whatever lives shorter or is fixed has a row that says so.
 func TestBounds(t *testing.T) {
+	t.Chdir(root)
 	rowsOf := map[string]bool{}
 	for _, r := range slices.Concat(rows(t, "internal/docs/BOUNDS.md", "What can grow", 5), rows(t, "internal/docs/BOUNDS.md", "What cannot grow", 2)) {
 		for _, name := range strings.Split(r.cells[0], ", ") {

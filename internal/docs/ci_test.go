@@ -16,6 +16,7 @@ import (
 // TestPathsHaveSteps checks the table of .ci/run. Each path of the repository has a step, and each of
 // these is a step. A package that a step tests, or that such a package imports, has that step.
 func TestPathsHaveSteps(t *testing.T) {
+	t.Chdir(root)
 	if runtime.GOOS == "windows" {
 		t.Skip("bash of Windows has other paths")
 	}

@@ -13,6 +13,7 @@ import (
 // exist, and the rows are those of sentenceNumbers. A case with the number of a sentence is named
 // in the sentence's row. With -v it prints which tests prove which sentence.
 func TestConformance(t *testing.T) {
+	t.Chdir(root)
 	tests := indexTests(t)
 	var numbers []string
 	proofs := map[string][]string{}

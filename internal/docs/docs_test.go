@@ -13,6 +13,10 @@ import (
 	"time"
 )
 
+// root is where the documents name files from. Each test changes to it by itself: go remembers which
+// files a result depends on only for what happens inside of a test.
+const root = "../.."
+
 // documents returns the paths of all documents. It is no variable, because the guides are looked for in
 // the root, where only TestMain goes.
 func documents() []string {
@@ -27,6 +31,7 @@ func guides() []string {
 }
 
 func TestGuidesAreChecked(t *testing.T) {
+	t.Chdir(root)
 	if len(guides()) == 0 {
 		t.Error("no guide is found: have they moved?")
 	}
@@ -62,6 +67,7 @@ func read(t *testing.T, document string) string {
 // file named above it. The block must be a part of that file, word for word, except for
 // indentation. Each file is compiled or run. File names are relative to the root.
 func TestDocumentedCode(t *testing.T) {
+	t.Chdir(root)
 	for _, document := range documents() {
 		for _, b := range blocks(t, document) {
 			if b.language != "go" && !strings.Contains(b.comment, "/") {
@@ -91,6 +97,7 @@ func unindented(text string) string {
 var relativeLink = regexp.MustCompile(`\]\(([^):#]+)[)#]`)
 
 func TestDocumentedLinks(t *testing.T) {
+	t.Chdir(root)
 	for _, document := range documents() {
 		for _, m := range relativeLink.FindAllStringSubmatch(read(t, document), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
@@ -105,6 +112,7 @@ var citedTest = regexp.MustCompile("`(Test\\w+)`\\s+in\\s+\\[[^\\]]*\\]\\(([^)]+
 // TestDocumentedTests checks that each test exists that a document cites, as `TestX` in a folder
 // that is linked.
 func TestDocumentedTests(t *testing.T) {
+	t.Chdir(root)
 	for _, document := range documents() {
 		for _, m := range citedTest.FindAllStringSubmatch(read(t, document), -1) {
 			files, _ := filepath.Glob(filepath.Join(filepath.Dir(document), m[2], "*_test.go")) // the pattern is well-formed
@@ -118,6 +126,7 @@ func TestDocumentedTests(t *testing.T) {
 // TestTranscript runs the blocks of a document that are marked "run" in one shell, in order. It
 // compares their output with the blocks marked "output", where … stands for any text within a line.
 func TestTranscript(t *testing.T) {
+	t.Chdir(root)
 	for _, tool := range []string{"bash", "curl", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
@@ -151,6 +160,7 @@ until curl -s localhost:8081 >nothing; do kill -0 $! && sleep 0.1; done
 // TestInterfaceByHand runs INTERFACE.md's shell blocks. A comment in a block is the end of the line
 // that the command above it prints.
 func TestInterfaceByHand(t *testing.T) {
+	t.Chdir(root)
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 // TestDocComments checks that each exported function, type and method of the core has a comment.
 func TestDocComments(t *testing.T) {
+	t.Chdir(root)
 	for folder, p := range documented(t) {
 		if p.Doc == "" {
 			t.Errorf("%s has no package comment", folder)
@@ -39,6 +40,7 @@ var selfExplained = []string{
 // that has methods. The Example uses the name, a constructor or a constant of the type. Or it is
 // about one of the type's methods, or about a method that returns the type.
 func TestExamples(t *testing.T) {
+	t.Chdir(root)
 	var missing []string
 	for folder, p := range documented(t) {
 		for _, name := range withoutOne(p) {
@@ -54,6 +56,7 @@ func TestExamples(t *testing.T) {
 // TestExamplesCompileAlone checks that each file with an Example compiles as a reader copies it: in
 // another package, without the other tests of its folder, and so with exported names only.
 func TestExamplesCompileAlone(t *testing.T) {
+	t.Chdir(root)
 	files := map[string][]string{} // with Examples, by folder
 	tests, all := map[string]string{}, 0
 	for folder := range corePackages(t) {

@@ -20,6 +20,7 @@ const (
 // TestDocumentedFaults compares the table of faults in section 6 of the interface with
 // internal/faults, row by row and in the order of auth/fault.go.
 func TestDocumentedFaults(t *testing.T) {
+	t.Chdir(root)
 	const document = "INTERFACE.md"
 	text := read(t, document)
 	before, rest, begun := strings.Cut(text, beginFaults)

@@ -11,6 +11,7 @@ const results = "internal/peerbench/RESULTS.md"
 // TestFiguresMayBeQuoted checks that documents repeat no time of a report that says of itself that it
 // must not be quoted. Counts of bytes are exact, and are quoted.
 func TestFiguresMayBeQuoted(t *testing.T) {
+	t.Chdir(root)
 	report := read(t, results)
 	wrong := unquotable(report)
 	for _, document := range []string{"README.md", "examples/guides/capacity.md"} {
@@ -57,6 +58,7 @@ func unquotable(report string) (all []string) {
 var measuredCommit = regexp.MustCompile(`(?m)^- Commit [0-9a-f]{7,40}, `)
 
 func TestWhatMayNotBeQuoted(t *testing.T) {
+	t.Chdir(root)
 	const good = "# Results\n\n- Commit f284ba5, 2026-11-22 11:44 UTC\n\n| a | 1 ns |\n\n## A row\n\n**tenantkit** do not quote\n"
 	for name, c := range map[string]struct {
 		report string

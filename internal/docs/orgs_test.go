@@ -9,6 +9,7 @@ import (
 // TestOrgsAreNoStrings checks that nothing exported takes an org, or has one in a field, as a string:
 // a Code would fit there, and end or find nothing, or later what belongs to another org.
 func TestOrgsAreNoStrings(t *testing.T) {
+	t.Chdir(root)
 	codes := []string{ // by name, these are Codes
 		"auth.Address", "auth/authtest.Candidate", "auth/openapi.Document",
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/auth/sqlstore/pgxtx"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -197,4 +198,15 @@ func TestBehindABouncer(t *testing.T) {
 		t.Fatal("PgBouncer does not answer")
 	}
 	usesEveryStore(t, db)
+
+	// A transaction keeps its server, so the verbs work in it, also over pgx.
+	e := newEmbedded(t, home{dialect: sqlstore.PostgreSQL, prefix: tablesOf("inside_"), sealer: sealer(t), open: func(testing.TB) *sql.DB { return db }})
+	config := must(pgxpool.ParseConfig(source.String()))(t)
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	pool := must(pgxpool.NewWithConfig(t.Context(), config))(t)
+	t.Cleanup(pool.Close)
+	e.everyVerb(t, func(t *testing.T) (sqlstore.Tx, func() error) {
+		tx := must(pool.Begin(t.Context()))(t)
+		return pgxtx.Of(tx), func() error { return tx.Rollback(t.Context()) }
+	})
 }

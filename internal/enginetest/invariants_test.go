@@ -123,6 +123,12 @@ func (w *world) tokens(t *testing.T) {
 	w.use(t, "revoked", w.bearing(revoked))
 	w.use(t, "revoked", w.bearing(revoked))
 
+	renewed, _ := w.mint(t, 0)
+	renewal := w.request("POST", "/renew")
+	renewal.Header = w.bearing(renewed).Header
+	w.ends(t, "renewed", renewal)
+	w.use(t, "renewed", w.bearing(renewed))
+
 	subject, _ := w.mint(t, 0)
 	w.use(t, "subject", w.bearing(subject))
 	w.send(t, w.request("GET", "/tokens"))

@@ -24,7 +24,7 @@ type mailing struct {
 
 func newMailing(directory auth.Directory, sessions session.Store, attempts session.Attempts) *mailing {
 	w := &mailing{mails: make(chan session.MailTicket, 1)}
-	w.manager = &session.Manager{Store: sessions, Attempts: attempts, Passwords: passwords{"ann"}, Hasher: new(logins)}
+	w.manager = &session.Manager{Store: sessions, Attempts: attempts, PasswordStore: passwords{"ann"}, Hasher: new(logins)}
 	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: directory, OrgIDs: true, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{w.manager}, Timeout: 10 * time.Second}
 	w.mux = guard.Mux()
 	verb := func(path string, do func(*http.Request) error) {
@@ -35,26 +35,26 @@ func newMailing(directory auth.Directory, sessions session.Store, attempts sessi
 		})
 	}
 	verb("/forgotten", func(r *http.Request) error {
-		return w.manager.SendReset(r, "ann", func(_ context.Context, _ string, ticket session.MailTicket) error {
+		return w.manager.Mail().SendReset(r, "ann", func(_ context.Context, _ string, ticket session.MailTicket) error {
 			w.mails <- ticket
 			return nil
 		}, func(_ context.Context, err error) { panic(err) })
 	})
 	verb("/reset", func(r *http.Request) error {
-		return w.manager.ResetPassword(r, r.Header.Get("Ticket"), "next password", func(context.Context, string, string, time.Time) error {
+		return w.manager.Mail().ResetPassword(r, r.Header.Get("Ticket"), "next password", func(context.Context, string, string, time.Time) error {
 			w.changed.Add(1)
 			return nil
 		})
 	})
 	verb("/address", func(r *http.Request) error {
-		ticket, err := w.manager.AddressTicket(r, "ann", "ann@example.test")
+		ticket, err := w.manager.Mail().AddressTicket(r, "ann", "ann@example.test")
 		if err == nil {
 			w.mails <- ticket
 		}
 		return err
 	})
 	verb("/verify", func(r *http.Request) error {
-		account, address, err := w.manager.VerifyAddress(r, r.Header.Get("Ticket"))
+		account, address, err := w.manager.Mail().VerifyAddress(r, r.Header.Get("Ticket"))
 		if err == nil && account+address == "annann@example.test" {
 			w.changed.Add(1)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/storetest"
 	"github.com/tenantkit/tenantkit/internal/enginetest/suites"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -25,6 +26,6 @@ func TestMemoryKeys(t *testing.T) {
 	suites.Keys(t, func(*testing.T) suites.KeyStore { return keys }, featuresOf(clock))
 }
 
-func featuresOf(clock *authtest.Clock) suites.Features {
-	return suites.Features{Now: clock.Now, Pass: func(d time.Duration) { clock.Advance(d) }}
+func featuresOf(clock *authtest.Clock) storetest.Features {
+	return storetest.Features{Now: clock.Now, Pass: func(d time.Duration) { clock.Advance(d) }}
 }

@@ -25,7 +25,7 @@ func TestOwnIDs(t *testing.T) {
 	t.Run("Factors", func(t *testing.T) {
 		t.Parallel()
 		store := factorsOfUUIDs{new(session.Memory)}
-		storetest.Factors(t, func(*testing.T) session.Factors { return store }, ids)
+		storetest.Factors(t, func(*testing.T) session.FactorStore { return store }, ids)
 	})
 	t.Run("Ledger", func(t *testing.T) {
 		t.Parallel()

@@ -419,7 +419,7 @@ func TestRedisForgets(t *testing.T) {
 			s.command(t, "FLUSHALL")
 			// With everysec the server delays writes during a sync, and the kill would lose them.
 			s.command(t, "CONFIG", "SET", "appendfsync", "always")
-			s.command(t, "MSET", "tenantkit:epoch", epoch, "tenantkit:version", "2")
+			s.command(t, "MSET", "tenantkit:epoch", epoch, "tenantkit:version", "3")
 			s.kill(t)
 			s.start(t)
 			if got := s.command(t, "GET", "tenantkit:epoch"); got != epoch {
@@ -432,7 +432,7 @@ func TestRedisForgets(t *testing.T) {
 			// K32: the server knows the script, and the latest claim that it has is a moment old.
 			epoch := strings.Fields(s.command(t, "GET", "tenantkit:epoch").(string))
 			other := startRedis(t)
-			other.command(t, "SET", "tenantkit:version", "2")
+			other.command(t, "SET", "tenantkit:version", "3")
 			s.command(t, "REPLICAOF", "127.0.0.1", other.port)
 			do := dial(t, s.addr())
 			follow := func(what string, args ...any) {

@@ -130,7 +130,7 @@ func TestRedisClockSteps(t *testing.T) {
 	epoch := strings.Fields(s.command(t, "GET", "tenantkit:epoch").(string))
 	ahead := time.Now().Add(time.Hour).UnixMilli()
 	s.command(t, "FLUSHALL")
-	s.command(t, "MSET", "tenantkit:version", "2", "tenantkit:epoch", fmt.Sprint(epoch[0], " ", ahead, " ", epoch[2]))
+	s.command(t, "MSET", "tenantkit:version", "3", "tenantkit:epoch", fmt.Sprint(epoch[0], " ", ahead, " ", epoch[2]))
 	expect(t, "N10 a replay of what has expired", replays.Claim(t.Context(), u), signing.ErrStale)
 	afterEpoch()
 	expect(t, "N10 signed when the clock is right again", replays.Claim(t.Context(), useNow("key", 2)), nil)
@@ -464,7 +464,7 @@ func TestRedisVerbsOnAnotherVersion(t *testing.T) {
 	stores := storesAt(t, s.addr())
 	one := sessionOf("ann")
 	expect(t, "Create", stores.sessions.Create(t.Context(), one, 1), nil)
-	s.command(t, "SET", "tenantkit:version", "3")
+	s.command(t, "SET", "tenantkit:version", "4")
 	for verb, err := range stores.verbs(t.Context(), 1) {
 		expect(t, verb, err, auth.ErrUnavailable)
 	}

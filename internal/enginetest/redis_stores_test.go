@@ -3,6 +3,8 @@ package enginetest
 import (
 	"testing"
 
+	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/storetest"
 	"github.com/tenantkit/tenantkit/internal/enginetest/suites"
@@ -12,7 +14,8 @@ import (
 
 func TestRedisStores(t *testing.T) {
 	t.Parallel()
-	stores := storesAt(t, startRedis(t).addr())
+	server := startRedis(t)
+	stores := storesAt(t, server.addr())
 	t.Run("Replays", func(t *testing.T) {
 		t.Parallel()
 		storetest.Replays(t, func(*testing.T) signing.Replays { return stores.replays }, storetest.Features{})
@@ -21,11 +24,16 @@ func TestRedisStores(t *testing.T) {
 		t.Parallel()
 		ledger := func(*testing.T) token.Ledger { return stores.ledger }
 		storetest.Ledger(t, ledger, storetest.Features{})
-		suites.Ledger(t, ledger, suites.Features{})
+		suites.Ledger(t, ledger, storetest.Features{})
 	})
 	t.Run("Sessions", func(t *testing.T) {
 		t.Parallel()
 		storetest.Sessions(t, func(*testing.T) session.Store { return stores.sessions }, storetest.Features{})
+	})
+	t.Run("APIKeys", func(t *testing.T) {
+		t.Parallel()
+		keys := openAt(t, server.addr(), redisstore.Options{}).APIKeys()
+		storetest.APIKeys(t, func(*testing.T) apikey.Store { return keys }, storetest.Features{})
 	})
 	t.Run("Attempts", func(t *testing.T) {
 		t.Parallel()

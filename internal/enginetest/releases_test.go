@@ -99,7 +99,7 @@ func TestK35AnotherRelease(t *testing.T) {
 				if _, err := dial(t, at)(t.Context(), "FLUSHALL"); err != nil {
 					t.Fatal(err)
 				}
-			}, "is of version 29"},
+			}, "is of version 39"},
 	} {
 		t.Run("K35 "+c.name, func(t *testing.T) {
 			if engine := os.Getenv("ENGINE"); engine != "" && engine != c.name {

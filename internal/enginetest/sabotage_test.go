@@ -94,8 +94,8 @@ var spoilable = []reflect.Type{
 	reflect.TypeFor[signing.Replays](),
 	reflect.TypeFor[token.Ledger](), reflect.TypeFor[token.Keys](), reflect.TypeFor[token.Signers](), reflect.TypeFor[token.Exposed](),
 	reflect.TypeFor[signature.Credentials](),
-	reflect.TypeFor[session.Store](), reflect.TypeFor[session.Attempts](), reflect.TypeFor[session.Factors](),
-	reflect.TypeFor[session.Passwords](), reflect.TypeFor[session.Rehasher](),
+	reflect.TypeFor[session.Store](), reflect.TypeFor[session.Attempts](), reflect.TypeFor[session.FactorStore](),
+	reflect.TypeFor[session.PasswordStore](), reflect.TypeFor[session.Rehasher](),
 	reflect.TypeFor[auth.Directory](),
 }
 
@@ -148,7 +148,7 @@ type (
 	}
 	spoiledFactors struct {
 		*sabotage
-		of session.Factors
+		of session.FactorStore
 	}
 	spoiledPasswords struct {
 		*sabotage
@@ -170,6 +170,10 @@ func (s spoiledLedger) Spend(ctx context.Context, r token.Record) (token.Lineage
 
 func (s spoiledLedger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
 	return s.around(ctx, "token.Ledger.Issue", func() error { return s.of.Issue(ctx, r, verifying, limit) })
+}
+
+func (s spoiledLedger) Renew(ctx context.Context, r, next token.Record, grace time.Duration) error {
+	return s.around(ctx, "token.Ledger.Renew", func() error { return s.of.Renew(ctx, r, next, grace) })
 }
 
 func (s spoiledLedger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
@@ -280,15 +284,15 @@ func (s spoiledAttempts) counted() func(context.Context, string, func() error) e
 }
 
 func (s spoiledFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
-	return result(ctx, s.sabotage, "session.Factors.Factor", func() (session.Factor, error) { return s.of.Factor(ctx, org, account) })
+	return result(ctx, s.sabotage, "session.FactorStore.Factor", func() (session.Factor, error) { return s.of.Factor(ctx, org, account) })
 }
 
 func (s spoiledFactors) Save(ctx context.Context, org auth.OrgKey, account string, f session.Factor) error {
-	return s.around(ctx, "session.Factors.Save", func() error { return s.of.Save(ctx, org, account, f) })
+	return s.around(ctx, "session.FactorStore.Save", func() error { return s.of.Save(ctx, org, account, f) })
 }
 
 func (s spoiledPasswords) Password(ctx context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
-	err = s.around(ctx, "session.Passwords.Password", func() (err error) {
+	err = s.around(ctx, "session.PasswordStore.Password", func() (err error) {
 		account, encoded, err = s.of.Password(ctx, org, login)
 		return err
 	})

@@ -27,6 +27,7 @@ type estate struct {
 	former *token.PublicKey
 	record token.Record
 	hash   [32]byte
+	key    string
 }
 
 // populate gives an org a client key with former secrets, a key pair with a former one, tokens,
@@ -53,6 +54,10 @@ func populate(t *testing.T, s *sqlstore.Store, org, app string) (e estate) {
 		now = now.Add(time.Second)
 	}
 	expect(t, "Save", must(s.Factors())(t).Save(ctx, auth.OrgKey(org), "ann", session.Factor{Secret: session.NewFactorSecret([]byte("secret"))}), nil)
+	key := apiKeyOf(auth.OrgKey(org), "ann")
+	key.ID = rand.Text()
+	e.key = key.ID
+	expect(t, "Add", s.APIKeys().Add(ctx, key, 10), nil)
 	return e
 }
 
@@ -65,7 +70,7 @@ func newClientKey() string {
 func (h home) rowsOf(t *testing.T, db *sql.DB, org string, apps ...string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
-	for _, table := range []string{"credentials", "formers", "keys", "ledger", "sessions", "factors"} {
+	for _, table := range []string{"credentials", "formers", "keys", "ledger", "sessions", "factors", "api_keys"} {
 		var n int
 		if err := db.QueryRow("SELECT count(*) FROM "+h.prefix+table+" WHERE org = $1", org).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -89,7 +94,7 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 			s, db, ctx := h.store(t), h.open(t), t.Context()
 			gone, stays := populate(t, s, "acme", newClientKey()), populate(t, s, "globex", newClientKey())
 			before := h.rowsOf(t, db, "globex", stays.app)
-			want := map[string]int{"credentials": 1, "formers": 1, "keys": 1, "former_keys": 1, "ledger": 2, "sessions": 3, "factors": 1}
+			want := map[string]int{"credentials": 1, "formers": 1, "keys": 1, "former_keys": 1, "ledger": 2, "sessions": 3, "factors": 1, "api_keys": 1}
 			if diff := cmp.Diff(want, before); diff != "" {
 				t.Fatalf("before (-want +got):\n%s", diff)
 			}
@@ -134,6 +139,9 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 			expect(t, "K23 the former owner's key", err, token.ErrNotFound)
 			_, err = s.Sessions().Get(ctx, "acme", gone.hash)
 			expect(t, "K23 the former owner's session", err, auth.ErrNotFound)
+			_, err = s.APIKeys().Get(ctx, gone.key)
+			expect(t, "K23 the former owner's API key", err, auth.ErrNotFound)
+			must(s.APIKeys().Get(ctx, stays.key))(t)
 		})
 	}
 }

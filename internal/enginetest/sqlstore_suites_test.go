@@ -3,6 +3,7 @@ package enginetest
 import (
 	"testing"
 
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
@@ -34,7 +35,7 @@ func TestSQLLedger(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		ledger := func(*testing.T) token.Ledger { return s.Ledger() }
 		storetest.Ledger(t, ledger, storetest.Features{})
-		suites.Ledger(t, ledger, suites.Features{})
+		suites.Ledger(t, ledger, storetest.Features{})
 	})
 }
 
@@ -42,7 +43,7 @@ func TestSQLKeys(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		keys := must(s.Keys())(t)
-		suites.Keys(t, func(*testing.T) suites.KeyStore { return keys }, suites.Features{})
+		suites.Keys(t, func(*testing.T) suites.KeyStore { return keys }, storetest.Features{})
 	})
 }
 
@@ -83,7 +84,7 @@ func TestSQLFactors(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		factors := must(s.Factors())(t)
-		storetest.Factors(t, func(*testing.T) session.Factors { return factors }, storetest.Features{})
+		storetest.Factors(t, func(*testing.T) session.FactorStore { return factors }, storetest.Features{})
 	})
 }
 
@@ -96,4 +97,11 @@ func must[T any](value T, err error) func(testing.TB) T {
 		}
 		return value
 	}
+}
+
+func TestSQLAPIKeys(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
+		storetest.APIKeys(t, func(*testing.T) apikey.Store { return s.APIKeys() }, storetest.Features{})
+	})
 }

@@ -37,6 +37,7 @@ func verbsOf(t *testing.T, s *sqlstore.Store) map[string]func(context.Context) e
 
 		"Issue":         func(ctx context.Context) error { return ledger.Issue(ctx, r, nil, 10) },
 		"Spend":         func(ctx context.Context) error { return spend(ctx, ledger, r) },
+		"Renew":         func(ctx context.Context) error { return ledger.Renew(ctx, r, r, time.Minute) },
 		"Revoke":        func(ctx context.Context) error { return ledger.Revoke(ctx, r.Holder(), r.ID) },
 		"RevokeSubject": func(ctx context.Context) error { return last(ledger.RevokeSubject(ctx, r.Holder())) },
 		"List": func(ctx context.Context) error {

@@ -106,7 +106,7 @@ func (h home) store(t testing.TB) *sqlstore.Store {
 // tablesOf returns what begins the names of the tables for Options.Prefix, and prefixOf the reverse.
 func tablesOf(prefix string) string {
 	const table = "ledger ("
-	before, _, _ := strings.Cut(sqlstore.Schema(sqlstore.SQLite, prefix), table)
+	before, _, _ := strings.Cut(migration(sqlstore.SQLite, prefix), table)
 	return before[strings.LastIndexByte(before, ' ')+1:]
 }
 

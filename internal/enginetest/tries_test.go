@@ -187,7 +187,7 @@ func newLogins(c counted) *logins {
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	manager := &session.Manager{
-		Store: c.sessions, Attempts: c.attempts, Passwords: passwords{"ann"}, Hasher: w,
+		Store: c.sessions, Attempts: c.attempts, PasswordStore: passwords{"ann"}, Hasher: w,
 	}
 	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{manager}, Timeout: 10 * time.Second,
 		Proxies: auth.Proxies{Header: "Address", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}},

@@ -14,7 +14,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/storetest"
 )
 
-// uuidFactors is a session.Factors of an adopter: a table whose ids are those of the other tables.
+// uuidFactors is a session.FactorStore of an adopter: a table whose ids are those of the other tables.
 // It does not seal the secrets, as a server must.
 type uuidFactors struct{ db *sql.DB }
 
@@ -65,7 +65,7 @@ func TestUUIDColumns(t *testing.T) {
 	if _, err := store.db.ExecContext(t.Context(), uuidTable); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Factors(t, func(*testing.T) session.Factors { return store }, storetest.Features{Account: uuid, Org: uuid})
+	storetest.Factors(t, func(*testing.T) session.FactorStore { return store }, storetest.Features{Account: uuid, Org: uuid})
 }
 
 // uuid returns a random one (RFC 9562, version 4).

@@ -33,7 +33,7 @@ type shared struct {
 	ledger   token.Ledger
 	sessions session.Store
 	attempts session.Attempts
-	factors  session.Factors
+	factors  session.FactorStore
 	keys     suites.KeyStore
 
 	// credentials returns a store that has this credential.
@@ -120,13 +120,13 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 	w.tenantURL = "http://127.0.0.1/" + w.org + "/v2"
 	w.populate(t, pair)
 	w.minter = token.Minter{Signers: spoiledKeys{spoil, s.keys}, Ledger: spoiledLedger{spoil, s.ledger}}
-	w.bearer = &bearer.Mechanism{Keys: spoiledKeys{spoil, s.keys}, Signers: w.minter.Signers, Ledger: w.minter.Ledger, Cache: new(token.Cache)}
+	w.bearer = &bearer.Mechanism{Keys: spoiledKeys{spoil, s.keys}, Signers: w.minter.Signers, Ledger: spoiledLedger{spoil, s.ledger}, Cache: new(token.Cache)}
 	w.manager = &session.Manager{
-		Store:     spoiledSessions{spoil, s.sessions},
-		Attempts:  spoiledAttempts{spoil, s.attempts},
-		Factors:   spoiledFactors{spoil, s.factors},
-		Passwords: spoiledPasswords{spoil, passwords{w.account}},
-		Hasher:    plain{},
+		Store:         spoiledSessions{spoil, s.sessions},
+		Attempts:      spoiledAttempts{spoil, s.attempts},
+		FactorStore:   spoiledFactors{spoil, s.factors},
+		PasswordStore: spoiledPasswords{spoil, passwords{w.account}},
+		Hasher:        plain{},
 	}
 	mechanisms := w.mechanisms(t)
 	serve := func(timeout time.Duration) http.Handler {
@@ -256,11 +256,11 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 	})
 	route("POST /others", ofSession, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
 		p := auth.From(ctx)
-		_, err := w.manager.RevokeAll(ctx, p.Org, p.Account, p.SessionID)
+		_, err := w.manager.Sessions().RevokeAll(ctx, p.Org, p.Account, p.SessionID)
 		return err
 	})
 	route("POST /everybody", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
-		_, err := w.manager.RevokeOrg(ctx, auth.OrgKey(w.org))
+		_, err := w.manager.Sessions().RevokeOrg(ctx, auth.OrgKey(w.org))
 		return err
 	})
 	route("POST /revoke/{jti}", auth.Public, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
@@ -269,6 +269,10 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 	route("POST /revoke", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
 		_, err := w.minter.Ledger.RevokeSubject(ctx, w.heldBy(w.account))
 		return asUnavailable(err)
+	})
+	route("POST /renew", auth.Public, func(_ context.Context, _ http.ResponseWriter, r *http.Request) error {
+		_, _, err := w.bearer.Renew(r, bearer.Less{Expires: time.Now().Add(time.Hour)}) // less, and so without a grace
+		return err
 	})
 	route("GET /tokens", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
 		page, _, err := w.minter.Ledger.List(ctx, w.heldBy(w.account), token.Position{}, token.MaxPage)
@@ -286,7 +290,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 
 // endAnother ends the first session of the account that is not the request's session.
 func (w *world) endAnother(ctx context.Context, org *auth.Org, p auth.Principal) error {
-	list, err := w.manager.List(ctx, org, p.Account)
+	list, err := w.manager.Sessions().List(ctx, org, p.Account)
 	if err != nil {
 		return err
 	}
@@ -294,7 +298,7 @@ func (w *world) endAnother(ctx context.Context, org *auth.Org, p auth.Principal)
 	if at < 0 {
 		return auth.ErrNotFound
 	}
-	return w.manager.Revoke(ctx, p.Org, p.Account, list[at].ID)
+	return w.manager.Sessions().Revoke(ctx, p.Org, p.Account, list[at].ID)
 }
 
 // asUnavailable maps a store's error as a handler does.

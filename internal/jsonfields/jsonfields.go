@@ -4,6 +4,7 @@ package jsonfields
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,7 +29,8 @@ func (f Field) Has(option string) bool { return slices.Contains(f.Options, optio
 
 // Of returns the fields of a struct type in the order of their declaration. It returns one for each
 // name: the least deep one, and of several at that depth the only one with a tag. If there is no
-// such one, the name is no member.
+// such one, the name is no member. It panics for a tag whose name has a character that encoding/json
+// does not take: what such a field is called depends on the version of Go.
 func Of(t reflect.Type) (fields []Field) {
 	visited := map[reflect.Type]bool{}
 	for current := []Field{{Type: t}}; len(current) > 0; {
@@ -87,9 +89,12 @@ func (at Field) below(i int) (f Field, embedded, ok bool) {
 		return f, false, false
 	}
 	name, options, _ := strings.Cut(tag, ",")
+	if name != "" && !isName(name) {
+		panic(fmt.Sprintf("jsonfields: the tag of %s in %v is no name: %q", field.Name, at.Type, name))
+	}
 	f = Field{
 		Name: name, Index: append(slices.Clone(at.Index), i), Type: field.Type, Options: strings.Split(options, ","),
-		Pointer: at.Pointer, Sealed: at.Sealed, tagged: isName(name),
+		Pointer: at.Pointer, Sealed: at.Sealed, tagged: name != "",
 	}
 	if embedded = field.Anonymous && !f.tagged && of.Kind() == reflect.Struct; embedded && of != field.Type {
 		f.Pointer, f.Sealed = true, f.Sealed || !field.IsExported()
@@ -111,7 +116,7 @@ func (at Field) tag() int {
 
 // isName reports whether encoding/json takes a text of a tag for a name.
 func isName(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
 		return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
 }

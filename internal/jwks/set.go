@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/baseurl"
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
@@ -166,26 +166,20 @@ func (s *Set) get(ctx context.Context) (*known, error) {
 	if text == "" {
 		return &known{keys: old.keys, url: from, etag: old.etag}, nil
 	}
-	keys, err := s.parse(text)
+	read := parse
+	if s.Parse != nil {
+		read = s.Parse
+	}
+	keys, err := read(text)
 	if err != nil {
 		return nil, fmt.Errorf("the issuer's key set: %w", err)
 	}
 	for kid, key := range keys {
-		if s.Parse != nil {
-			break
-		}
-		if same := old.keys[kid]; same != nil && same.Equal(key) {
+		if same := old.keys[kid]; s.Parse == nil && same != nil && same.Equal(key) {
 			keys[kid] = same // later comparisons are of pointers
 		}
 	}
 	return &known{keys: keys, url: from, etag: etag}, nil
-}
-
-func (s *Set) parse(text string) (map[string]*Key, error) {
-	if s.Parse != nil {
-		return s.Parse(text)
-	}
-	return parse(text)
 }
 
 // locate returns the URL of the set, by OpenID Connect Discovery 1.0 if it was not given.
@@ -235,11 +229,7 @@ func (s *Set) read(ctx context.Context, from, tag string) (text, etag string, er
 	if tag != "" {
 		r.Header.Set("If-None-Match", tag)
 	}
-	base := s.Base
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	reply, err := base.RoundTrip(r)
+	reply, err := cmp.Or(s.Base, http.DefaultTransport).RoundTrip(r)
 	if err != nil {
 		return "", "", err
 	}
@@ -272,6 +262,5 @@ func Fetchable(from string, plaintext bool) bool {
 	if u.Scheme != "http" || !plaintext {
 		return u.Scheme == "https"
 	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && addr.IsLoopback()
+	return baseurl.IsLoopback(u.Hostname())
 }

@@ -135,7 +135,7 @@ func ourSession(t testing.TB, idle time.Duration, whole bool) signedIn {
 			return err
 		},
 		end: func() {
-			if err := manager.Revoke(context.Background(), "acme", subject, principal.SessionID); err != nil {
+			if err := manager.Sessions().Revoke(context.Background(), "acme", subject, principal.SessionID); err != nil {
 				t.Fatal(err)
 			}
 		},

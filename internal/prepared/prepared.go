@@ -44,11 +44,11 @@ func New(db *sql.DB) *DB {
 	return &DB{db: db, byText: map[string]*list.Element{}, latest: list.New()}
 }
 
-// statement stays open until its last user is done. The DB is a user while it keeps the statement.
+// statement stays open until it is evicted and its last user is done.
 type statement struct {
 	*sql.Stmt
 	text  string
-	users int
+	users sync.WaitGroup
 }
 
 // QueryContext is sql.DB.QueryContext with a kept statement.
@@ -57,7 +57,7 @@ func (d *DB) QueryContext(ctx context.Context, text string, args ...any) (*sql.R
 	if s == nil {
 		return d.db.QueryContext(ctx, text, args...)
 	}
-	defer d.release(s) // unread rows keep the statement open
+	defer s.users.Done() // unread rows keep the statement open
 	return s.QueryContext(ctx, args...)
 }
 
@@ -67,7 +67,7 @@ func (d *DB) QueryRowContext(ctx context.Context, text string, args ...any) *sql
 	if s == nil {
 		return d.db.QueryRowContext(ctx, text, args...)
 	}
-	defer d.release(s)
+	defer s.users.Done()
 	return s.QueryRowContext(ctx, args...)
 }
 
@@ -77,11 +77,11 @@ func (d *DB) ExecContext(ctx context.Context, text string, args ...any) (sql.Res
 	if s == nil {
 		return d.db.ExecContext(ctx, text, args...)
 	}
-	defer d.release(s)
+	defer s.users.Done()
 	return s.ExecContext(ctx, args...)
 }
 
-// acquire returns the statement of a text; the caller must release it after use. It returns nil if
+// acquire returns the statement of a text; the caller is one of its users. It returns nil if
 // the statement is not kept or cannot be prepared. The caller then runs the text itself and gets
 // any error.
 func (d *DB) acquire(ctx context.Context, text string) *statement {
@@ -123,7 +123,7 @@ func (d *DB) use(text string) *statement {
 	}
 	d.latest.MoveToFront(at)
 	s := at.Value.(*statement)
-	s.users++
+	s.users.Add(1)
 	return s
 }
 
@@ -132,10 +132,11 @@ func (d *DB) keep(text string, made *sql.Stmt) *statement {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if s := d.use(text); s != nil {
-		go d.close(made)
+		go d.close(&statement{Stmt: made})
 		return s
 	}
-	s := &statement{Stmt: made, text: text, users: 2} // the DB and the caller
+	s := &statement{Stmt: made, text: text}
+	s.users.Add(1)
 	d.byText[text] = d.latest.PushFront(s)
 	if d.open >= MaxStatements {
 		d.evict() // evict now, so that the next text finds room
@@ -147,29 +148,15 @@ func (d *DB) keep(text string, made *sql.Stmt) *statement {
 func (d *DB) evict() {
 	s := d.latest.Remove(d.latest.Back()).(*statement)
 	delete(d.byText, s.text)
-	d.leave(s)
+	go d.close(s)
 }
 
-func (d *DB) release(s *statement) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.leave(s)
-}
-
-// leave removes one user from a statement and closes it after the last one. The caller holds the
-// lock.
-func (d *DB) leave(s *statement) {
-	s.users--
-	if s.users == 0 {
-		go d.close(s.Stmt)
-	}
-}
-
-// close closes a statement without users. It waits for each connection that has run the statement
-// until that connection is idle, so it has its own goroutine. Meanwhile the statement takes up
-// room, and new texts may run unprepared. An error means that a connection has failed. The next
+// close closes a statement that gets no further users. It waits for these, and for each connection
+// that has run the statement until that connection is idle, so it has its own goroutine. Meanwhile
+// the statement takes up room, and new texts may run unprepared. An error means that a connection has failed. The next
 // user of that connection gets it, so close drops it.
-func (d *DB) close(s *sql.Stmt) {
+func (d *DB) close(s *statement) {
+	s.users.Wait()
 	s.Close()
 	d.closed()
 }

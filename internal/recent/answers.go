@@ -1,6 +1,7 @@
 package recent
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"hash/maphash"
@@ -21,7 +22,6 @@ type Answers[K comparable, V any] struct {
 	table atomic.Pointer[table[K, V]] // nil until there is an answer
 
 	mu     sync.Mutex
-	count  int
 	all    share[K, V]
 	shares map[string]*share[K, V] // the same answers, by group
 	asking map[K]*flight[V]        // look-ups under way
@@ -34,17 +34,15 @@ type table[K comparable, V any] struct {
 
 type link[K comparable, V any] struct{ atomic.Pointer[answer[K, V]] }
 
-// answer is one kept answer. Only next changes, and under mu the neighbors.
+// answer is one kept answer. Only next changes once it is kept.
 type answer[K comparable, V any] struct {
 	key K
 	Found[V]
 	until      time.Time
 	generation *generation
 	next       link[K, V]
-	around     [2]neighbors[K, V] // in the share of its group, and in that of all
+	at, atAll  *list.Element // in the share of its group, and in that of all
 }
-
-type neighbors[K comparable, V any] struct{ older, newer *answer[K, V] }
 
 // Found is the answer of a look-up.
 type Found[V any] struct {
@@ -56,38 +54,26 @@ type Found[V any] struct {
 // NotKept is the cost of an answer that only the callers that wait for it get.
 const NotKept = -1
 
-// share holds the answers of a group, or all answers.
+// share holds the answers of a group, or all answers, the oldest first.
 type share[K comparable, V any] struct {
-	ends neighbors[K, V] // newer is the oldest answer, and older the newest; nil: none
-	cost int
+	answers list.List
+	cost    int
 }
 
-const (
-	ofGroup = iota
-	ofAll
-)
-
-func (s *share[K, V]) add(n *answer[K, V], i int) {
-	n.around[i] = neighbors[K, V]{older: s.ends.older}
-	if s.ends.older == nil {
-		s.ends.newer = n
-	} else {
-		s.ends.older.around[i].newer = n
-	}
-	s.ends.older = n
+func (s *share[K, V]) add(n *answer[K, V]) *list.Element {
 	s.cost += n.Cost
+	return s.answers.PushBack(n)
 }
 
-func (s *share[K, V]) remove(n *answer[K, V], i int) {
-	at, newer, older := n.around[i], &s.ends.newer, &s.ends.older
-	if at.older != nil {
-		newer = &at.older.around[i].newer
+func (s *share[K, V]) remove(at *list.Element) {
+	s.cost -= s.answers.Remove(at).(*answer[K, V]).Cost
+}
+
+func (s *share[K, V]) oldest() *answer[K, V] {
+	if s.cost == 0 {
+		return nil
 	}
-	if at.newer != nil {
-		older = &at.newer.around[i].older
-	}
-	*newer, *older = at.newer, at.older
-	s.cost -= n.Cost
+	return s.answers.Front().Value.(*answer[K, V])
 }
 
 // admission applies when a group has used its share up. Of this many new answers,
@@ -98,7 +84,7 @@ const admission = 8
 // Find returns a kept answer that Get would return. It asks nobody, and keeps no key: so
 // the key may be a part of a buffer that is reused.
 func (a *Answers[K, V]) Find(g *Groups, now time.Time, key K) (answer V, ok bool) {
-	known := a.table.Load().list(key).find(key)
+	known := a.table.Load().find(key)
 	if known == nil || !known.isFresh(now, g.Stale) {
 		return answer, false
 	}
@@ -195,26 +181,20 @@ func (a *Answers[K, V]) Keep(g *Groups, since uint64, now time.Time, key K, foun
 func (a *Answers[K, V]) Len() (count, cost int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.count, a.all.cost
+	return a.all.answers.Len(), a.all.cost
 }
 
-// list returns the list of a key, or nil if there is no table yet.
+// list returns the list of a key.
 func (t *table[K, V]) list(key K) *link[K, V] {
-	if t == nil {
-		return nil
-	}
 	return &t.lists[maphash.Comparable(t.seed, key)&uint64(len(t.lists)-1)]
 }
 
-func (l *link[K, V]) first() *answer[K, V] {
-	if l == nil {
+// find returns the answer for a key, or nil. t is nil if there is no table yet.
+func (t *table[K, V]) find(key K) *answer[K, V] {
+	if t == nil {
 		return nil
 	}
-	return l.Load()
-}
-
-func (l *link[K, V]) find(key K) *answer[K, V] {
-	for known := l.first(); known != nil; known = known.next.Load() {
+	for known := t.list(key).Load(); known != nil; known = known.next.Load() {
 		if known.key == key {
 			return known
 		}
@@ -235,7 +215,7 @@ func (n *answer[K, V]) isFresh(now time.Time, stale time.Duration) bool {
 func (a *Answers[K, V]) put(n *answer[K, V], now time.Time, g *Groups) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	known := a.table.Load().list(n.key).find(n.key)
+	known := a.table.Load().find(n.key)
 	if known != nil {
 		if known.until.After(n.until) && !known.generation.outdated.Load() {
 			return // a slow look-up must not replace a newer answer
@@ -249,10 +229,8 @@ func (a *Answers[K, V]) put(n *answer[K, V], now time.Time, g *Groups) {
 		a.shares[n.Group] = new(share[K, V])
 	}
 	if a.makeRoom(n, now, g, known != nil) {
+		n.at, n.atAll = a.shares[n.Group].add(n), a.all.add(n)
 		a.grow().list(n.key).push(n)
-		a.shares[n.Group].add(n, ofGroup)
-		a.all.add(n, ofAll)
-		a.count++
 	} else if a.shares[n.Group].cost == 0 {
 		delete(a.shares, n.Group)
 	}
@@ -263,11 +241,10 @@ func (a *Answers[K, V]) put(n *answer[K, V], now time.Time, g *Groups) {
 // gives way with its oldest answers: the group of n first.
 func (a *Answers[K, V]) makeRoom(n *answer[K, V], now time.Time, g *Groups, admitted bool) bool {
 	own := a.shares[n.Group]
-	for oldest := a.all.ends.newer; oldest != nil && !oldest.isFresh(now, g.Stale); oldest = a.all.ends.newer {
-		a.evict(oldest, own)
-	}
-	for oldest := own.ends.newer; oldest != nil && !oldest.isFresh(now, g.Stale); oldest = own.ends.newer {
-		a.evict(oldest, own) // it is outdated, but not old
+	for _, s := range []*share[K, V]{&a.all, own} { // in own they may be outdated, but not old
+		for oldest := s.oldest(); oldest != nil && !oldest.isFresh(now, g.Stale); oldest = s.oldest() {
+			a.evict(oldest, own)
+		}
 	}
 	for a.all.cost+n.Cost > g.Limit {
 		fair := g.Limit / len(a.shares)
@@ -279,7 +256,7 @@ func (a *Answers[K, V]) makeRoom(n *answer[K, V], now time.Time, g *Groups, admi
 			return false
 		}
 		admitted = true
-		a.evict(own.ends.newer, own)
+		a.evict(own.oldest(), own)
 	}
 	return true
 }
@@ -292,7 +269,7 @@ func (a *Answers[K, V]) evictOver(fair, some int, own *share[K, V]) {
 			continue
 		}
 		for enough := s.cost - some; s.cost > max(fair, enough); {
-			a.evict(s.ends.newer, own)
+			a.evict(s.oldest(), own)
 		}
 		return
 	}
@@ -306,9 +283,8 @@ func (a *Answers[K, V]) evict(n *answer[K, V], own *share[K, V]) {
 	}
 	at.Store(n.next.Load())
 	s := a.shares[n.Group]
-	s.remove(n, ofGroup)
-	a.all.remove(n, ofAll)
-	a.count--
+	s.remove(n.at)
+	a.all.remove(n.atAll)
 	if s.cost == 0 && s != own {
 		delete(a.shares, n.Group)
 	}
@@ -322,7 +298,7 @@ func (a *Answers[K, V]) grow() *table[K, V] {
 	if old == nil {
 		old = &table[K, V]{}
 	}
-	if a.count < len(old.lists) {
+	if a.all.answers.Len() <= len(old.lists) {
 		return old
 	}
 	t := &table[K, V]{maphash.MakeSeed(), make([]link[K, V], max(least, 2*len(old.lists)))}

@@ -5,9 +5,12 @@ package urlpath
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 // Clean returns the escaped path of a URL as it was sent, and whether it is clean.
@@ -41,23 +44,8 @@ func IsClean(escaped string) bool {
 // isPlain reports whether a path is clean without further checks. It has only
 // characters that are never escaped, and no two slashes in a row.
 func isPlain(path string) bool {
-	before := byte('/')
-	for i := 1; i < len(path); i++ {
-		c := path[i]
-		if !plain[c] || c == '/' && before == '/' {
-			return false
-		}
-		before = c
-	}
-	return strings.HasPrefix(path, "/")
+	return ascii.Path.Only(path) && strings.HasPrefix(path, "/") && !strings.Contains(path, "//")
 }
-
-var plain = func() (set [256]bool) {
-	for _, c := range "/-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" {
-		set[c] = true
-	}
-	return set
-}()
 
 // isClean checks the escaped form for spelling, and the decoded form for meaning.
 func isClean(escaped, path string) bool {
@@ -91,24 +79,10 @@ func escapesPlain(escaped string) bool {
 		if escaped[i] != '%' {
 			continue
 		}
-		if i+2 >= len(escaped) {
-			return true
-		}
-		switch c := unhex(escaped[i+1])<<4 | unhex(escaped[i+2]); {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
+		// Two digits follow: Clean and IsClean have decoded the path.
+		if c, _ := strconv.ParseUint(escaped[i+1:i+3], 16, 8); ascii.Dotted.Has(byte(c)) {
 			return true
 		}
 	}
 	return false
-}
-
-// unhex returns the value of a hexadecimal digit.
-func unhex(c byte) byte {
-	switch {
-	case c >= 'a':
-		return c - 'a' + 10
-	case c >= 'A':
-		return c - 'A' + 10
-	}
-	return c - '0'
 }

@@ -16,10 +16,15 @@ type matcher func(getter) bool
 func compile(f paging.Filter) matcher {
 	path := f.Path()
 	switch f.Op() {
-	case paging.OpAnd:
-		return all(f.Filters())
-	case paging.OpOr:
-		return anyOf(f.Filters())
+	case paging.OpAnd, paging.OpOr:
+		var parts []matcher
+		for _, part := range f.Filters() {
+			parts = append(parts, compile(part))
+		}
+		decides := f.Op() == paging.OpOr // what one part decides alone
+		return func(get getter) bool {
+			return slices.ContainsFunc(parts, func(m matcher) bool { return m(get) == decides }) == decides
+		}
 	case paging.OpNot:
 		inner := compile(f.Filters()[0])
 		return func(get getter) bool { return !inner(get) }
@@ -29,21 +34,15 @@ func compile(f paging.Filter) matcher {
 			return ok
 		}
 	case paging.OpIn:
-		return in(path, f.Values())
+		values := f.Values()
+		return of(path, func(v any) bool {
+			return slices.ContainsFunc(values, func(value any) bool { return holds(paging.OpEq, v, value) })
+		})
 	case paging.OpEq, paging.OpGt, paging.OpGte, paging.OpLt, paging.OpLte:
-		return compared(f.Op(), path, f.Values()[0])
+		value := f.Values()[0]
+		return of(path, func(v any) bool { return holds(f.Op(), v, value) })
 	}
 	panic("mempage: a filter of an unknown operator")
-}
-
-func in(path string, values []any) matcher {
-	return of(path, func(v any) bool {
-		return slices.ContainsFunc(values, func(value any) bool { return holds(paging.OpEq, v, value) })
-	})
-}
-
-func compared(op paging.Op, path string, value any) matcher {
-	return of(path, func(v any) bool { return holds(op, v, value) })
 }
 
 // of returns a matcher for a condition on the property at path, or on any of its
@@ -67,26 +66,4 @@ func of(path string, condition func(value any) bool) matcher {
 func holds(op paging.Op, v, value any) bool {
 	order, sameType := paging.Compare(v, value)
 	return sameType && op.Holds(order)
-}
-
-func all(filters []paging.Filter) matcher {
-	matchers := compileAll(filters)
-	return func(get getter) bool {
-		return !slices.ContainsFunc(matchers, func(m matcher) bool { return !m(get) })
-	}
-}
-
-func anyOf(filters []paging.Filter) matcher {
-	matchers := compileAll(filters)
-	return func(get getter) bool {
-		return slices.ContainsFunc(matchers, func(m matcher) bool { return m(get) })
-	}
-}
-
-func compileAll(filters []paging.Filter) []matcher {
-	matchers := make([]matcher, len(filters))
-	for i, f := range filters {
-		matchers[i] = compile(f)
-	}
-	return matchers
 }

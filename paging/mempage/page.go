@@ -27,7 +27,7 @@ func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value a
 	matches := compile(where)
 	var kept []sortable[T]
 	for _, row := range rows {
-		property := func(path string) (value any, ok bool) { return present(get(row, path)) }
+		property := propertyOf(row, get)
 		if !matches(property) {
 			continue
 		}
@@ -102,19 +102,21 @@ func Count[T any](rows []T, q paging.Query, get func(row T, path string) (value 
 	}
 	matches, counted := compile(q.Where), 0
 	for i := 0; i < len(rows) && counted <= q.CountTo; i++ {
-		if matches(func(path string) (any, bool) { return present(get(rows[i], path)) }) {
+		if matches(propertyOf(rows[i], get)) {
 			counted++
 		}
 	}
 	return q.Total(counted)
 }
 
-// present returns the value of a property. That of a missing one is nil.
-func present(value any, ok bool) (any, bool) {
-	if !ok {
+// propertyOf returns a getter for a row. The value of a missing property is nil.
+func propertyOf[T any](row T, get func(row T, path string) (value any, ok bool)) getter {
+	return func(path string) (any, bool) {
+		if value, ok := get(row, path); ok {
+			return value, true
+		}
 		return nil, false
 	}
-	return value, true
 }
 
 // sortable is a row with the values it is sorted by.

@@ -22,12 +22,8 @@ const withColumns = `WITH RECURSIVE d (name, type, modifier, not_null, collated)
 
 func (c *check) postgreSQL() ([]column, error) {
 	var kind, encoding string
-	err := c.db.QueryRowContext(c.ctx, `SELECT relkind::text, pg_catalog.current_setting('server_encoding') FROM pg_catalog.pg_class
-		WHERE oid = pg_catalog.to_regclass($1::text)`, c.quotedName()).Scan(&kind, &encoding)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errNoTable
-	}
-	if err != nil {
+	if err := c.aboutTable(`SELECT relkind::text, pg_catalog.current_setting('server_encoding') FROM pg_catalog.pg_class
+		WHERE oid = pg_catalog.to_regclass($1::text)`, []any{c.quotedName()}, &kind, &encoding); err != nil {
 		return nil, err
 	}
 	c.view = kind == "v"
@@ -40,12 +36,8 @@ func (c *check) sqlite() ([]column, error) {
 	var kind, encoding string
 	var strict bool
 	schema, name := c.names()
-	err := c.db.QueryRowContext(c.ctx, `SELECT type, strict, encoding FROM pragma_table_list(?1), pragma_encoding
-		WHERE schema = lower(?2) OR ?2 = ''`, name, schema).Scan(&kind, &strict, &encoding)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, errNoTable
-	}
-	if err != nil {
+	if err := c.aboutTable(`SELECT type, strict, encoding FROM pragma_table_list(?1), pragma_encoding
+		WHERE schema = lower(?2) OR ?2 = ''`, []any{name, schema}, &kind, &strict, &encoding); err != nil {
 		return nil, err
 	}
 	c.view = kind == "view"
@@ -54,6 +46,15 @@ func (c *check) sqlite() ([]column, error) {
 		c.problem("", "the table is not STRICT, so a column may have values of another type, which pages do not find")
 	}
 	return c.described(`SELECT lower(name), lower(iif(?3, '', type)), -1, "notnull" OR pk > 0 OR ?3, FALSE FROM pragma_table_xinfo(?1, NULLIF(?2, ''))`, name, schema, c.view)
+}
+
+// aboutTable reads the one row that there is of a table.
+func (c *check) aboutTable(query string, args []any, into ...any) error {
+	err := c.db.QueryRowContext(c.ctx, query, args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNoTable
+	}
+	return err
 }
 
 func (c *check) encoded(utf8 bool, encoding string) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
-	"github.com/tenantkit/tenantkit/internal/names"
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -32,7 +32,7 @@ func (l *List) declareLists(lists map[string]Items) error {
 	for _, path := range slices.Sorted(maps.Keys(lists)) {
 		of := lists[path]
 		switch {
-		case !names.Valid(path) || l.schema.Visible(path):
+		case !ascii.IsName(path) || l.schema.Visible(path):
 			return fmt.Errorf("list %q: no name, or declared twice", path)
 		case of.List == nil || of.List.table.Properties[of.Parent].Type != paging.String || strings.HasSuffix(of.Parent, "[]"):
 			return fmt.Errorf("list %q: the items have no text %q that can hold their parent", path, of.Parent)

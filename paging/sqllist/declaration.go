@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/listing"
-	"github.com/tenantkit/tenantkit/internal/names"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -103,7 +103,7 @@ func (l *List) Indexes(dialect sqlpage.Dialect) ([]string, error) {
 }
 
 func (l *List) declare(typ reflect.Type, lists map[string]Items) error {
-	if typ.Kind() != reflect.Struct || !names.Valid(l.table.Object) {
+	if typ.Kind() != reflect.Struct || !ascii.IsName(l.table.Object) {
 		return errors.New("no struct, or no object name")
 	}
 	if err := l.fields(typ, nil); err != nil {
@@ -231,7 +231,7 @@ func memberOf(f reflect.StructField) (name string, omit bool, err error) {
 		return "", false, fmt.Errorf("a list does not apply %q of its tag json", options)
 	}
 	name = cmp.Or(name, f.Name)
-	if !names.Valid(name) {
+	if !ascii.IsName(name) {
 		return "", false, fmt.Errorf("%q is no name of a property", name)
 	}
 	return name, omit, nil

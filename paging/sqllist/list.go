@@ -90,7 +90,7 @@ func (p Part) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may 
 	return p.read(ctx, pages, tenant, q, grant, id)
 }
 
-func (p Part) read(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Grant, id string) (envelope.Verbatim, error) {
+func (p Part) read(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Part, id string) (envelope.Verbatim, error) {
 	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
 		return nil, ErrNotFound // no database has such a text
 	}
@@ -113,7 +113,7 @@ func (p Part) read(ctx context.Context, pages *sqlpage.Pages, tenant string, q p
 }
 
 // answer reads the page of a list that is no property.
-func (p Part) answer(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Grant) (page envelope.List[envelope.Verbatim], err error) {
+func (p Part) answer(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Part) (page envelope.List[envelope.Verbatim], err error) {
 	v := p.list.view(q, grant, "", paging.MaxBytes/statements(q))
 	ids, all := v.grant.IDs()
 	visible := sqlpage.RowScope{Tenant: tenant, IDs: ids, AllIDs: all, Where: p.where}
@@ -149,7 +149,7 @@ func statements(q paging.Query) (n int) {
 type view struct {
 	list   *List
 	query  paging.Query
-	grant  scope.Grant
+	grant  scope.Part
 	prefix string // path of the list property with a dot, or empty
 	shown  []shown
 	narrow bool // something is not shown on every object
@@ -164,7 +164,7 @@ type shown struct {
 	always bool   // on every object
 }
 
-func (l *List) view(q paging.Query, grant scope.Grant, prefix string, bytes int) *view {
+func (l *List) view(q paging.Query, grant scope.Part, prefix string, bytes int) *view {
 	v := &view{list: l, query: q, grant: grant, prefix: prefix, bytes: bytes, shown: make([]shown, 0, len(l.columns))}
 	for i := range l.columns {
 		c := &l.columns[i]

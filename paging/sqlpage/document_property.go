@@ -155,19 +155,15 @@ func (d documentProperty) compareKey(s *statement, symbol string, value any) str
 	return d.keys()[keyIndex(rankOf(value))].String() + symbol + s.bindOnce(d.argument(value))
 }
 
-// argument returns a number or a text in the form that documents have.
+// argument returns a number or a text in the form that documents have. SQLite converts
+// the text of a number in a document, not always to the nearest float64. So SQLite must
+// convert this text too.
 func (d documentProperty) argument(value any) argument {
-	if n, ok := value.(json.Number); ok {
-		return d.documentNumber(n)
-	}
-	return argument{value, "text"}
-}
-
-// documentNumber returns a number in the form that documents have. SQLite converts
-// the text of a number in a document, not always to the nearest float64. So SQLite
-// must convert this text too.
-func (d documentProperty) documentNumber(n json.Number) argument {
-	if d.dialect == PostgreSQL {
+	n, ok := value.(json.Number)
+	switch {
+	case !ok:
+		return argument{value, "text"}
+	case d.dialect == PostgreSQL:
 		return driverNumber(d.dialect, n)
 	}
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {

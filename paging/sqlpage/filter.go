@@ -16,7 +16,11 @@ func (s *statement) filter(f paging.Filter) string {
 	case paging.OpOr:
 		return join(s.filters(f), " OR ", "FALSE")
 	case paging.OpNot:
-		return s.negation(f.Filters()[0])
+		inner := f.Filters()[0]
+		if inner.Op() == paging.OpExists || inner.Op() == paging.OpEq && inner.Values()[0] == nil {
+			return "NOT (" + s.filter(inner) + ")" // it is never NULL
+		}
+		return "NOT COALESCE(" + s.filter(inner) + ", FALSE)"
 	}
 	p := s.property(f.Path())
 	if p == nil {
@@ -44,14 +48,6 @@ func (s *statement) values(p propertySQL, f paging.Filter) string {
 		conditions = append(conditions, p.in(s, values))
 	}
 	return join(conditions, " OR ", "FALSE")
-}
-
-// negation returns a condition that is true if f is false or NULL.
-func (s *statement) negation(f paging.Filter) string {
-	if f.Op() == paging.OpExists || f.Op() == paging.OpEq && f.Values()[0] == nil {
-		return "NOT (" + s.filter(f) + ")" // f is never NULL
-	}
-	return "NOT COALESCE(" + s.filter(f) + ", FALSE)"
 }
 
 func (s *statement) filters(f paging.Filter) []string {

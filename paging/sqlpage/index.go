@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tenantkit/tenantkit/internal/names"
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/sqldialect"
 	"github.com/tenantkit/tenantkit/paging"
 )
@@ -104,7 +104,7 @@ func (t *Table) indexName(sort []paging.Key) string {
 		}
 	}
 	readable := strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf && names.Has(byte(r)) && r != '-' {
+		if r < utf8.RuneSelf && ascii.Name.Has(byte(r)) && r != '-' {
 			return r
 		}
 		return '_'

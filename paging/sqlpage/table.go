@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenantkit/tenantkit/internal/names"
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -65,7 +65,7 @@ func (t *Table) validate() error {
 		return fmt.Errorf("sqlpage: table %s: Select must be names of columns", t.Name)
 	case !id:
 		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
-	case t.Object != "" && (object || !names.Only(t.Object)):
+	case t.Object != "" && (object || !ascii.Name.Only(t.Object)):
 		return fmt.Errorf("sqlpage: table %s: Object is no name, or object has a column", t.Name)
 	case t.SharedByAllTenants == (t.Tenant != ""):
 		return fmt.Errorf("sqlpage: table %s: set either Tenant or SharedByAllTenants", t.Name)
@@ -105,13 +105,7 @@ func (c Column) inDocument(path string) string { return strings.TrimPrefix(path,
 
 // validName reports whether name can be quoted without escapes.
 func validName(name string) bool {
-	for i, c := range []byte(name) {
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxName
+	return ascii.Name.Holds(name, 1, maxName) && !strings.Contains(name, "-") && !ascii.Digit.Has(name[0])
 }
 
 func invalidName(name string) bool { return !validName(name) }
@@ -122,7 +116,7 @@ const maxName = 63 // bytes; PostgreSQL cuts longer names
 // the name of a member.
 func validPath(path string) bool {
 	for segment := range strings.SplitSeq(path, ".") {
-		if segment == "" || !names.Only(segment) {
+		if segment == "" || !ascii.Name.Only(segment) {
 			return false
 		}
 	}
@@ -132,3 +126,42 @@ func validPath(path string) bool {
 func (t *Table) quotedName() string { return quote(strings.ReplaceAll(t.Name, ".", `"."`)) }
 
 func quote(name string) string { return `"` + name + `"` }
+
+// RowScope says which rows a statement can return at most. The zero RowScope makes no
+// statement for a table of several tenants, or with a Where. Without IDs and AllIDs no row is visible.
+//
+//	ids, all := grant.IDs() // a scope.Part
+//	visible := sqlpage.RowScope{Tenant: string(principal.Org), IDs: ids, AllIDs: all}
+type RowScope struct {
+	Tenant string   // whose rows; required unless the table is SharedByAllTenants, which ignores it
+	IDs    []string // the only _ids of rows
+	AllIDs bool     // each _id of the tenant; IDs is ignored
+
+	Where map[string]string // the value of each property of Table.Where, and of no other
+}
+
+// visible returns the condition for the rows that v allows.
+func (s *statement) visible(v RowScope) string {
+	condition := "TRUE"
+	if !s.table.SharedByAllTenants {
+		condition = s.filter(paging.Eq(s.table.Tenant, v.Tenant))
+	}
+	// An error, not an empty page: the server names the tenant, not the client.
+	if condition == "FALSE" || v.Tenant == "" && !s.table.SharedByAllTenants {
+		s.check(fmt.Errorf("sqlpage: table %s: %q is no tenant", s.table.Name, v.Tenant))
+	}
+	for _, path := range s.table.Where {
+		own := s.filter(paging.Eq(path, v.Where[path]))
+		if own == "FALSE" || v.Where[path] == "" {
+			s.check(fmt.Errorf("sqlpage: table %s: %q is no value for %q of Where", s.table.Name, v.Where[path], path))
+		}
+		condition = and(condition, own)
+	}
+	if len(v.Where) > len(s.table.Where) {
+		s.check(fmt.Errorf("sqlpage: table %s: a value for a property that its Where does not have", s.table.Name))
+	}
+	if v.AllIDs {
+		return condition
+	}
+	return and(condition, s.filter(paging.In("_id", v.IDs...)))
+}

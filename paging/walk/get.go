@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
 // These values say how often and how patiently a page is requested again.
@@ -31,29 +34,25 @@ func get(ctx context.Context, client *http.Client, target string) (*http.Respons
 		request.Header.Set("Accept", "application/json")
 		reply, err := client.Do(request)
 		if err != nil {
-			return nil, withoutURL(err)
+			// A query may hold personal data, and a URL may hold a token.
+			if e, ok := errors.AsType[*url.Error](err); ok {
+				err = fmt.Errorf("%s: %w", e.Op, e.Err)
+			}
+			return nil, err
 		}
 		wait, again := pause(reply, attempt)
 		if !again {
 			return reply, nil
 		}
-		discard(reply.Body)
-		if err := sleep(ctx, wait); err != nil {
+		_, _ = io.CopyN(io.Discard, reply.Body, 64<<10) // so that its connection can be used again
+		_ = reply.Body.Close()
+		if err := clock.Sleep(ctx, wait); err != nil {
 			return nil, err
 		}
 	}
 }
 
 var errURL = errors.New("List.URL is not valid")
-
-// withoutURL removes the URL from an error. A query may hold personal data, and a URL
-// may hold a token.
-func withoutURL(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return fmt.Errorf("%s: %w", e.Op, e.Err)
-	}
-	return err
-}
 
 // pause returns how long to wait before the next attempt. again is false if there
 // must not be one. The wait is the server's Retry-After plus a random time, so that
@@ -83,34 +82,15 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// discard reads the rest of a short body, so that its connection can be used again.
-func discard(body io.ReadCloser) {
-	_, _ = io.CopyN(io.Discard, body, 64<<10)
-	_ = body.Close()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 var errRedirect = errors.New("redirected to another server")
 
 // staying returns a client that follows no redirect to another server, where a
 // transport would present its credential to a stranger.
 func staying(client *http.Client) *http.Client {
-	if client == nil {
-		client = http.DefaultClient
-	}
+	client = cmp.Or(client, http.DefaultClient)
 	copied := *client
 	copied.CheckRedirect = func(request *http.Request, via []*http.Request) error {
-		if !sameServer(request.URL, via[0].URL) {
+		if first := via[0].URL; request.URL.Scheme != first.Scheme || request.URL.Host != first.Host {
 			return errRedirect
 		}
 		if client.CheckRedirect != nil {
@@ -123,5 +103,3 @@ func staying(client *http.Client) *http.Client {
 	}
 	return &copied
 }
-
-func sameServer(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -42,7 +42,7 @@ func (w *walker[T]) run(ctx context.Context, yield func(envelope.List[T], error)
 		if !yield(page, nil) {
 			return
 		}
-		more = page.HasMore && !w.full()
+		more = page.HasMore && (w.list.Max <= 0 || w.given < w.list.Max)
 	}
 	if err != nil {
 		yield(envelope.List[T]{}, &Error{After: w.position.String(), Err: err})
@@ -61,7 +61,11 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 	}
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
-		return page, refusal(reply)
+		var fault *envelope.Fault
+		if err := envelope.Decode(reply.Body, maxFault, new(any)); errors.As(err, &fault) {
+			return page, fault
+		}
+		return page, fmt.Errorf("unexpected status %d", reply.StatusCode)
 	}
 	keys, err := w.decode(reply.Body, &page)
 	if err != nil {
@@ -113,9 +117,6 @@ func idsOf[T Item](items []T) (ids []string, err error) {
 	}
 	return ids, nil
 }
-
-// full reports whether the walk has returned Max items.
-func (w *walker[T]) full() bool { return w.list.Max > 0 && w.given >= w.list.Max }
 
 // trim cuts the page down to the items that Max still allows.
 func (w *walker[T]) trim(page *envelope.List[T]) {
@@ -221,13 +222,4 @@ func member(text json.RawMessage, path string) (value json.RawMessage, ok bool) 
 		}
 	}
 	return text, true
-}
-
-// refusal returns the error for a reply with a status other than 200.
-func refusal(reply *http.Response) error {
-	var fault *envelope.Fault
-	if err := envelope.Decode(reply.Body, maxFault, new(any)); errors.As(err, &fault) {
-		return fault
-	}
-	return fmt.Errorf("unexpected status %d", reply.StatusCode)
 }

@@ -1,15 +1,16 @@
--- KEYS: 1 record. ARGV: 1 subject, 2 key id, 3 maximum uses, 4 prefix of the keys of
+-- KEYS: 1 record. ARGV: 1 subject, 2 key id, 3 maximum uses, 4 generation, 5 prefix of the keys of
 -- records. For an accepted use, returns 0, the maker, its client key and the parent.
--- Otherwise returns 1 no live record, 2 no use left.
-local r = redis.call('HMGET', KEYS[1], 's', 'k', 'm', 'n', 'p', 'a', 'c')
-if r[1] ~= ARGV[1] or r[2] ~= ARGV[2] or r[3] ~= ARGV[3] then
-  return 1
+-- Otherwise returns 1 no live record, 2 no use left, 3 renewed before.
+local r = redis.call('HMGET', KEYS[1], 's', 'k', 'm', 'g', 't', 'n', 'p', 'a', 'c')
+local found, refused = behind(KEYS[1], r, ARGV)
+if not found then
+  return refused
 end
 local most = tonumber(r[3])
-if most > 0 and tonumber(r[4]) >= most then
+if most > 0 and tonumber(r[6]) >= most then
   return 2
 end
-if not live(ARGV[4], r[3], r[4], r[5]) then
+if not live(ARGV[5], r[3], r[6], r[7]) then
   return 1
 end
 if most > 0 and redis.call('HINCRBY', KEYS[1], 'n', 1) >= most then
@@ -19,4 +20,4 @@ if most > 0 and redis.call('HINCRBY', KEYS[1], 'n', 1) >= most then
     redis.call('PEXPIRE', KEYS[1], 86400000)
   end
 end
-return {0, r[6] or '', r[7] or '', r[5] or ''}
+return {0, r[8] or '', r[9] or '', r[7] or ''}

@@ -1,3 +1,4 @@
+-- +goose Up
 CREATE TABLE IF NOT EXISTS tenantkit_schema (
 	version bigint PRIMARY KEY,
 	probe bytea -- sealed by the first Open with a Sealer
@@ -5,16 +6,16 @@ CREATE TABLE IF NOT EXISTS tenantkit_schema (
 
 -- Accepted requests: a row for each nonce and each signature. The row with the
 -- empty id is the epoch. It is deleted with the others when the table is emptied.
-CREATE TABLE IF NOT EXISTS tenantkit_v6_replays (
+CREATE TABLE IF NOT EXISTS tenantkit_v7_replays (
 	id bytea PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
 	keep bigint NOT NULL,     -- Unix milliseconds
 	uses bigint NOT NULL,     -- acceptances of a signature; a huge number for single use
 	began bigint NOT NULL,    -- first acceptance, Unix milliseconds
 	engine text COLLATE "C" NOT NULL    -- of the epoch: identity of the engine and the table
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v6_replays_keep ON tenantkit_v6_replays (keep);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_replays_keep ON tenantkit_v7_replays (keep);
 
-CREATE TABLE IF NOT EXISTS tenantkit_v6_ledger (
+CREATE TABLE IF NOT EXISTS tenantkit_v7_ledger (
 	client_key text COLLATE "C" NOT NULL,
 	id text COLLATE "C" NOT NULL,
 	subject text COLLATE "C" NOT NULL,
@@ -27,16 +28,18 @@ CREATE TABLE IF NOT EXISTS tenantkit_v6_ledger (
 	maker_app text COLLATE "C" NOT NULL DEFAULT '', -- client key
 	parent text COLLATE "C" NOT NULL DEFAULT '',    -- id; empty: none
 	org text COLLATE "C" NOT NULL,
+	generation bigint NOT NULL DEFAULT 0, -- how often it was renewed
+	graced bigint NOT NULL DEFAULT 0,     -- Unix milliseconds: the generation before is accepted until then
 	PRIMARY KEY (client_key, id)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_subject ON tenantkit_v6_ledger (client_key, subject, issued, id);
-CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_expires ON tenantkit_v6_ledger (expires) WHERE expires IS NOT NULL;
-CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_parent ON tenantkit_v6_ledger (client_key, parent) WHERE parent <> '';
-CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_org ON tenantkit_v6_ledger (org, subject);
-CREATE INDEX IF NOT EXISTS tenantkit_v6_ledger_issued ON tenantkit_v6_ledger (client_key, issued, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_subject ON tenantkit_v7_ledger (client_key, subject, issued, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_expires ON tenantkit_v7_ledger (expires) WHERE expires IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_parent ON tenantkit_v7_ledger (client_key, parent) WHERE parent <> '';
+CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_org ON tenantkit_v7_ledger (org, subject);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_issued ON tenantkit_v7_ledger (client_key, issued, id);
 
 -- Key pairs, one for each app.
-CREATE TABLE IF NOT EXISTS tenantkit_v6_keys (
+CREATE TABLE IF NOT EXISTS tenantkit_v7_keys (
 	client_key text COLLATE "C" PRIMARY KEY,
 	org text COLLATE "C" NOT NULL,
 	key_id text COLLATE "C" NOT NULL UNIQUE,
@@ -44,31 +47,31 @@ CREATE TABLE IF NOT EXISTS tenantkit_v6_keys (
 	sealed bytea NOT NULL,  -- PKCS #8
 	exposed bigint NOT NULL   -- 0 or 1
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v6_keys_org ON tenantkit_v6_keys (org);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_keys_org ON tenantkit_v7_keys (org);
 
--- Former public keys of the apps in tenantkit_v6_keys that still verify.
-CREATE TABLE IF NOT EXISTS tenantkit_v6_former_keys (
+-- Former public keys of the apps in tenantkit_v7_keys that still verify.
+CREATE TABLE IF NOT EXISTS tenantkit_v7_former_keys (
 	key_id text COLLATE "C" PRIMARY KEY,
 	client_key text COLLATE "C" NOT NULL,
-	present text COLLATE "C" NOT NULL,  -- the key_id in tenantkit_v6_keys that follows; beside another one this key is dead
+	present text COLLATE "C" NOT NULL,  -- the key_id in tenantkit_v7_keys that follows; beside another one this key is dead
 	public bytea NOT NULL,  -- PKIX
 	ends bigint NOT NULL      -- Unix milliseconds
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v6_former_keys_client_key ON tenantkit_v6_former_keys (client_key);
-CREATE INDEX IF NOT EXISTS tenantkit_v6_former_keys_ends ON tenantkit_v6_former_keys (ends);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_former_keys_client_key ON tenantkit_v7_former_keys (client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_former_keys_ends ON tenantkit_v7_former_keys (ends);
 
 -- Signing secrets.
-CREATE TABLE IF NOT EXISTS tenantkit_v6_credentials (
+CREATE TABLE IF NOT EXISTS tenantkit_v7_credentials (
 	client_key text COLLATE "C" PRIMARY KEY,
 	org text COLLATE "C" NOT NULL,
 	version text COLLATE "C" NOT NULL,  -- random, new with each change
 	sealed bytea NOT NULL,  -- the secret
 	restrictions text COLLATE "C" NOT NULL -- JSON
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v6_credentials_org ON tenantkit_v6_credentials (org, client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_credentials_org ON tenantkit_v7_credentials (org, client_key);
 
--- Former secrets of the client keys in tenantkit_v6_credentials.
-CREATE TABLE IF NOT EXISTS tenantkit_v6_formers (
+-- Former secrets of the client keys in tenantkit_v7_credentials.
+CREATE TABLE IF NOT EXISTS tenantkit_v7_formers (
 	client_key text COLLATE "C" NOT NULL,
 	id text COLLATE "C" NOT NULL,       -- random
 	org text COLLATE "C" NOT NULL,
@@ -76,9 +79,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_v6_formers (
 	sealed bytea NOT NULL,  -- the secret
 	PRIMARY KEY (client_key, id)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v6_formers_ends ON tenantkit_v6_formers (ends);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_formers_ends ON tenantkit_v7_formers (ends);
 
-CREATE TABLE IF NOT EXISTS tenantkit_v6_sessions (
+CREATE TABLE IF NOT EXISTS tenantkit_v7_sessions (
 	hash bytea PRIMARY KEY, -- SHA-256 of the token
 	previous bytea,         -- the hash before the latest Replace
 	id text COLLATE "C" NOT NULL,
@@ -94,20 +97,20 @@ CREATE TABLE IF NOT EXISTS tenantkit_v6_sessions (
 	replaced bigint NOT NULL, -- 1: ended by a newer session, over the limit
 	remember bigint NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
 );
-CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_v6_sessions_id ON tenantkit_v6_sessions (org, account, id) WHERE replaced = 0;
-CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_previous ON tenantkit_v6_sessions (previous) WHERE previous IS NOT NULL;
-CREATE INDEX IF NOT EXISTS tenantkit_v6_sessions_expires ON tenantkit_v6_sessions (expires);
+CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_v7_sessions_id ON tenantkit_v7_sessions (org, account, id) WHERE replaced = 0;
+CREATE INDEX IF NOT EXISTS tenantkit_v7_sessions_previous ON tenantkit_v7_sessions (previous) WHERE previous IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tenantkit_v7_sessions_expires ON tenantkit_v7_sessions (expires);
 
-CREATE TABLE IF NOT EXISTS tenantkit_v6_attempts (
+CREATE TABLE IF NOT EXISTS tenantkit_v7_attempts (
 	org text COLLATE "C" NOT NULL,
 	key text COLLATE "C" NOT NULL,
 	record text COLLATE "C" NOT NULL,
 	swapped bigint NOT NULL, -- Unix milliseconds
 	PRIMARY KEY (org, key)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v6_attempts_swapped ON tenantkit_v6_attempts (swapped);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_attempts_swapped ON tenantkit_v7_attempts (swapped);
 
-CREATE TABLE IF NOT EXISTS tenantkit_v6_factors (
+CREATE TABLE IF NOT EXISTS tenantkit_v7_factors (
 	org text COLLATE "C" NOT NULL,
 	account text COLLATE "C" NOT NULL,
 	version bigint NOT NULL,
@@ -116,10 +119,34 @@ CREATE TABLE IF NOT EXISTS tenantkit_v6_factors (
 	recovery bytea NOT NULL, -- SHA-256 of each code, one after the other
 	PRIMARY KEY (org, account)
 );
--- One row, of the epoch in tenantkit_v6_replays. A recovery from a crash empties the table.
-CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_v6_marks (
+
+-- Data keys, each wrapped by a KMS.
+CREATE TABLE IF NOT EXISTS tenantkit_v7_wrapped (
+	name text COLLATE "C" PRIMARY KEY,
+	wrapped bytea NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS tenantkit_v7_api_keys (
+	id text COLLATE "C" PRIMARY KEY,
+	org text COLLATE "C" NOT NULL,
+	account text COLLATE "C" NOT NULL,
+	app text COLLATE "C" NOT NULL,      -- client key; empty: none
+	maker text COLLATE "C" NOT NULL,    -- account; empty: deleted
+	stored text COLLATE "C" NOT NULL,   -- JSON of what no use changes
+	expires bigint,           -- of that, Unix milliseconds; NULL: never
+	max_uses bigint NOT NULL, -- 0: any number
+	uses bigint NOT NULL,
+	seen bigint NOT NULL,     -- Unix milliseconds; 0: never
+	seen_from text COLLATE "C" NOT NULL
+);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_org ON tenantkit_v7_api_keys (org, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_account ON tenantkit_v7_api_keys (org, account, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_app ON tenantkit_v7_api_keys (org, app, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_expires ON tenantkit_v7_api_keys (expires) WHERE expires IS NOT NULL;
+-- One row, of the epoch in tenantkit_v7_replays. A recovery from a crash empties the table.
+CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_v7_marks (
 	id bigint PRIMARY KEY,    -- 1
 	mark text COLLATE "C" NOT NULL     -- random
 );
 
-INSERT INTO tenantkit_schema (version) SELECT 6 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_schema (version) SELECT 7 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

@@ -43,7 +43,7 @@ func Resolve(_ context.Context, r *http.Request) (auth.Address, error) {
 // New returns a server. keys must have a key pair of App.
 func New(table *Table, memory *session.Memory, keys *token.MemoryKeys, mail Mail) *Server {
 	s := &Server{table: table, mail: mail, tokens: &bearer.Mechanism{Keys: keys, Signers: keys},
-		sessions: &session.Manager{Store: memory, Attempts: memory, Factors: memory, Passwords: table}}
+		sessions: &session.Manager{Store: memory, Attempts: memory, FactorStore: memory, PasswordStore: table}}
 	guard := &auth.Guard{
 		Roles:      auth.RolesDoNotLimit, // routes ask for the role
 		BaseURL:    "http://localhost:8080",
@@ -105,7 +105,7 @@ func (s *Server) reauthenticate(w http.ResponseWriter, r *http.Request) (any, er
 func (s *Server) changePassword(w http.ResponseWriter, r *http.Request) (any, error) {
 	account := auth.From(r.Context()).Account
 	email := s.table.Email(account)
-	err := s.sessions.ChangePassword(w, r, email, r.PostFormValue("password"), r.PostFormValue("new"),
+	err := s.sessions.Passwords().Change(w, r, email, r.PostFormValue("password"), r.PostFormValue("new"),
 		func(_ context.Context, encoded string, changed time.Time) error {
 			return s.table.SetPassword(account, encoded, changed)
 		})
@@ -113,7 +113,7 @@ func (s *Server) changePassword(w http.ResponseWriter, r *http.Request) (any, er
 }
 
 func (s *Server) forgotten(_ http.ResponseWriter, r *http.Request) (any, error) {
-	err := s.sessions.SendReset(r, r.PostFormValue("email"),
+	err := s.sessions.Mail().SendReset(r, r.PostFormValue("email"),
 		func(ctx context.Context, account string, ticket session.MailTicket) error {
 			return s.mail(ctx, s.table.Email(account), "https://www.example.com/reset#"+ticket.Reveal())
 		},
@@ -122,7 +122,7 @@ func (s *Server) forgotten(_ http.ResponseWriter, r *http.Request) (any, error) 
 }
 
 func (s *Server) resetPassword(_ http.ResponseWriter, r *http.Request) (any, error) {
-	err := s.sessions.ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("new"),
+	err := s.sessions.Mail().ResetPassword(r, r.PostFormValue("ticket"), r.PostFormValue("new"),
 		func(_ context.Context, account, encoded string, changed time.Time) error {
 			return s.table.SetPassword(account, encoded, changed)
 		})
@@ -134,7 +134,7 @@ func (s *Server) resetPassword(_ http.ResponseWriter, r *http.Request) (any, err
 // mailed to an address that was mistyped.
 func (s *Server) changeEmail(_ http.ResponseWriter, r *http.Request) (any, error) {
 	account, email := auth.From(r.Context()).Account, r.PostFormValue("email")
-	ticket, err := s.sessions.AddressTicket(r, account, email)
+	ticket, err := s.sessions.Mail().AddressTicket(r, account, email)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (s *Server) changeEmail(_ http.ResponseWriter, r *http.Request) (any, error
 }
 
 func (s *Server) verifyEmail(_ http.ResponseWriter, r *http.Request) (any, error) {
-	account, email, err := s.sessions.VerifyAddress(r, r.PostFormValue("ticket"))
+	account, email, err := s.sessions.Mail().VerifyAddress(r, r.PostFormValue("ticket"))
 	if err != nil {
 		return nil, err
 	}
@@ -153,28 +153,28 @@ func (s *Server) verifyEmail(_ http.ResponseWriter, r *http.Request) (any, error
 		return nil, err
 	}
 	// Now, so that no reset is left that was mailed to the former address.
-	_, err = s.sessions.RevokeAll(r.Context(), Org.Key(), account, auth.From(r.Context()).SessionID)
+	_, err = s.sessions.Sessions().RevokeAll(r.Context(), Org.Key(), account, auth.From(r.Context()).SessionID)
 	return "This is your address now.", err
 }
 
 func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
-	e, err := s.sessions.EnrolFactor(r)
+	e, err := s.sessions.Factors().Enrol(r)
 	email := s.table.Email(e.Account)
-	return s.sessions.OTPAuth("Example", email, e.Secret), err
+	return s.sessions.Factors().OTPAuth("Example", email, e.Secret), err
 }
 
 func (s *Server) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
-	codes, err := s.sessions.ConfirmFactor(w, r, r.PostFormValue("code"))
+	codes, err := s.sessions.Factors().Confirm(w, r, r.PostFormValue("code"))
 	return codes, err
 }
 
 func (s *Server) newRecovery(_ http.ResponseWriter, r *http.Request) (any, error) {
-	codes, err := s.sessions.RenewRecovery(r, r.PostFormValue("code"))
+	codes, err := s.sessions.Factors().RenewRecovery(r, r.PostFormValue("code"))
 	return codes, err
 }
 
 func (s *Server) factor(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return s.sessions.FactorState(r.Context(), Org.Key(), auth.From(r.Context()).Account)
+	return s.sessions.Factors().State(r.Context(), Org.Key(), auth.From(r.Context()).Account)
 }
 
 // resetFactor is for an administrator who has made sure who asks.
@@ -186,7 +186,7 @@ func (s *Server) resetFactor(_ http.ResponseWriter, r *http.Request) (any, error
 	if _, err := s.table.Account(r.Context(), Org.Key(), id); err != nil {
 		return nil, err
 	}
-	return "reset", s.sessions.ResetFactor(r.Context(), Org.Key(), id)
+	return "reset", s.sessions.Factors().Reset(r.Context(), Org.Key(), id)
 }
 
 func mayReset(by auth.Principal, account string) error {
@@ -217,6 +217,6 @@ func (s *Server) newToken(_ http.ResponseWriter, r *http.Request) (any, error) {
 func (s *Server) deleteOwn(_ http.ResponseWriter, r *http.Request) (any, error) {
 	account := auth.From(r.Context()).Account
 	s.table.Delete(account) // in SQL: mark it, and delete it after the last step
-	err := s.sessions.ResetFactor(r.Context(), Org.Key(), account)
+	err := s.sessions.Factors().Reset(r.Context(), Org.Key(), account)
 	return "deleted", err
 }

@@ -30,8 +30,8 @@ type row struct {
 }
 
 var (
-	_ auth.Directory    = (*Table)(nil)
-	_ session.Passwords = (*Table)(nil)
+	_ auth.Directory        = (*Table)(nil)
+	_ session.PasswordStore = (*Table)(nil)
 )
 
 // Add adds an account. It reports whether the id and the address are new.
@@ -139,7 +139,7 @@ func (t *Table) Account(_ context.Context, org auth.OrgKey, id string) (*auth.Ac
 // Roles implements auth.Directory.
 func (t *Table) Roles(context.Context, auth.OrgKey, []string) ([]auth.Role, error) { return nil, nil }
 
-// Password implements session.Passwords.
+// Password implements session.PasswordStore.
 func (t *Table) Password(_ context.Context, _ auth.OrgKey, email string) (account, encoded string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

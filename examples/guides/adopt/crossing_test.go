@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"database/sql"
 	"errors"
 	"net/http"
 	"net/url"
@@ -13,6 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -62,16 +63,15 @@ func TestAddressesBehindAProxy(t *testing.T) {
 	})
 }
 
-// A key whose deletion has failed between its two steps is deleted by another call.
-func TestDeletingAKeyAgain(t *testing.T) {
+// A key is deleted with its row, by its own tenant. One of the two alone is no key.
+func TestDeletingAKey(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
-		_, clientKey, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}})
-		if err := w.credentials.Delete(t.Context(), acmeID, clientKey); err != nil {
-			t.Fatal(err)
-		}
+		key, clientKey, _ := w.partner(t, map[string]any{"label": "p", "scope": []string{"object"}})
 		owner := w.login(t, acme, "olga@acme.example")
 		mustCall(t, w.login(t, globex, "gus@globex.example"), "DELETE", globex+"/keys/"+clientKey, nil, 404)
+		mustCall(t, key, "GET", acme+"/notes", nil, 200)
 		mustCall(t, owner, "DELETE", acme+"/keys/"+clientKey, nil, 200)
+		mustCall(t, key, "GET", acme+"/notes", nil, 401)
 		if n := one[int](t, w.db, "SELECT COUNT(*) FROM api_clients WHERE client_key = $1", clientKey); n != 0 {
 			t.Error("its row is left")
 		}
@@ -80,9 +80,43 @@ func TestDeletingAKeyAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustCall(t, owner, "DELETE", acme+"/keys/"+clientKey, nil, 200)
+		mustCall(t, owner, "DELETE", acme+"/keys/"+clientKey, nil, 404)
+		if _, err := w.credentials.Credential(t.Context(), clientKey); err != nil {
+			t.Errorf("half was deleted: %v", err)
+		}
 		mustCall(t, owner, "DELETE", acme+"/keys/"+issuer(acmeID), nil, 404)
 		w.holder(t, owner, "object") // its issuer is there
+	})
+}
+
+// A person is removed with everything that lets them in, or with nothing of it.
+func TestRemovingAPerson(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, w *world) {
+		owner, editor := w.login(t, acme, "olga@acme.example"), w.login(t, acme, "ed@acme.example")
+		held, _ := w.holder(t, editor, "object")
+		id := one[string](t, w.db, "SELECT id FROM users WHERE email = 'ed@acme.example'")
+		in := func(want int) {
+			t.Helper()
+			mustCall(t, editor, "GET", acme+"/notes", nil, want)
+			mustCall(t, held, "GET", acme+"/notes", nil, want)
+		}
+		mustCall(t, editor, "DELETE", acme+"/people/"+id, nil, 403)
+		mustCall(t, w.login(t, globex, "gus@globex.example"), "DELETE", globex+"/people/"+id, nil, 404)
+		mustCall(t, owner, "DELETE", acme+"/people/nobody", nil, 404)
+		in(200)
+		w.exec(t, "CREATE TABLE holds (id "+map[bool]string{true: "uuid", false: "TEXT"}[w.dialect == sqlstore.PostgreSQL]+" REFERENCES users)")
+		w.exec(t, "INSERT INTO holds (id) VALUES ($1)", id)
+		mustCall(t, owner, "DELETE", acme+"/people/"+id, nil, 409) // a row of the application's is in the way
+		in(200)
+		w.exec(t, "DROP TABLE holds")
+		mustCall(t, owner, "DELETE", acme+"/people/"+id, nil, 200)
+		in(401)
+		for _, table := range []string{"sessions WHERE account", "ledger WHERE subject"} {
+			if n := one[int](t, w.db, "SELECT COUNT(*) FROM auth_v7_"+table+" = $1", id); n != 0 {
+				t.Errorf("%d rows of %s are left", n, table)
+			}
+		}
+		mustCall(t, owner, "DELETE", acme+"/people/"+id, nil, 404)
 	})
 }
 
@@ -96,26 +130,19 @@ func TestTheAuthenticatorShowsTheAddress(t *testing.T) {
 	})
 }
 
-// A payment writes a row and ends what the person has given to programs. Both are in the tables of
-// the service, so that one transaction has them: users.changed ends sessions and tokens. The rows of
-// the tokens go afterwards, by a call that can be repeated.
+const edID = "aaaaaaaa-0000-4000-8000-000000000012"
+
+// A payment writes a row and ends what the person has given to programs, in one transaction.
 func TestAPaymentInOneTransaction(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, w *world) {
 		pay := func(id string, fails error) error {
-			tx, err := w.db.BeginTx(t.Context(), nil)
-			if err != nil {
-				return err
-			}
-			defer tx.Rollback()
-			if err := change(t.Context(), tx, nil, "INSERT INTO notes (id, tenant_id, title, body) VALUES ($1, $2, 'Invoice', 'paid')", id, acmeID); err != nil {
-				return err
-			}
-			err = change(t.Context(), tx, nil, "UPDATE users SET changed = $1 WHERE tenant_id = $2 AND email = 'ed@acme.example'", time.Now().UnixMilli()+1, acmeID)
-			if err := errors.Join(err, fails); err != nil {
-				return err
-			}
-			defer w.directory.Invalidate(acmeID)
-			return tx.Commit()
+			return w.together(t.Context(), func(tx *sql.Tx, in *sqlstore.In) error {
+				err := change(t.Context(), tx, nil, "INSERT INTO notes (id, tenant_id, title, body) VALUES ($1, $2, 'Invoice', 'paid')", id, acmeID)
+				if err == nil {
+					err = in.RevokeAccount(t.Context(), acmeID, edID)
+				}
+				return errors.Join(err, fails)
+			})
 		}
 		editor := w.login(t, acme, "ed@acme.example")
 		held, _ := w.holder(t, editor, "object")
@@ -137,12 +164,7 @@ func TestAPaymentInOneTransaction(t *testing.T) {
 		mustCall(t, editor, "GET", acme+"/notes", nil, 401)
 		mustCall(t, other, "GET", acme+"/notes", nil, 200)
 
-		of := token.Holder{Org: acmeID, ClientKey: issuer(acmeID), Subject: "aaaaaaaa-0000-4000-8000-000000000012"}
-		for range 2 {
-			if _, err := w.tokens.Ledger.RevokeSubject(context.WithoutCancel(t.Context()), of); err != nil {
-				t.Error(err)
-			}
-		}
+		of := token.Holder{Org: acmeID, ClientKey: issuer(acmeID), Subject: edID}
 		left, _, err := w.tokens.Ledger.List(t.Context(), of, token.Position{}, 10)
 		if err != nil || len(left) > 0 {
 			t.Errorf("%d tokens are left, %v", len(left), err)

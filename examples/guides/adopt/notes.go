@@ -23,7 +23,7 @@ type note struct {
 var notes = sqllist.Must[note](sqllist.Declaration{Table: "notes", Object: "note"})
 
 // listNotes leaves it to the list to narrow by the scope.
-func (s *service) listNotes(w http.ResponseWriter, r *http.Request, _ scope.Grant) {
+func (s *service) listNotes(w http.ResponseWriter, r *http.Request, _ scope.Part) {
 	inTime(body.None(func(_ http.ResponseWriter, r *http.Request) (any, error) {
 		p := auth.From(r.Context())
 		return notes.Page(r.Context(), s.pages, string(p.Org), p.Scope, r.URL.RawQuery)

@@ -27,7 +27,7 @@ func openDB(source string) (*sql.DB, sqlstore.Dialect, error) {
 		return db, sqlstore.PostgreSQL, err
 	}
 	db, err := sql.Open("sqlite", "file:"+source+
-		"?_pragma=busy_timeout(250)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
+		"?_txlock=immediate&_pragma=busy_timeout(250)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)")
 	return db, sqlstore.SQLite, err
 }
 

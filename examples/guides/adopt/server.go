@@ -66,8 +66,8 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 		Keys: token.Cached(s.keys, 0), Signers: s.keys, Ledger: store.Ledger(), Cache: &token.Cache{},
 	}
 	s.sessions = &session.Manager{
-		Store: store.Sessions(), Attempts: store.Attempts(), Factors: factors,
-		Passwords: passwords{db}, Hasher: session.Migrating(oldHasher{bcrypt.DefaultCost}, session.PBKDF2{}),
+		Store: store.Sessions(), Attempts: store.Attempts(), FactorStore: factors,
+		PasswordStore: passwords{db}, Hasher: session.Migrating(oldHasher{bcrypt.DefaultCost}, session.PBKDF2{}),
 		DeviceKey: session.NewDeviceKey(deviceKey),
 	}
 	return s, nil
@@ -114,6 +114,7 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 		"DELETE /tokens":       {person, body.None(s.revokeTokens)},
 		"POST /keys":           {owner, body.Handle(s.createKey)},
 		"DELETE /keys/{key}":   {owner, body.None(s.deleteKey)},
+		"DELETE /people/{id}":  {owner, body.None(s.removePerson)},
 		"POST /rename":         {owner, body.Handle(s.rename)},
 		"POST /notes":          {auth.Allow("object.create.note"), body.Handle(s.createNote)},
 		"DELETE /notes/{id}":   {auth.Allow("object.delete.note.{id}"), body.None(s.deleteNote)},

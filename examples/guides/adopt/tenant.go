@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -10,6 +11,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
+	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -62,28 +65,75 @@ func (s *service) createKey(_ http.ResponseWriter, r *http.Request, ask newKey) 
 	if err := signature.Within(by, auth.TenantFrom(r.Context()), "", nil, credential); err != nil {
 		return nil, err
 	}
-	clientKey, secret, err := s.credentials.Create(r.Context(), by.Org, credential)
-	if err != nil {
-		return nil, auth.Unavailable(err)
-	}
-	// Last: a client that is not in the table is unknown.
-	return map[string]string{"clientKey": clientKey, "secret": string(secret)},
-		s.change(r.Context(), nil, `INSERT INTO api_clients (client_key, tenant_id, label) VALUES ($1, $2, $3)`, clientKey, by.Org, ask.Label)
+	var clientKey string
+	var secret signing.Secret
+	err := s.together(r.Context(), func(tx *sql.Tx, in *sqlstore.In) error {
+		credentials, err := in.Credentials()
+		if err == nil {
+			clientKey, secret, err = credentials.Create(r.Context(), by.Org, credential)
+		}
+		if err != nil {
+			return err
+		}
+		return change(r.Context(), tx, nil, `INSERT INTO api_clients (client_key, tenant_id, label) VALUES ($1, $2, $3)`, clientKey, by.Org, ask.Label)
+	})
+	return map[string]string{"clientKey": clientKey, "secret": string(secret)}, err
 }
 
-// deleteKey deletes a partner's key. If it fails in between, it can be called again: it is not found
-// only when there is no row either.
+// together runs f in one transaction with the library's tables. A person or a key is in both, or in
+// neither.
+func (s *service) together(ctx context.Context, f func(*sql.Tx, *sqlstore.In) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return sqlError(err)
+	}
+	defer tx.Rollback()
+	in, err := s.store.In(ctx, tx)
+	if err == nil {
+		err = f(tx, in)
+	}
+	if err != nil {
+		return err
+	}
+	return sqlError(tx.Commit())
+}
+
+// deleteKey deletes a partner's key.
 func (s *service) deleteKey(_ http.ResponseWriter, r *http.Request) (any, error) {
 	org, clientKey := auth.From(r.Context()).Org, r.PathValue("key")
 	if clientKey == issuer(string(org)) {
 		return nil, auth.ErrNotFound
 	}
-	none := s.credentials.Delete(r.Context(), org, clientKey) // not found also for a key of another tenant
-	if none != nil && !auth.IsNotFound(none) {
-		return nil, auth.Unavailable(none)
+	defer s.directory.Invalidate(org)
+	return struct{}{}, s.together(r.Context(), func(tx *sql.Tx, in *sqlstore.In) error {
+		credentials, err := in.Credentials()
+		if err == nil {
+			err = credentials.Delete(r.Context(), org, clientKey) // not found also for a key of another tenant
+		}
+		if err != nil {
+			return err
+		}
+		return change(r.Context(), tx, auth.ErrNotFound, `DELETE FROM api_clients WHERE client_key = $1 AND tenant_id = $2`, clientKey, org)
+	})
+}
+
+// removePerson deletes a person with their sessions, tokens, keys and second factor.
+func (s *service) removePerson(_ http.ResponseWriter, r *http.Request) (any, error) {
+	org, id := auth.From(r.Context()).Org, r.PathValue("id")
+	if !isUUID(id) {
+		return nil, auth.ErrNotFound
 	}
 	defer s.directory.Invalidate(org)
-	return struct{}{}, s.change(r.Context(), none, `DELETE FROM api_clients WHERE client_key = $1 AND tenant_id = $2`, clientKey, org)
+	return struct{}{}, s.together(r.Context(), func(tx *sql.Tx, in *sqlstore.In) error {
+		const rolesOf = `DELETE FROM user_roles WHERE user_id IN (SELECT id FROM users WHERE id = $1 AND tenant_id = $2)`
+		if err := change(r.Context(), tx, nil, rolesOf, id, org); err != nil {
+			return err
+		}
+		if err := change(r.Context(), tx, auth.ErrNotFound, `DELETE FROM users WHERE id = $1 AND tenant_id = $2`, id, org); err != nil {
+			return err
+		}
+		return in.DeleteAccount(r.Context(), org, id)
+	})
 }
 
 type newToken struct {

@@ -15,7 +15,7 @@ import (
 // passwords are in the table of users.
 type passwords struct{ db *sql.DB }
 
-// Password implements session.Passwords.
+// Password implements session.PasswordStore.
 func (p passwords) Password(ctx context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {
 	row := p.db.QueryRowContext(ctx, `SELECT id, password_hash FROM users WHERE tenant_id = $1 AND email = $2`,
 		org, strings.ToLower(strings.TrimSpace(login)))
@@ -65,13 +65,13 @@ func (s *service) logout(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // enrol and confirm set up a second factor.
 func (s *service) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
-	e, err := s.sessions.EnrolFactor(r)
+	e, err := s.sessions.Factors().Enrol(r)
 	if err != nil {
 		return nil, err
 	}
 	var email string // which the authenticator shows: the account is a UUID
 	err = s.db.QueryRowContext(r.Context(), `SELECT email FROM users WHERE id = $1`, e.Account).Scan(&email)
-	return map[string]string{"secret": e.Secret.Base32(), "uri": s.sessions.OTPAuth("Acme Notes", email, e.Secret)}, sqlError(err)
+	return map[string]string{"secret": e.Secret.Base32(), "uri": s.sessions.Factors().OTPAuth("Acme Notes", email, e.Secret)}, sqlError(err)
 }
 
 type code struct {
@@ -79,6 +79,6 @@ type code struct {
 }
 
 func (s *service) confirm(w http.ResponseWriter, r *http.Request, ask code) (any, error) {
-	codes, err := s.sessions.ConfirmFactor(w, r, ask.Code)
+	codes, err := s.sessions.Factors().Confirm(w, r, ask.Code)
 	return map[string][]string{"recovery": codes}, err
 }

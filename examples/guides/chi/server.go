@@ -67,7 +67,7 @@ func allow(h http.Header, router chi.Routes, r *http.Request) {
 
 // list narrows to the part that the caller may read. Get takes only functions, so it is
 // registered by Method.
-func list(w http.ResponseWriter, r *http.Request, part scope.Grant) {
+func list(w http.ResponseWriter, r *http.Request, part scope.Part) {
 	ids, all := part.IDs()
 	if all {
 		ids = []string{"all"}

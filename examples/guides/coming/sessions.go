@@ -34,10 +34,10 @@ func (Bcrypt) Verify(encoded, password string) (ok, rehash bool) {
 // replaces one of bcrypt, because Users is a session.Rehasher.
 func NewManager(users *Users, memory *session.Memory) *session.Manager {
 	return &session.Manager{
-		Store:     memory,
-		Attempts:  memory,
-		Passwords: users,
-		Hasher:    session.Migrating(Bcrypt{Cost: bcrypt.DefaultCost}, session.PBKDF2{}),
+		Store:         memory,
+		Attempts:      memory,
+		PasswordStore: users,
+		Hasher:        session.Migrating(Bcrypt{Cost: bcrypt.DefaultCost}, session.PBKDF2{}),
 	}
 }
 

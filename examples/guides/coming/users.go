@@ -15,8 +15,8 @@ type Users struct {
 }
 
 var (
-	_ session.Passwords = (*Users)(nil)
-	_ session.Rehasher  = (*Users)(nil)
+	_ session.PasswordStore = (*Users)(nil)
+	_ session.Rehasher      = (*Users)(nil)
 )
 
 // Put adds a user, or replaces the encoded password.
@@ -29,7 +29,7 @@ func (u *Users) Put(email, encoded string) {
 	u.passwords[email] = encoded
 }
 
-// Password implements session.Passwords.
+// Password implements session.PasswordStore.
 func (u *Users) Password(_ context.Context, _ auth.OrgKey, email string) (account, encoded string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

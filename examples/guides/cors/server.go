@@ -59,17 +59,17 @@ func allowOrigin(origin string, next http.Handler) http.Handler {
 
 // NewHandler serves login and a note to pages of its own origin and of the origin
 // app.
-func NewHandler(baseURL, app string, directory auth.Directory, passwords session.Passwords) (http.Handler, error) {
+func NewHandler(baseURL, app string, directory auth.Directory, passwords session.PasswordStore) (http.Handler, error) {
 	trusted := http.NewCrossOriginProtection()
 	if err := trusted.AddTrustedOrigin(app); err != nil {
 		return nil, err
 	}
 	memory := new(session.Memory)
 	sessions := &session.Manager{
-		Store:       memory,
-		Attempts:    memory,
-		Passwords:   passwords,
-		CrossOrigin: trusted,
+		Store:         memory,
+		Attempts:      memory,
+		PasswordStore: passwords,
+		CrossOrigin:   trusted,
 	}
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,

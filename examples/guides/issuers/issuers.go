@@ -33,11 +33,11 @@ func Keycloak() *issuer.Issuer {
 		URL:      "https://sso.example.com/realms/acme",
 		Audience: "notes", // by a mapper of the kind Audience
 		Discover: true,
-		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
 			if f.Text("typ") != "Bearer" { // the realm also signs ID and logout tokens
-				return issuer.Grant{}, auth.ErrForbidden
+				return issuer.Identity{}, auth.ErrForbidden
 			}
-			return issuer.Grant{
+			return issuer.Identity{
 				Account: f.Text("sub"),
 				Scope:   []string{"object.read.c_note"},
 				Roles:   rolesOf(f.Texts("realm_access", "roles")),
@@ -54,12 +54,12 @@ func Entra(tenant, api string) *issuer.Issuer {
 		URL:      "https://login.microsoftonline.com/" + tenant + "/v2.0",
 		Audience: api, // the client id of the API
 		Discover: true,
-		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
 			// Of a person, by a client that may ask for Notes.Read. An ID token has no scp.
 			if !strings.Contains(" "+f.Text("scp")+" ", " Notes.Read ") {
-				return issuer.Grant{}, auth.ErrForbidden
+				return issuer.Identity{}, auth.ErrForbidden
 			}
-			return issuer.Grant{
+			return issuer.Identity{
 				Account: f.Text("oid"), // sub differs from client to client
 				Scope:   []string{"object.read.c_note"},
 				Roles:   rolesOf(f.Texts("roles")),
@@ -77,12 +77,12 @@ func Kubernetes(base http.RoundTripper) *issuer.Issuer {
 		Audience: "notes", // of the projected volume: audience: notes
 		JWKS:     "https://kubernetes.default.svc/openid/v1/jwks",
 		Base:     inCluster{base, "/var/run/secrets/kubernetes.io/serviceaccount/token"},
-		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
+		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
 			namespace, name := f.Text("kubernetes.io", "namespace"), f.Text("kubernetes.io", "serviceaccount", "name")
 			if namespace == "" || name == "" {
-				return issuer.Grant{}, auth.ErrForbidden
+				return issuer.Identity{}, auth.ErrForbidden
 			}
-			return issuer.Grant{Account: namespace + "/" + name, Scope: []string{"object.read.c_note"}}, nil
+			return issuer.Identity{Account: namespace + "/" + name, Scope: []string{"object.read.c_note"}}, nil
 		},
 	}
 }
@@ -113,8 +113,8 @@ func Old(public crypto.PublicKey) *issuer.Issuer {
 		Keys:       map[string]crypto.PublicKey{"": public},
 		Algorithms: []string{"RS256"},
 		Until:      time.Date(2027, 3, 31, 0, 0, 0, 0, time.UTC),
-		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Grant, error) {
-			return issuer.Grant{Account: f.Text("user_id"), Scope: []string{"*"}}, nil
+		Map: func(_ context.Context, _ *auth.Tenant, f *issuer.Foreign) (issuer.Identity, error) {
+			return issuer.Identity{Account: f.Text("user_id"), Scope: []string{"*"}}, nil
 		},
 	}
 }

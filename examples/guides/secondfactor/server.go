@@ -16,7 +16,7 @@ import (
 // People is the application's table of people.
 type People interface {
 	auth.Directory
-	session.Passwords
+	session.PasswordStore
 	Email(ctx context.Context, org auth.OrgKey, account string) (string, error)
 }
 
@@ -29,9 +29,9 @@ type Server struct {
 }
 
 // New returns a server. Factors must be one store for all instances, and sealed: see sqlstore.
-func New(people People, store *session.Memory, factors session.Factors) *Server {
+func New(people People, store *session.Memory, factors session.FactorStore) *Server {
 	s := &Server{people: people, directory: auth.Cached(strict{people, factors}, 0, 0)}
-	s.sessions = &session.Manager{Store: store, Attempts: store, Factors: factors, Passwords: people}
+	s.sessions = &session.Manager{Store: store, Attempts: store, FactorStore: factors, PasswordStore: people}
 	guard := &auth.Guard{BaseURL: "https://api.example.com", Directory: s.directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.sessions}}
 	s.Mux = guard.Mux()
 
@@ -66,30 +66,30 @@ func (s *Server) code(w http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (s *Server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
-	e, err := s.sessions.EnrolFactor(r)
+	e, err := s.sessions.Factors().Enrol(r)
 	if err != nil {
 		return nil, err
 	}
 	// The authenticator shows this name: not the id, which may be a UUID.
 	email, err := s.people.Email(r.Context(), auth.TenantFrom(r.Context()).Org.Key(), e.Account)
-	return s.sessions.OTPAuth("Example", email, e.Secret), err
+	return s.sessions.Factors().OTPAuth("Example", email, e.Secret), err
 }
 
 func (s *Server) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
 	// Also after an error: an administrator with a factor has other roles from now on.
 	defer s.directory.Invalidate(auth.TenantFrom(r.Context()).Org.Key())
-	return s.sessions.ConfirmFactor(w, r, r.PostFormValue("code"))
+	return s.sessions.Factors().Confirm(w, r, r.PostFormValue("code"))
 }
 
 func (s *Server) remove(_ http.ResponseWriter, r *http.Request) (any, error) {
 	defer s.directory.Invalidate(auth.From(r.Context()).Org)
-	return "removed", s.sessions.RemoveFactor(r, r.PostFormValue("code"))
+	return "removed", s.sessions.Factors().Remove(r, r.PostFormValue("code"))
 }
 
 // strict is a Directory in which administrators without a second factor have no role.
 type strict struct {
 	auth.Directory
-	factors session.Factors
+	factors session.FactorStore
 }
 
 // Account implements auth.Directory.

@@ -41,7 +41,7 @@ func (people) Email(_ context.Context, _ auth.OrgKey, account string) (string, e
 
 // failing are factors of a store that does not answer when it should fail.
 type failing struct {
-	session.Factors
+	session.FactorStore
 	fails *atomic.Bool
 }
 
@@ -49,7 +49,7 @@ func (f failing) Factor(ctx context.Context, org auth.OrgKey, account string) (s
 	if f.fails.Load() {
 		return session.Factor{}, errors.New("no answer")
 	}
-	return f.Factors.Factor(ctx, org, account)
+	return f.FactorStore.Factor(ctx, org, account)
 }
 
 type browser struct {

@@ -55,7 +55,7 @@ type user struct {
 // users answers GET /users: the caller's colleagues.
 type users struct{ pages *sqlpage.Pages }
 
-func (u users) list(w http.ResponseWriter, r *http.Request, may scope.Grant) {
+func (u users) list(w http.ResponseWriter, r *http.Request, may scope.Part) {
 	p := auth.From(r.Context())
 	// A filter reveals the values that it compares. So a caller may filter only by
 	// what it may read.

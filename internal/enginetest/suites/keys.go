@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/storetest"
+	"github.com/tenantkit/tenantkit/internal/suite"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -34,11 +36,8 @@ type KeyStore interface {
 // Keys checks the contracts of token.Keys, token.Signers and token.Exposed. Each
 // subtest opens a store. It may be the same one each time, and in use, but no
 // cache.
-func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
-	for _, c := range []struct {
-		name string
-		test func(*testing.T, *keys)
-	}{
+func Keys(t *testing.T, open func(t *testing.T) KeyStore, f storetest.Features) {
+	suite.Run(t, suite.Tests[func(*testing.T, *keys)]{
 		{"a pair is found by its kid and by its app", testKeyFound},
 		{"what is not there is not found", testNoKeys},
 		{"T22 a replaced pair is unknown at once", testReplaced},
@@ -63,17 +62,15 @@ func Keys(t *testing.T, open func(t *testing.T) KeyStore, f Features) {
 		{"a rotation leaves no moment without a key", testRotateWhileReading},
 		{"former keys are exposed with their app", testFormersExposed},
 		{"a look-up whose context has ended finds no absence", testKeysContext},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.test(t, &keys{KeyStore: open(t), f: f, org: auth.OrgKey(random())})
-		})
-	}
+	}, func(t *testing.T, test func(*testing.T, *keys)) {
+		test(t, &keys{KeyStore: open(t), f: suite.Features(f), org: auth.OrgKey(suite.Random())})
+	})
 }
 
 // keys is a store of key pairs, with an org that no other subtest uses.
 type keys struct {
 	KeyStore
-	f   Features
+	f   suite.Features
 	org auth.OrgKey
 }
 
@@ -130,7 +127,7 @@ func (k *keys) put(t *testing.T, app string) *token.KeyPair {
 func (k *keys) public(t *testing.T, what, kid string, want error) *token.PublicKey {
 	t.Helper()
 	public, err := k.Public(t.Context(), kid)
-	expect(t, what, err, want)
+	suite.Expect(t, what, err, want)
 	if (public == nil) != (err != nil) {
 		t.Errorf("%s: key %v beside error %v", what, public, err)
 	}
@@ -142,7 +139,7 @@ func sameKey(a, b *token.PublicKey) bool {
 }
 
 func testKeyFound(t *testing.T, k *keys) {
-	pair := k.put(t, random())
+	pair := k.put(t, suite.Random())
 	if public := k.public(t, "by kid", pair.KeyID, nil); public != nil && !sameKey(public, &pair.PublicKey) {
 		t.Errorf("Public = %+v, want %+v", public, pair.PublicKey)
 	}
@@ -159,12 +156,12 @@ func testKeyFound(t *testing.T, k *keys) {
 }
 
 func testNoKeys(t *testing.T, k *keys) {
-	for _, kid := range []string{"", random(), "../x", "' OR 1=1 --", "\x00", "\xff", strings.Repeat("k", 10<<10)} {
+	for _, kid := range []string{"", suite.Random(), "../x", "' OR 1=1 --", "\x00", "\xff", strings.Repeat("k", 10<<10)} {
 		k.public(t, fmt.Sprintf("kid %.40q", kid), kid, token.ErrNotFound)
 		_, err := k.Signer(t.Context(), kid)
-		expect(t, fmt.Sprintf("Signer of %.40q", kid), err, token.ErrNoKeyPair)
-		expect(t, "Delete", k.Delete(t.Context(), k.org, kid), token.ErrNotFound)
-		expect(t, "Expose", k.Expose(t.Context(), k.org, kid, true), token.ErrNotFound)
+		suite.Expect(t, fmt.Sprintf("Signer of %.40q", kid), err, token.ErrNoKeyPair)
+		suite.Expect(t, "Delete", k.Delete(t.Context(), k.org, kid), token.ErrNotFound)
+		suite.Expect(t, "Expose", k.Expose(t.Context(), k.org, kid, true), token.ErrNotFound)
 	}
 	if list, err := k.Exposed(t.Context(), k.org); len(list) != 0 || err != nil {
 		t.Errorf("Exposed = %v, %v", list, err)
@@ -172,34 +169,34 @@ func testNoKeys(t *testing.T, k *keys) {
 }
 
 func testReplaced(t *testing.T, k *keys) {
-	first := k.put(t, random())
+	first := k.put(t, suite.Random())
 	second := k.put(t, first.ClientKey)
 	k.public(t, "the pair before", first.KeyID, token.ErrNotFound)
 	k.public(t, "the pair", second.KeyID, nil)
 	if found, err := k.Signer(t.Context(), first.ClientKey); err != nil || found.KeyID != second.KeyID {
 		t.Errorf("Signer finds another pair, or %v", err)
 	}
-	expect(t, "Put of the pair before", k.Put(t.Context(), first), nil)
+	suite.Expect(t, "Put of the pair before", k.Put(t.Context(), first), nil)
 	k.public(t, "the pair before, again", first.KeyID, nil)
 	k.public(t, "the second one", second.KeyID, token.ErrNotFound)
 }
 
 func testKeyDeleted(t *testing.T, k *keys) {
-	pair := k.put(t, random())
-	expect(t, "Delete", k.Delete(t.Context(), pair.Org, pair.ClientKey), nil)
+	pair := k.put(t, suite.Random())
+	suite.Expect(t, "Delete", k.Delete(t.Context(), pair.Org, pair.ClientKey), nil)
 	k.public(t, "deleted", pair.KeyID, token.ErrNotFound)
 	_, err := k.Signer(t.Context(), pair.ClientKey)
-	expect(t, "Signer", err, token.ErrNoKeyPair)
-	expect(t, "Delete again", k.Delete(t.Context(), pair.Org, pair.ClientKey), token.ErrNotFound)
+	suite.Expect(t, "Signer", err, token.ErrNoKeyPair)
+	suite.Expect(t, "Delete again", k.Delete(t.Context(), pair.Org, pair.ClientKey), token.ErrNotFound)
 }
 
 func testReplaceRace(t *testing.T, k *keys) {
-	app := random()
+	app := suite.Random()
 	var pairs []*token.KeyPair
 	for range 4 {
 		pairs = append(pairs, k.pair(t, app))
 	}
-	tally(t, atOnce(crowd, func(i int) error { return k.Put(t.Context(), pairs[i%len(pairs)]) }))
+	suite.Tally(t, suite.AtOnce(suite.Crowd, func(i int) error { return k.Put(t.Context(), pairs[i%len(pairs)]) }))
 	current, err := k.Signer(t.Context(), app)
 	if err != nil {
 		t.Fatal(err)
@@ -214,14 +211,14 @@ func testReplaceRace(t *testing.T, k *keys) {
 }
 
 func testReplaceWhileReading(t *testing.T, k *keys) {
-	app := random()
+	app := suite.Random()
 	first, second := k.pair(t, app), k.pair(t, app)
 	for range 5 {
 		if err := k.Put(t.Context(), first); err != nil {
 			t.Fatal(err)
 		}
 		var replaced atomic.Bool
-		errs := atOnce(4, func(i int) error {
+		errs := suite.AtOnce(4, func(i int) error {
 			if i == 0 {
 				defer replaced.Store(true)
 				return k.Put(t.Context(), second)
@@ -239,12 +236,12 @@ func testReplaceWhileReading(t *testing.T, k *keys) {
 				}
 			}
 		})
-		tally(t, errs)
+		suite.Tally(t, errs)
 	}
 }
 
 func testUnfit(t *testing.T, k *keys) {
-	good, other := k.pair(t, random()), k.pair(t, random())
+	good, other := k.pair(t, suite.Random()), k.pair(t, suite.Random())
 	for name, change := range map[string]func(*token.KeyPair){
 		"another kid":                 func(p *token.KeyPair) { p.KeyID = other.KeyID },
 		"no kid":                      func(p *token.KeyPair) { p.KeyID = "" },
@@ -257,39 +254,39 @@ func testUnfit(t *testing.T, k *keys) {
 	} {
 		pair := *good
 		change(&pair)
-		expect(t, name, k.Put(t.Context(), &pair), token.ErrBadKey)
+		suite.Expect(t, name, k.Put(t.Context(), &pair), token.ErrBadKey)
 	}
 	k.public(t, "after all that", good.KeyID, token.ErrNotFound)
 }
 
 func testOneOwner(t *testing.T, k *keys) {
-	pair := k.put(t, random())
+	pair := k.put(t, suite.Random())
 	thief := *pair
-	thief.ClientKey, thief.Org = random(), token.OrgKey(random())
-	expect(t, "the pair of another app", k.Put(t.Context(), &thief), token.ErrBadKey)
+	thief.ClientKey, thief.Org = suite.Random(), token.OrgKey(suite.Random())
+	suite.Expect(t, "the pair of another app", k.Put(t.Context(), &thief), token.ErrBadKey)
 	if public := k.public(t, "the owner's", pair.KeyID, nil); public != nil && public.ClientKey != pair.ClientKey {
 		t.Error("the pair has moved")
 	}
-	expect(t, "the owner again", k.Put(t.Context(), pair), nil)
-	expect(t, "Delete", k.Delete(t.Context(), pair.Org, pair.ClientKey), nil)
-	expect(t, "once it is free", k.Put(t.Context(), &thief), nil)
-	expect(t, "Delete", k.Delete(t.Context(), thief.Org, thief.ClientKey), nil)
+	suite.Expect(t, "the owner again", k.Put(t.Context(), pair), nil)
+	suite.Expect(t, "Delete", k.Delete(t.Context(), pair.Org, pair.ClientKey), nil)
+	suite.Expect(t, "once it is free", k.Put(t.Context(), &thief), nil)
+	suite.Expect(t, "Delete", k.Delete(t.Context(), thief.Org, thief.ClientKey), nil)
 }
 
 func testOwnerRace(t *testing.T, k *keys) {
-	pairs := slices.Repeat([]token.KeyPair{*k.pair(t, random())}, crowd)
+	pairs := slices.Repeat([]token.KeyPair{*k.pair(t, suite.Random())}, suite.Crowd)
 	for i := range pairs {
-		pairs[i].ClientKey = random()
+		pairs[i].ClientKey = suite.Random()
 	}
 	owners := 0
-	for i, err := range atOnce(crowd, func(i int) error { return k.Put(t.Context(), &pairs[i]) }) {
+	for i, err := range suite.AtOnce(suite.Crowd, func(i int) error { return k.Put(t.Context(), &pairs[i]) }) {
 		if err != nil {
-			expect(t, "the pair of another app", err, token.ErrBadKey)
+			suite.Expect(t, "the pair of another app", err, token.ErrBadKey)
 			continue
 		}
 		owners++
 		k.public(t, "the owner's", pairs[i].KeyID, nil)
-		expect(t, "Delete", k.Delete(t.Context(), pairs[i].Org, pairs[i].ClientKey), nil)
+		suite.Expect(t, "Delete", k.Delete(t.Context(), pairs[i].Org, pairs[i].ClientKey), nil)
 	}
 	if owners != 1 {
 		t.Errorf("%d owners", owners)
@@ -312,13 +309,13 @@ func (k *keys) exposed(t *testing.T, org auth.OrgKey) (apps []string) {
 }
 
 func testExposed(t *testing.T, k *keys) {
-	a, b, hidden := k.put(t, "a"+random()), k.put(t, "b"+random()), k.put(t, random())
-	elsewhere := *k.pair(t, random())
-	elsewhere.Org, elsewhere.Exposed = token.OrgKey(random()), true
-	expect(t, "Put", k.Put(t.Context(), &elsewhere), nil)
+	a, b, hidden := k.put(t, "a"+suite.Random()), k.put(t, "b"+suite.Random()), k.put(t, suite.Random())
+	elsewhere := *k.pair(t, suite.Random())
+	elsewhere.Org, elsewhere.Exposed = token.OrgKey(suite.Random()), true
+	suite.Expect(t, "Put", k.Put(t.Context(), &elsewhere), nil)
 	t.Cleanup(func() { k.Delete(context.WithoutCancel(t.Context()), elsewhere.Org, elsewhere.ClientKey) })
 	for _, pair := range []*token.KeyPair{b, a} {
-		expect(t, "Expose", k.Expose(t.Context(), pair.Org, pair.ClientKey, true), nil)
+		suite.Expect(t, "Expose", k.Expose(t.Context(), pair.Org, pair.ClientKey, true), nil)
 	}
 	want := []string{a.ClientKey, b.ClientKey}
 	for range 3 {
@@ -330,25 +327,25 @@ func testExposed(t *testing.T, k *keys) {
 	if public := k.public(t, "one that is not exposed", hidden.KeyID, nil); public != nil && public.Exposed {
 		t.Error("exposed without being asked to")
 	}
-	expect(t, "Expose no longer", k.Expose(t.Context(), k.org, a.ClientKey, false), nil)
+	suite.Expect(t, "Expose no longer", k.Expose(t.Context(), k.org, a.ClientKey, false), nil)
 	if got := k.exposed(t, k.org); !slices.Equal(got, want[1:]) {
 		t.Errorf("exposed %q, want %q", got, want[1:])
 	}
-	expect(t, "Delete", k.Delete(t.Context(), k.org, b.ClientKey), nil)
+	suite.Expect(t, "Delete", k.Delete(t.Context(), k.org, b.ClientKey), nil)
 	if got := k.exposed(t, k.org); len(got) != 0 {
 		t.Errorf("exposed %q after it was deleted", got)
 	}
 }
 
 func testExposedWhole(t *testing.T, k *keys) {
-	app := random()
+	app := suite.Random()
 	pairs := []*token.KeyPair{k.pair(t, app), k.pair(t, app)}
 	for _, pair := range pairs {
 		pair.Exposed = true
 	}
-	expect(t, "Put", k.Put(t.Context(), pairs[0]), nil)
+	suite.Expect(t, "Put", k.Put(t.Context(), pairs[0]), nil)
 	var stop atomic.Bool
-	errs := atOnce(4, func(i int) error {
+	errs := suite.AtOnce(4, func(i int) error {
 		if i == 0 {
 			defer stop.Store(true)
 			for n := range 20 {
@@ -369,15 +366,15 @@ func testExposedWhole(t *testing.T, k *keys) {
 		}
 		return nil
 	})
-	tally(t, errs)
+	suite.Tally(t, errs)
 }
 
 func testKeyAliasing(t *testing.T, k *keys) {
-	pair := k.pair(t, random())
+	pair := k.pair(t, suite.Random())
 	given := *pair
-	given.Ends, given.Former = k.f.now(), []string{random()} // not a caller's to set
-	expect(t, "Put", k.Put(t.Context(), &given), nil)
-	given.ClientKey, given.Org, given.KeyID = random(), token.OrgKey(random()), random()
+	given.Ends, given.Former = k.f.Time(), []string{suite.Random()} // not a caller's to set
+	suite.Expect(t, "Put", k.Put(t.Context(), &given), nil)
+	given.ClientKey, given.Org, given.KeyID = suite.Random(), token.OrgKey(suite.Random()), suite.Random()
 	if public := k.public(t, "after the caller altered it", pair.KeyID, nil); public != nil && !sameKey(public, &pair.PublicKey) {
 		t.Errorf("Public = %+v, want %+v", public, pair.PublicKey)
 	}
@@ -391,11 +388,11 @@ func testKeyAliasing(t *testing.T, k *keys) {
 }
 
 func testKeyNames(t *testing.T, k *keys) {
-	pair := k.put(t, "App"+random())
+	pair := k.put(t, "App"+suite.Random())
 	for _, alike := range []string{strings.ToLower(pair.ClientKey), strings.ToUpper(pair.ClientKey), pair.ClientKey + " ", "%", pair.ClientKey[:3] + "%"} {
 		_, err := k.Signer(t.Context(), alike)
-		expect(t, "Signer of "+alike, err, token.ErrNoKeyPair)
-		expect(t, "Delete of "+alike, k.Delete(t.Context(), k.org, alike), token.ErrNotFound)
+		suite.Expect(t, "Signer of "+alike, err, token.ErrNoKeyPair)
+		suite.Expect(t, "Delete of "+alike, k.Delete(t.Context(), k.org, alike), token.ErrNotFound)
 	}
 	for _, alike := range []string{strings.ToLower(pair.KeyID), strings.ToUpper(pair.KeyID), pair.KeyID + "=", pair.KeyID + " ", "%"} {
 		k.public(t, "kid "+alike, alike, token.ErrNotFound)
@@ -404,12 +401,12 @@ func testKeyNames(t *testing.T, k *keys) {
 }
 
 func testKeysContext(t *testing.T, k *keys) {
-	pair, ctx := k.put(t, random()), ended(t)
+	pair, ctx := k.put(t, suite.Random()), suite.Ended(t)
 	_, errPublic := k.Public(ctx, pair.KeyID)
 	_, errSigner := k.Signer(ctx, pair.ClientKey)
 	list, errExposed := k.Exposed(ctx, k.org)
 	for verb, err := range map[string]error{"Public": errPublic, "Signer": errSigner, "Exposed": errExposed} {
-		if matches(err, token.ErrNotFound, token.ErrNoKeyPair) {
+		if suite.Matches(err, token.ErrNotFound, token.ErrNoKeyPair) {
 			t.Errorf("%s: error %v, want that of the context", verb, err)
 		}
 	}

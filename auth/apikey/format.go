@@ -1,0 +1,128 @@
+package apikey
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/redacted"
+)
+
+// Format is the shape of the keys of one kind:
+//
+//	acme_live_<id 13><secret 32><check 7>
+//
+// The characters after the prefix are base32 in lower case, without i, l, o and u, which look like
+// others. The only "_" are in the prefix and behind it, so that a double click selects all of a key.
+// The id is public. The secret has 160 random bits. The check is the CRC-32 (IEEE) of everything
+// before it, most significant bits first: it finds a typo without a look-up, and proves nothing.
+type Format struct {
+	// Prefix tells this deployment's keys from others: required, [a-z][a-z0-9]*(_[a-z0-9]+)*, at most
+	// 32 bytes. Name the product and what the keys are for: acme_live and acme_test.
+	Prefix string
+}
+
+const (
+	alphabet  = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's
+	class     = "[0-9a-hjkmnp-tv-z]"
+	idSize    = 13
+	secretEnd = idSize + 32
+	bodySize  = secretEnd + 7
+	maxPrefix = 32
+)
+
+var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+
+func (f Format) valid() bool { return len(f.Prefix) <= maxPrefix && validPrefix.MatchString(f.Prefix) }
+
+// ErrFormat means that a text is not a key of a Format: another prefix or length, another character,
+// or a wrong checksum.
+var ErrFormat = errors.New("apikey: not a key of this format")
+
+// Parse reads a key. It decides by the text alone, in constant space, and looks nothing up. A text of
+// any length is read up to the length of a key. The error is ErrFormat.
+func (f Format) Parse(text string) (Key, error) {
+	if len(text) != len(f.Prefix)+1+bodySize || !f.begins(text) {
+		return "", ErrFormat
+	}
+	end := len(text) - bodySize + secretEnd
+	for i := len(f.Prefix) + 1; i < end; i++ {
+		if strings.IndexByte(alphabet, text[i]) < 0 {
+			return "", ErrFormat
+		}
+	}
+	if sum := checksum(text[:end]); string(sum[:]) != text[end:] {
+		return "", ErrFormat
+	}
+	return Key(text), nil
+}
+
+// begins reports whether a text can only be a key of this format, well-formed or not.
+func (f Format) begins(text string) bool {
+	return len(text) > len(f.Prefix) && text[len(f.Prefix)] == '_' && text[:len(f.Prefix)] == f.Prefix
+}
+
+// Regexp returns an expression that matches the keys of this format inside other text, and nothing
+// else but texts of the same shape with a wrong checksum. Its String is for secret scanners.
+func (f Format) Regexp() *regexp.Regexp {
+	// The first of the seven characters of the check has the two bits that are left of 32.
+	return regexp.MustCompile(fmt.Sprintf(`\b%s_%s{%d}[0-3]%s{6}\b`, f.Prefix, class, secretEnd, class))
+}
+
+// generate returns a new random key.
+func (f Format) generate() Key {
+	var random [secretEnd]byte
+	rand.Read(random[:]) // never fails
+	for i, b := range random {
+		random[i] = alphabet[b&31]
+	}
+	text := f.Prefix + "_" + string(random[:])
+	sum := checksum(text)
+	return Key(text + string(sum[:]))
+}
+
+// checksum returns the CRC-32 of a text in base32. hash/crc32 would take memory of its own for each.
+func checksum(text string) (sum [bodySize - secretEnd]byte) {
+	crc := ^uint32(0)
+	for i := range len(text) {
+		crc = crc32.IEEETable[byte(crc)^text[i]] ^ crc>>8
+	}
+	for i, crc := len(sum)-1, ^crc; i >= 0; i, crc = i-1, crc>>5 {
+		sum[i] = alphabet[crc&31]
+	}
+	return sum
+}
+
+// Key is the text that a client sends, as Parse and Make return it. Show it once, as string(key),
+// and keep it nowhere: it prints REDACTED.
+type Key string
+
+func (Key) String() string                 { return redacted.Text }
+func (Key) GoString() string               { return redacted.Text }
+func (Key) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
+func (Key) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
+func (Key) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob calls it
+
+// Format covers the verbs that do not call String, such as %d and %x.
+func (Key) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
+
+// ID returns the public id, which may be logged.
+func (k Key) ID() string {
+	if len(k) < bodySize {
+		return ""
+	}
+	return string(k[len(k)-bodySize:][:idSize])
+}
+
+func (k Key) prefix() string { return string(k[:len(k)-bodySize-1]) }
+
+// hash returns the SHA-256 of the secret. That is enough for 160 random bits.
+func (k Key) hash() [32]byte {
+	return sha256.Sum256([]byte(k[len(k)-bodySize+idSize : len(k)-bodySize+secretEnd]))
+}

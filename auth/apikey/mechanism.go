@@ -1,0 +1,289 @@
+package apikey
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/recent"
+)
+
+// Name is the name of the mechanism in principals and in auth.Need.By.
+const Name = admission.APIKey
+
+// Mechanism authenticates API keys. A request sends one as Authorization: Bearer KEY. In a Guard the
+// Mechanism stands beside a bearer.Mechanism and an issuer.Mechanism, in any order: the prefix alone
+// says whose credential it is. The fields must not be changed once the Mechanism is in use. Its
+// methods are safe for concurrent use.
+//
+// The principal of a key has its ID as TokenID, and no Authenticated time: whoever has a key can send
+// it. So it makes nothing that would outlive it: no key, no session, no signing secret, and only
+// tokens of at most 15 minutes. A key with Uses makes nothing.
+//
+// A key ends with its owner's account, and with its app if it has one. A new password and
+// Account.TokensFrom do not end it; sqlstore.Store.RevokeAccount does.
+type Mechanism struct {
+	Formats []Format // required; several are for live and test, or old and new
+	Store   Store    // required
+
+	// Header names a header in which a key may be sent instead, such as X-Api-Key; "": none.
+	Header string
+
+	// Stale is how long a record is answered from memory; 0: each request reads the Store. A key that
+	// was revoked or restricted through Keys is refused by the next request in this process, and
+	// elsewhere at the latest after Stale. About 16 MiB of records are kept. An org has an equal share.
+	Stale time.Duration
+
+	PerAccount int // keys of one account; 0: 100
+
+	binding sync.Once
+	orgs    recent.Groups
+	known   recent.Answers[sent, *known]
+}
+
+// maxKnown limits what Mechanism remembers, in KiB.
+const maxKnown = 16 << 10
+
+// sent is what a request proves a key by. With the hash in it, only who knows the secret gets an
+// answer from memory: a wrong secret costs the look-up that an unknown id costs.
+type sent struct {
+	prefix, id string
+	hash       [32]byte
+}
+
+func sentBy(key Key) sent { return sent{key.prefix(), key.ID(), key.hash()} }
+
+// known is a record whose secret was proven.
+type known struct {
+	Record
+	seen atomic.Int64 // Record.Seen, or a later use that this process has recorded; Unix milliseconds
+}
+
+// Name implements auth.Mechanism.
+func (m *Mechanism) Name() string { return Name }
+
+// Bind implements auth.Mechanism. A Mechanism may serve several Guards.
+func (m *Mechanism) Bind(*auth.Settings) error {
+	header := http.CanonicalHeaderKey(m.Header)
+	switch {
+	case m.Store == nil || len(m.Formats) == 0:
+		return errors.New("apikey: Mechanism.Store and Mechanism.Formats are required")
+	case header == "Authorization" || header == "Cookie" || strings.ContainsAny(header, " :\r\n"):
+		return errors.New("apikey: Mechanism.Header cannot be " + header)
+	case m.Stale < 0 || m.PerAccount < 0:
+		return errors.New("apikey: Mechanism.Stale and Mechanism.PerAccount must not be negative")
+	}
+	for i, f := range m.Formats {
+		if !f.valid() || slices.Contains(m.Formats[:i], f) {
+			return fmt.Errorf("apikey: the prefix %q is not [a-z][a-z0-9]*(_[a-z0-9]+)* of at most %d bytes, or is there twice", f.Prefix, maxPrefix)
+		}
+	}
+	m.binding.Do(func() { m.orgs.Stale, m.orgs.Limit = m.Stale, maxKnown })
+	return nil
+}
+
+// Owns reports whether a credential begins with one of the prefixes, well-formed or not.
+func (m *Mechanism) Owns(_ auth.OrgKey, raw string) bool {
+	raw = strings.TrimLeft(raw, " \t")
+	return slices.ContainsFunc(m.Formats, func(f Format) bool { return f.begins(raw) })
+}
+
+// Presented implements auth.Mechanism. A bearer credential with another prefix is left to the Guard's
+// mechanisms for tokens, if it has one.
+func (m *Mechanism) Presented(r *http.Request) auth.Presence {
+	if m.Header != "" && len(r.Header.Values(m.Header)) > 0 {
+		return auth.Header
+	}
+	t := auth.TenantFrom(r.Context())
+	alone := t != nil && admission.Named(t.Settings(), admission.Bearer) == nil && admission.Named(t.Settings(), admission.Issuer) == nil
+	// Each of several headers counts. Beside a token the request is then ambiguous.
+	for i, value := range r.Header["Authorization"] {
+		if admission.Presented(r.Header["Authorization"][i:i+1]) && (alone || m.Owns("", value[len("bearer"):])) {
+			return auth.Header
+		}
+	}
+	return auth.Absent
+}
+
+// Authenticate implements auth.Mechanism. It records a use last.
+//
+// Details of its errors are auth.DetailAmbiguous and auth.DetailInvalidToken. Any other error wraps
+// auth.ErrUnavailable. Whatever is wrong with a key, the answer is the same.
+func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.authenticate(ctx, r, t, m.Stale, m.record)
+}
+
+// Readmit implements auth.Readmitter. It reads the Store, and records no use. It also refuses a key
+// that has no use left, so the request of its last use is not kept open.
+func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.authenticate(ctx, r, t, 0, func(context.Context, *http.Request, *auth.Tenant, *known) error { return nil })
+}
+
+// authenticate decides about the key of a request, and records its use after every other check.
+func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, stale time.Duration,
+	record func(context.Context, *http.Request, *auth.Tenant, *known) error) (p auth.Principal, err error) {
+	raw, err := m.read(r)
+	if err != nil {
+		return p, err
+	}
+	key, err := m.parse(raw)
+	if err != nil {
+		return p, refused("", err)
+	}
+	k, err := m.find(ctx, sentBy(key), stale, t.Now())
+	if err != nil {
+		return p, answer(key.ID(), err)
+	}
+	if p, err = k.principal(ctx, r, t); err == nil {
+		err = record(ctx, r, t, k)
+	}
+	if err != nil {
+		t.Claim(auth.Claimed{App: k.App, Account: k.Account})
+		return auth.Principal{}, answer(k.ID, err)
+	}
+	return p, nil
+}
+
+// read returns the key that a request sends.
+func (m *Mechanism) read(r *http.Request) (string, error) {
+	own := r.Header.Values(m.Header) // none has the name ""
+	switch {
+	case len(own) == 0:
+		raw, _, err := admission.Credential(r.Header["Authorization"], nil)
+		return raw, err
+	case len(own) > 1 || admission.Presented(r.Header["Authorization"]):
+		return "", &auth.Error{Detail: auth.DetailAmbiguous}
+	}
+	return own[0], nil
+}
+
+func (m *Mechanism) parse(raw string) (Key, error) {
+	for _, f := range m.Formats {
+		if key, err := f.Parse(raw); err == nil {
+			return key, nil
+		}
+	}
+	return "", ErrFormat
+}
+
+// find returns the record of an id whose secret has the hash.
+func (m *Mechanism) find(ctx context.Context, s sent, stale time.Duration, now time.Time) (*known, error) {
+	if stale == 0 {
+		return look(ctx, m.Store, s)
+	}
+	if k, ok := m.known.Find(&m.orgs, now, s); ok {
+		return k, nil
+	}
+	s.prefix, s.id = strings.Clone(s.prefix), strings.Clone(s.id) // they are parts of the request
+	return m.known.Get(ctx, &m.orgs, now, s, func() (recent.Found[*known], error) {
+		k, err := look(ctx, m.Store, s)
+		if err != nil {
+			return recent.Found[*known]{}, err
+		}
+		return recent.Found[*known]{Value: k, Group: string(k.Org), Cost: 1 + len(k.Stored())/1024}, nil
+	})
+}
+
+func look(ctx context.Context, in Issuing, s sent) (*known, error) {
+	r, err := in.Get(ctx, s.id)
+	// An unknown id is compared, too: it takes as long as a wrong secret, and is answered alike.
+	proven := subtle.ConstantTimeCompare(s.hash[:], r.Hash[:]) == 1
+	if err == nil && (!proven || r.ID != s.id || r.Prefix != s.prefix) {
+		err = auth.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	k := &known{Record: r}
+	k.seen.Store(r.Seen.UnixMilli())
+	return k, nil
+}
+
+// principal makes all checks of a proven key that record nothing.
+func (k *known) principal(ctx context.Context, r *http.Request, t *auth.Tenant) (p auth.Principal, err error) {
+	switch {
+	case k.Org != t.Org.Key():
+		return p, refused(k.ID, errors.New("of another org"))
+	case !k.LiveAt(t.Now()):
+		return p, refused(k.ID, errors.New("disabled, expired or used up"))
+	case k.Networks != nil && !admits(k.Networks, t.ClientAddr(r)):
+		return p, refused(k.ID, errors.New("outside its networks"))
+	}
+	if k.App != "" {
+		if _, err := t.App(ctx, k.App); err != nil {
+			return p, err
+		}
+	}
+	account, err := t.Account(ctx, k.Account)
+	if err != nil {
+		return p, err
+	}
+	scope := t.CompileRecord("api key", k.ID, k.Scope)
+	return auth.Principal{
+		Org: k.Org, App: k.App, Account: k.Account, Caller: k.Account, Mechanism: Name,
+		Roles: slices.Clone(account.Roles), Scope: scope, Granted: scope, Limited: k.Uses > 0,
+		TokenID: k.ID, Expires: k.Expires, Networks: slices.Clone(k.Networks),
+	}, nil
+}
+
+func admits(networks []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(addr) })
+}
+
+// record records the use of a key: always if its uses are counted, and otherwise once in SeenEvery.
+func (m *Mechanism) record(ctx context.Context, r *http.Request, t *auth.Tenant, k *known) error {
+	now, seen := t.Now(), k.seen.Load()
+	due := now.UnixMilli()-seen >= SeenEvery.Milliseconds() && k.seen.CompareAndSwap(seen, now.UnixMilli())
+	if k.Uses == 0 && !due {
+		return nil
+	}
+	addr := t.ClientAddr(r)
+	bits := 48
+	if addr.Is4() {
+		bits = 24
+	}
+	from, _ := addr.Prefix(bits) // the zero Prefix if there is no address
+	return m.Store.Use(ctx, k.ID, now, from)
+}
+
+// answer returns the answer to an error. What does not answer must not read as a wrong key.
+func answer(id string, err error) error {
+	if _, ok := errors.AsType[*auth.Error](err); ok {
+		return err
+	}
+	if auth.IsNotFound(err) {
+		return refused(id, err)
+	}
+	return auth.Unavailable(err)
+}
+
+// refused is one answer for all causes. The cause goes to the Guard's observer, with the id.
+func refused(id string, cause error) error {
+	return &auth.Error{Detail: auth.DetailInvalidToken, Err: fmt.Errorf("apikey: the key %q is refused: %w", id, cause)}
+}
+
+// Invalidate removes all records of an org from memory. Call it after a change that was not made by
+// Keys: after RevokeAccount, or after the commit of a transaction.
+func (m *Mechanism) Invalidate(org auth.OrgKey) { m.orgs.Forget(string(org)) }
+
+// Challenge implements auth.Mechanism.
+func (m *Mechanism) Challenge(_ *auth.Tenant, err error) string { return admission.Challenge(err) }
+
+// Scheme implements auth.Describer.
+func (m *Mechanism) Scheme(*auth.Settings) auth.Scheme {
+	s := auth.Scheme{Mechanism: Name, Authorization: "bearer", Format: "API key", Description: "A key that begins with `" + m.Formats[0].Prefix + "_`."}
+	if m.Header != "" {
+		s.Others = []auth.Scheme{{Mechanism: Name + "_header", Also: []string{Name}, Headers: []string{m.Header}, Description: s.Description}}
+	}
+	return s
+}

@@ -1,0 +1,136 @@
+package apikey
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// Memory is a Store in memory, for one process and for tests. The zero Memory is empty and ready to
+// use. Its keys end with the process.
+type Memory struct {
+	mu      sync.Mutex
+	records map[string]Record
+}
+
+// do runs f, which is one atomic step, unless ctx has ended.
+func (m *Memory) do(ctx context.Context, f func() error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return f()
+}
+
+// Add implements Store.
+func (m *Memory) Add(ctx context.Context, r Record, limit int) error {
+	return m.do(ctx, func() error { return m.add(m.records, r, limit) })
+}
+
+// add adds a record to a copy of the records, which takes their place if there is no error.
+func (m *Memory) add(to map[string]Record, r Record, limit int) error {
+	count, next := 0, make(map[string]Record, len(to)+1)
+	for id, other := range to {
+		own, as := other.Org == r.Org && other.Account == r.Account, other
+		as.Disabled = false // a disabled one counts
+		switch {
+		case id == r.ID:
+			return auth.ErrConflict
+		case own && !as.LiveAt(r.Created):
+			continue
+		case own:
+			count++
+		}
+		next[id] = other
+	}
+	if count >= limit {
+		return ErrTooMany
+	}
+	r.Used, r.Seen, r.From = 0, time.Time{}, netip.Prefix{}
+	next[r.ID], m.records = r, next
+	return nil
+}
+
+// Get implements Store.
+func (m *Memory) Get(ctx context.Context, id string) (r Record, err error) {
+	err = m.do(ctx, func() error {
+		var ok bool
+		if r, ok = m.records[id]; !ok {
+			return auth.ErrNotFound
+		}
+		return nil
+	})
+	return r, err
+}
+
+// Swap implements Store.
+func (m *Memory) Swap(ctx context.Context, before, after Record, successor *Record, limit int) error {
+	return m.do(ctx, func() error {
+		now, ok := m.records[before.ID]
+		if !ok || now.Stored() != before.Stored() {
+			return auth.ErrConflict
+		}
+		after.Used, after.Seen, after.From = now.Used, now.Seen, now.From
+		next := maps.Clone(m.records)
+		next[before.ID] = after // before the others are counted: it may have ended, and then makes room
+		if successor != nil {
+			return m.add(next, *successor, limit)
+		}
+		m.records = next
+		return nil
+	})
+}
+
+// Use implements Store.
+func (m *Memory) Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error {
+	return m.do(ctx, func() error {
+		r, ok := m.records[id]
+		if !ok || r.Uses > 0 && r.Used >= r.Uses {
+			return auth.ErrNotFound
+		}
+		r.Used += min(r.Uses, 1)
+		if at.Sub(r.Seen) >= SeenEvery {
+			r.Seen, r.From = milli(at), from
+		}
+		m.records[id] = r
+		return nil
+	})
+}
+
+// Revoke implements Store.
+func (m *Memory) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
+	return m.do(ctx, func() error {
+		if r, ok := m.records[id]; !ok || r.Org != org {
+			return auth.ErrNotFound
+		}
+		delete(m.records, id)
+		return nil
+	})
+}
+
+// List implements Store.
+func (m *Memory) List(ctx context.Context, of Of, after string, limit int) (page []Record, next string, err error) {
+	err = m.do(ctx, func() error {
+		if limit < 1 || limit > MaxPage {
+			return ErrPage
+		}
+		for _, id := range slices.Sorted(maps.Keys(m.records)) {
+			switch r := m.records[id]; {
+			case id <= after || !of.Has(&r):
+			case len(page) == limit:
+				next = page[limit-1].ID
+				return nil
+			default:
+				page = append(page, r)
+			}
+		}
+		return nil
+	})
+	return page, next, err
+}

@@ -1,0 +1,123 @@
+package bearer
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// Less is what a successor may do less than the token before. The zero Less is the same grant.
+type Less struct {
+	Scope   []string  // instead of the token's own chains, which must cover them; nil: the same
+	Expires time.Time // an earlier end; zero: the same
+}
+
+// Renew exchanges the permanent or limited-use token in the Authorization header for its successor,
+// and spends no use. Call it in the handler of a Public route: Renew authenticates the token itself,
+// and tells the observer by auth.Identify. A phone calls it now and then, so that a stolen copy is of
+// use for that long, and is found out.
+//
+// The successor has the claims and the end of the token, or less, and what remains of its uses. The
+// token, its successors and what they make are one record in the ledger: one place in PerSubject, one
+// Principal.TokenID, and one Revoke ends them all. What the token has made lives on.
+//
+// The token is still accepted for token.Grace. Within it, Renew returns a token of the same jti again:
+// the answer may have been lost. A token that was exchanged for less is refused at once. Whoever uses
+// a token after that ends its whole family, because two hold it (RFC 9700, section 4.14.2). The error
+// wraps token.ErrReused, and so does Event.Err: tell the owner of the account, which Event.Claimed names.
+//
+// If a former key has signed the token, the successor ends with that key.
+//
+// The errors are those of Authenticate. An *auth.BeyondError names what a Less has more. An ephemeral
+// token has auth.DetailOption; so have claims that cannot be signed.
+func (m *Mechanism) Renew(r *http.Request, less Less) (token.Token, token.Claims, error) {
+	t := auth.TenantFrom(r.Context())
+	if t == nil || !admission.Presented(r.Header["Authorization"]) {
+		return "", token.Claims{}, &auth.Error{Detail: auth.DetailNoCredentials}
+	}
+	raw, _, err := admission.Credential(r.Header["Authorization"], nil)
+	if err != nil {
+		return "", token.Claims{}, err
+	}
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	signed, claims, by, err := m.renew(ctx, m.Ledger, m.Signers, t, raw, less)
+	if err == nil {
+		auth.Identify(r, by)
+	}
+	return signed, claims, err
+}
+
+// RenewIn is Renew for a token that came otherwise, or with the ledger and the pairs of a transaction
+// of the application: see MintIn. Commit also after an error that wraps token.ErrReused, because the
+// family has ended.
+func (m *Mechanism) RenewIn(ctx context.Context, ledger token.Issuing, signers token.Signers, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, error) {
+	signed, claims, _, err := m.renew(ctx, ledger, signers, t, raw, less)
+	return signed, claims, err
+}
+
+func (m *Mechanism) renew(ctx context.Context, ledger token.Issuing, signers token.Signers, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, auth.Principal, error) {
+	fail := func(err error) (token.Token, token.Claims, auth.Principal, error) {
+		claim(t, raw)
+		return "", token.Claims{}, auth.Principal{}, err
+	}
+	minter, err := m.minter(t.Settings())
+	if err != nil {
+		return fail(err)
+	}
+	now := t.Now() // before the account is asked: TokensFrom of later ends the successor, too
+	minter.Ledger, minter.Signers, minter.Now = ledger, signers, func() time.Time { return now }
+	look := &peek{ledger: ledger, org: t.Org.Key(), renewed: true}
+	v, a, err := m.inspect(ctx, raw, t, look)
+	if err != nil {
+		return fail(err)
+	}
+	if v.ID() == "" {
+		return fail(&auth.Error{Detail: auth.DetailOption, Reason: "an ephemeral token is not renewed"})
+	}
+	claims, grace, err := less.of(t, v)
+	if err != nil {
+		return fail(err)
+	}
+	signed, claims, err := minter.MadeBy(token.Lineage{}, v.KeyID()).Renew(ctx, look.record, claims, grace)
+	if err != nil {
+		return fail(mintFault(err))
+	}
+	return signed, claims, a.principal(v), nil
+}
+
+// of returns the claims of a successor, and for how long the token stays.
+func (l Less) of(t *auth.Tenant, v *token.Verified) (c token.Claims, grace time.Duration, err error) {
+	c, grace = v.Claims(), token.Grace
+	c.IssuedAt, c.Expires = time.Time{}, v.Expires()
+	if !l.Expires.IsZero() {
+		if !c.Expires.IsZero() && l.Expires.After(c.Expires) {
+			return c, 0, beyond("expires")
+		}
+		c.Expires, grace = l.Expires, 0
+	}
+	if l.Scope == nil {
+		return c, grace, nil
+	}
+	if err := t.Vet("scope", l.Scope); err != nil {
+		return c, 0, err
+	}
+	wanted, err := t.Compile("token", l.Scope)
+	if err != nil {
+		return c, 0, err
+	}
+	own, _ := v.Scope() // not what its roles permit now: it would keep that when they do not any more
+	more := &auth.BeyondError{}
+	for _, chain := range own.Missing(wanted) {
+		more.Excess = append(more.Excess, auth.Excess{Option: "scope", Value: chain.String()})
+	}
+	if more.Excess != nil {
+		return c, 0, more
+	}
+	c.Scope = l.Scope
+	return c, 0, nil
+}

@@ -1,0 +1,162 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
+)
+
+type apiKeys struct{ store *Store }
+
+// APIKeys returns the store's API keys. Get is one look-up by the primary key, and Use is one update.
+// Add and Swap are transactions. In PostgreSQL they wait only for others of the same owner. A record
+// is deleted some time after its end by the engine's clock.
+func (s *Store) APIKeys() apikey.Store { return &apiKeys{s} }
+
+const selectKeys = `SELECT id, org, account, app, maker, stored, max_uses, uses, seen, seen_from FROM {api_keys} WHERE `
+
+func keyOf(rows *sql.Rows) (r apikey.Record, err error) {
+	var stored, from string
+	var seen int64
+	if err := rows.Scan(&r.ID, &r.Org, &r.Account, &r.App, &r.Maker, &stored, &r.Uses, &r.Used, &seen, &from); err != nil {
+		return r, err
+	}
+	if seen != 0 {
+		r.Seen = time.UnixMilli(seen).UTC()
+	}
+	return r, errors.Join(r.SetStored(stored), r.From.UnmarshalText([]byte(from)))
+}
+
+// Add implements apikey.Store.
+func (k *apiKeys) Add(ctx context.Context, r apikey.Record, limit int) error {
+	return k.change(ctx, r, func(q conn) error { return addKey(ctx, q, r, limit) })
+}
+
+// change runs f in a transaction. Transactions for one owner run one at a time.
+func (k *apiKeys) change(ctx context.Context, r apikey.Record, f func(conn) error) error {
+	if !storable(r.ID, string(r.Org), r.Account, r.App, r.Maker, r.Name) {
+		return errors.New("sqlstore: store an API key: a text is not UTF-8 or has a zero byte")
+	}
+	err := k.store.transact(ctx, "api keys\x00"+string(r.Org)+"\x00"+r.Account, f)
+	if err == nil {
+		k.store.countWrite(ctx)
+	}
+	return failed("store an API key", err)
+}
+
+func addKey(ctx context.Context, q conn, r apikey.Record, limit int) error {
+	created, count := r.Created.UnixMilli(), 0
+	_, err := q.exec(ctx, `DELETE FROM {api_keys} WHERE `+ofAccountText+` AND (expires <= $3 OR max_uses > 0 AND uses >= max_uses)`, r.Org, r.Account, created)
+	if err == nil {
+		err = q.row(ctx, `SELECT count(*) FROM {api_keys} WHERE `+ofAccountText, r.Org, r.Account).Scan(&count)
+	}
+	switch {
+	case err != nil:
+		return err
+	case count >= limit:
+		return apikey.ErrTooMany
+	}
+	n, err := q.exec(ctx, `
+		INSERT INTO {api_keys} (id, org, account, app, maker, stored, expires, max_uses, uses, seen, seen_from)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, '') ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.Org, r.Account, r.App, r.Maker, r.Stored(), millisOrNull(r.Expires), r.Uses)
+	return changed(n, err, auth.ErrConflict)
+}
+
+func millisOrNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+// Swap implements apikey.Store.
+func (k *apiKeys) Swap(ctx context.Context, before, after apikey.Record, successor *apikey.Record, limit int) error {
+	return k.change(ctx, after, func(q conn) error {
+		n, err := q.exec(ctx, `UPDATE {api_keys} SET stored = $4, expires = $5 WHERE id = $1 AND org = $2 AND stored = $3`,
+			before.ID, before.Org, before.Stored(), after.Stored(), millisOrNull(after.Expires))
+		if err = changed(n, err, auth.ErrConflict); err != nil || successor == nil {
+			return err
+		}
+		return addKey(ctx, q, *successor, limit)
+	})
+}
+
+// Get implements apikey.Store.
+func (k *apiKeys) Get(ctx context.Context, id string) (apikey.Record, error) {
+	if !storable(id) {
+		return apikey.Record{}, auth.ErrNotFound
+	}
+	found, err := list(ctx, k.store, selectKeys+`id = $1`, []any{id}, keyOf)
+	if err == nil && len(found) == 0 {
+		err = auth.ErrNotFound
+	}
+	if err != nil {
+		return apikey.Record{}, failed("get an API key", err)
+	}
+	return found[0], nil
+}
+
+// Use implements apikey.Store.
+func (k *apiKeys) Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error {
+	prefix, _ := from.MarshalText() // "" for none
+	args := []any{id, at.UnixMilli(), at.Add(-apikey.SeenEvery).UnixMilli(), string(prefix)}
+	// A key without a limit is not written if it was seen. Otherwise each request would write.
+	n, err := k.store.exec(ctx, `
+		UPDATE {api_keys} SET uses = uses + CASE WHEN max_uses > 0 THEN 1 ELSE 0 END,
+			seen_from = CASE WHEN seen <= $3 THEN $4 ELSE seen_from END, seen = CASE WHEN seen <= $3 THEN $2 ELSE seen END
+		WHERE id = $1 AND (max_uses = 0 AND seen <= $3 OR uses < max_uses)`, args...)
+	if err == nil && n == 0 {
+		var there bool
+		err = k.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {api_keys} WHERE id = $1 AND max_uses = 0)`, args[:1], &there)
+		if err == nil && !there {
+			err = auth.ErrNotFound
+		}
+	}
+	return failed("use an API key", err)
+}
+
+// Revoke implements apikey.Store.
+func (k *apiKeys) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
+	if !storable(string(org), id) {
+		return auth.ErrNotFound
+	}
+	n, err := k.store.exec(ctx, `DELETE FROM {api_keys} WHERE id = $1 AND org = $2`, id, org)
+	return failed("revoke an API key", changed(n, err, auth.ErrNotFound))
+}
+
+// List implements apikey.Store.
+func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit int) (page []apikey.Record, next string, err error) {
+	switch {
+	case limit < 1 || limit > apikey.MaxPage:
+		return nil, "", apikey.ErrPage
+	case !storable(string(of.Org), of.Account, of.App, after):
+		return nil, "", nil
+	}
+	// Each condition has its index. One row more than the page shows whether another one follows.
+	text, args := `org = $1`, []any{of.Org, after, limit + 1}
+	switch {
+	case of.Account != "":
+		text, args = text+` AND account = $4`, append(args, of.Account)
+	case of.App != "":
+		text, args = text+` AND app = $4`, append(args, of.App)
+	}
+	rows, err := list(ctx, k.store, selectKeys+text+` AND id > $2 ORDER BY id LIMIT $3`, args, keyOf)
+	if err != nil {
+		return nil, "", failed("list API keys", err)
+	}
+	if len(rows) > limit {
+		rows, next = rows[:limit], rows[limit-1].ID
+	}
+	for _, r := range rows {
+		if of.Has(&r) {
+			page = append(page, r)
+		}
+	}
+	return page, next, nil
+}

@@ -1,0 +1,412 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"errors"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/internal/suite"
+)
+
+// APIKeys checks the contract of apikey.Store. In each subtest open returns a store, which may have
+// other records.
+func APIKeys(t *testing.T, open func(t *testing.T) apikey.Store, f Features) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *apiKeys)
+	}{
+		{"a record comes back as it was", testKeyRecord},
+		{"an id is unique over all orgs", testKeyTwice},
+		{"an unknown id is not found by any verb", testUnknownKey},
+		{"an account has at most limit keys, and dead ones do not count", testKeyLimit},
+		{"many Adds at the limit: the limit is exact", testKeyLimitRace},
+		{"uses are counted, and none is left after the last", testKeyUses},
+		{"many uses at once: the count is exact", testKeyUsesRace},
+		{"the last use is recorded once an hour", testKeySeen},
+		{"Use creates no record", testUseRevoked},
+		{"Swap changes what it should, and nothing that was changed meanwhile", testKeySwap},
+		{"many Swaps at once: one wins", testKeySwapRace},
+		{"Swap adds the successor in the same step, or changes nothing", testKeySuccessor},
+		{"a use during a Swap is counted", testUseDuringSwap},
+		{"Revoke ends the key of the org and no other", testKeyRevoke},
+		{"lists by org, owner, app and end, in pages", testKeyList},
+		{"a call whose context has ended finds no absence", testKeyContext},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.test(t, &apiKeys{Store: open(t), f: suite.Features(f), org: suite.Features(f).NewOrg(), account: suite.Features(f).NewAccount()})
+		})
+	}
+}
+
+type apiKeys struct {
+	apikey.Store
+	f       suite.Features
+	org     auth.OrgKey
+	account string
+}
+
+// record returns a new record of the account.
+func (k *apiKeys) record() apikey.Record {
+	return apikey.Record{
+		Grant: apikey.Grant{Prefix: "acme", Account: k.account, Name: "é \"'\\", Scope: []string{"object.read.c_note"}},
+		ID:    suite.Random()[:13], Hash: sha256.Sum256([]byte(suite.Random())), Org: k.org, Maker: k.account,
+		Created: k.f.Time().UTC().Truncate(time.Millisecond),
+	}
+}
+
+// add adds a record and returns it.
+func (k *apiKeys) add(t *testing.T, change func(*apikey.Record)) apikey.Record {
+	t.Helper()
+	r := k.record()
+	if change != nil {
+		change(&r)
+	}
+	if err := k.Add(t.Context(), r, suite.Many); err != nil {
+		t.Fatalf("Add: %v", err)
+	}
+	return r
+}
+
+func (k *apiKeys) get(t *testing.T, id string) apikey.Record {
+	t.Helper()
+	r, err := k.Get(t.Context(), id)
+	if err != nil {
+		t.Fatalf("Get: %v", err)
+	}
+	return r
+}
+
+func (k *apiKeys) gone(t *testing.T, what, id string) {
+	t.Helper()
+	_, err := k.Get(t.Context(), id)
+	suite.Expect(t, what, err, auth.ErrNotFound)
+}
+
+func keyUses(n int64) func(*apikey.Record) { return func(r *apikey.Record) { r.Uses = n } }
+
+func testKeyRecord(t *testing.T, k *apiKeys) {
+	full := k.add(t, func(r *apikey.Record) {
+		r.App, r.Uses, r.Expires, r.Disabled = suite.Random(), 7, r.Created.Add(time.Hour), true
+		r.Networks = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")}
+		r.Name, r.Successor = strings.Repeat("n", 128), suite.Random()[:13]
+	})
+	empty := k.add(t, func(r *apikey.Record) { r.Name, r.Scope, r.Maker = "", nil, "" })
+	closed := k.add(t, func(r *apikey.Record) { r.Networks, r.Scope = []netip.Prefix{}, []string{} }) // an empty Networks admits nobody
+	for _, want := range []apikey.Record{full, empty, closed} {
+		if got := k.get(t, want.ID); !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+	}
+	used := k.record()
+	used.Uses, used.Used, used.Seen, used.From = 2, 2, used.Created, netip.MustParsePrefix("192.0.2.0/24")
+	suite.Expect(t, "Add", k.Add(t.Context(), used, suite.Many), nil)
+	if got := k.get(t, used.ID); got.Used != 0 || !got.Seen.IsZero() || got.From.IsValid() {
+		t.Errorf("a new key has the uses of %+v", got)
+	}
+}
+
+func testKeyTwice(t *testing.T, k *apiKeys) {
+	first := k.add(t, nil)
+	again := k.record()
+	again.ID, again.Org, again.Account = first.ID, k.f.NewOrg(), k.f.NewAccount()
+	suite.Expect(t, "the same id in another org", k.Add(t.Context(), again, suite.Many), auth.ErrConflict)
+	if got := k.get(t, first.ID); got.Hash != first.Hash || got.Org != first.Org {
+		t.Errorf("it replaced the first one: %+v", got)
+	}
+	id := suite.Random()[:13]
+	errs := suite.AtOnce(suite.Crowd, func(int) error {
+		r := k.record()
+		r.ID, r.Account = id, k.f.NewAccount()
+		return k.Add(t.Context(), r, suite.Many)
+	})
+	suite.Winner(t, errs, auth.ErrConflict)
+}
+
+func testUnknownKey(t *testing.T, k *apiKeys) {
+	real := k.add(t, nil)
+	for _, id := range []string{"", "unknown", real.ID[:12], real.ID + "0", strings.ToUpper(real.ID), real.ID + " ", "%", "'", "\x00", "\xff"} {
+		r := real
+		r.ID = id
+		k.gone(t, "Get "+id, id)
+		if id == strings.ToValidUTF8(strings.ReplaceAll(id, "\x00", ""), "") { // others are no ids that a key can have
+			suite.Expect(t, "Use "+id, k.Use(t.Context(), id, real.Created, netip.Prefix{}), auth.ErrNotFound)
+			suite.Expect(t, "Swap "+id, k.Swap(t.Context(), r, r, nil, 0), auth.ErrConflict)
+		}
+		suite.Expect(t, "Revoke "+id, k.Revoke(t.Context(), k.org, id), auth.ErrNotFound)
+	}
+}
+
+func testKeyLimit(t *testing.T, k *apiKeys) {
+	ended := k.add(t, func(r *apikey.Record) { r.Expires = r.Created.Add(time.Minute) })
+	usedUp := k.add(t, keyUses(1))
+	suite.Expect(t, "the one use", k.Use(t.Context(), usedUp.ID, usedUp.Created, netip.Prefix{}), nil)
+	disabled := k.add(t, func(r *apikey.Record) { r.Disabled = true })
+	late := k.record()
+	late.Created = late.Created.Add(time.Minute) // when the first has ended
+	suite.Expect(t, "Add of a second", k.Add(t.Context(), late, 2), nil)
+	k.gone(t, "the ended one", ended.ID)
+	k.gone(t, "the one that is used up", usedUp.ID)
+	suite.Expect(t, "Add of a third", k.Add(t.Context(), k.record(), 2), apikey.ErrTooMany)
+	k.get(t, disabled.ID)
+	other := k.record()
+	other.Account = k.f.NewAccount()
+	suite.Expect(t, "another account", k.Add(t.Context(), other, 2), nil)
+	other = k.record()
+	other.Org = k.f.NewOrg()
+	suite.Expect(t, "the account's id in another org", k.Add(t.Context(), other, 2), nil)
+}
+
+func testKeyLimitRace(t *testing.T, k *apiKeys) {
+	const limit = 5
+	errs := suite.AtOnce(suite.Crowd, func(int) error { return k.Add(t.Context(), k.record(), limit) })
+	if n := suite.Tally(t, errs, apikey.ErrTooMany); n != limit {
+		t.Errorf("%d keys, and the limit is %d", n, limit)
+	}
+}
+
+func testKeyUses(t *testing.T, k *apiKeys) {
+	r := k.add(t, keyUses(2))
+	for want := int64(1); want <= 2; want++ {
+		suite.Expect(t, "Use", k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}), nil)
+		if got := k.get(t, r.ID); got.Used != want || got.Uses != 2 {
+			t.Errorf("after %d uses: %d of %d", want, got.Used, got.Uses)
+		}
+	}
+	for range 3 {
+		suite.Expect(t, "a third", k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}), auth.ErrNotFound)
+	}
+	if got := k.get(t, r.ID); got.Used != 2 {
+		t.Errorf("refused uses count: %d", got.Used)
+	}
+}
+
+func testKeyUsesRace(t *testing.T, k *apiKeys) {
+	for _, uses := range []int{1, 2, 25} {
+		r := k.add(t, keyUses(int64(uses)))
+		errs := suite.AtOnce(suite.Crowd, func(int) error { return k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}) })
+		if n := suite.Tally(t, errs, auth.ErrNotFound); n != uses {
+			t.Errorf("%d of %d uses were accepted", n, uses)
+		}
+	}
+}
+
+func testKeySeen(t *testing.T, k *apiKeys) {
+	home, away := netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/48")
+	for _, uses := range []int64{0, 10} {
+		r := k.add(t, keyUses(uses))
+		at := r.Created
+		for _, use := range []struct {
+			after time.Duration
+			from  netip.Prefix
+			seen  time.Duration
+			where netip.Prefix
+		}{
+			{0, home, 0, home},
+			{time.Minute, away, 0, home},
+			{-time.Minute, away, 0, home}, // by a clock that is behind
+			{time.Hour - time.Millisecond, away, 0, home},
+			{time.Hour, away, time.Hour, away},
+			{2 * time.Hour, netip.Prefix{}, 2 * time.Hour, netip.Prefix{}},
+		} {
+			suite.Expect(t, "Use", k.Use(t.Context(), r.ID, at.Add(use.after), use.from), nil)
+			if got := k.get(t, r.ID); !got.Seen.Equal(at.Add(use.seen)) || got.From != use.where {
+				t.Errorf("used after %v, of %d: seen after %v from %v", use.after, uses, got.Seen.Sub(at), got.From)
+			}
+		}
+		if got := k.get(t, r.ID); got.Used != min(uses, 6) {
+			t.Errorf("%d uses, of %d", got.Used, uses)
+		}
+	}
+}
+
+func testUseRevoked(t *testing.T, k *apiKeys) {
+	for _, uses := range []int64{0, 5} {
+		r := k.add(t, keyUses(uses))
+		suite.Expect(t, "Revoke", k.Revoke(t.Context(), k.org, r.ID), nil)
+		suite.Expect(t, "Use", k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}), auth.ErrNotFound)
+		k.gone(t, "after Use", r.ID)
+		suite.Expect(t, "Swap", k.Swap(t.Context(), r, r, nil, 0), auth.ErrConflict)
+		k.gone(t, "after Swap", r.ID)
+	}
+}
+
+func testKeySwap(t *testing.T, k *apiKeys) {
+	before := k.add(t, keyUses(5))
+	suite.Expect(t, "Use", k.Use(t.Context(), before.ID, before.Created, netip.MustParsePrefix("192.0.2.0/24")), nil)
+	after := before
+	after.Name, after.Scope, after.Disabled, after.Expires = "new", []string{}, true, before.Created.Add(time.Hour)
+	after.Networks = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	suite.Expect(t, "Swap", k.Swap(t.Context(), before, after, nil, 0), nil)
+	got, want := k.get(t, before.ID), after
+	want.Used, want.Seen, want.From = 1, before.Created, netip.MustParsePrefix("192.0.2.0/24")
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	suite.Expect(t, "by what it was before", k.Swap(t.Context(), before, before, nil, 0), auth.ErrConflict)
+	suite.Expect(t, "back", k.Swap(t.Context(), after, before, nil, 0), nil)
+}
+
+func testKeySwapRace(t *testing.T, k *apiKeys) {
+	before := k.add(t, nil)
+	names := make([]string, suite.Crowd)
+	errs := suite.AtOnce(suite.Crowd, func(i int) error {
+		after := before
+		names[i] = suite.Random()
+		after.Name = names[i]
+		return k.Swap(t.Context(), before, after, nil, 0)
+	})
+	if i := suite.Winner(t, errs, auth.ErrConflict); k.get(t, before.ID).Name != names[i] {
+		t.Error("it has the name of another one")
+	}
+}
+
+func testKeySuccessor(t *testing.T, k *apiKeys) {
+	before := k.add(t, nil)
+	after, next := before, k.record()
+	after.Successor, after.Expires = next.ID, before.Created.Add(time.Hour)
+	suite.Expect(t, "over the limit", k.Swap(t.Context(), before, after, &next, 1), apikey.ErrTooMany)
+	taken := next
+	taken.ID = before.ID
+	suite.Expect(t, "an id that exists", k.Swap(t.Context(), before, after, &taken, suite.Many), auth.ErrConflict)
+	if got := k.get(t, before.ID); got.Successor != "" || !got.Expires.IsZero() {
+		t.Errorf("an error has changed it: %+v", got)
+	}
+	k.gone(t, "the successor", next.ID)
+
+	errs := suite.AtOnce(suite.Crowd, func(int) error {
+		successor, replaced := k.record(), before
+		replaced.Successor, replaced.Expires = successor.ID, before.Created.Add(time.Hour)
+		return k.Swap(t.Context(), before, replaced, &successor, suite.Many)
+	})
+	suite.Winner(t, errs, auth.ErrConflict)
+	old := k.get(t, before.ID)
+	k.get(t, old.Successor)
+	if page, _, err := k.List(t.Context(), apikey.Of{Org: k.org}, "", apikey.MaxPage); len(page) != 2 || err != nil {
+		t.Errorf("%d keys, %v, want the old one and its successor", len(page), err)
+	}
+
+	// A key that ends at once makes room for its successor.
+	last := k.record()
+	ended := k.get(t, old.Successor)
+	now := ended
+	now.Successor, now.Expires = last.ID, last.Created
+	suite.Expect(t, "at the limit", k.Swap(t.Context(), ended, now, &last, 2), nil)
+	k.get(t, last.ID)
+}
+
+// testUseDuringSwap changes a key while it is used: neither may undo the other.
+func testUseDuringSwap(t *testing.T, k *apiKeys) {
+	before := k.add(t, keyUses(suite.Crowd))
+	after := before
+	after.Name = "changed"
+	errs := suite.AtOnce(suite.Crowd, func(i int) error {
+		if i == suite.Crowd/2 {
+			return k.Swap(t.Context(), before, after, nil, 0)
+		}
+		return k.Use(t.Context(), before.ID, before.Created, netip.Prefix{})
+	})
+	suite.Tally(t, errs)
+	if got := k.get(t, before.ID); got.Used != suite.Crowd-1 || got.Name != "changed" {
+		t.Errorf("%d uses of %d, with the name %q", got.Used, suite.Crowd-1, got.Name)
+	}
+}
+
+func testKeyRevoke(t *testing.T, k *apiKeys) {
+	one, other := k.add(t, nil), k.add(t, nil)
+	suite.Expect(t, "by another org", k.Revoke(t.Context(), k.f.NewOrg(), one.ID), auth.ErrNotFound)
+	suite.Expect(t, "by no org", k.Revoke(t.Context(), "", one.ID), auth.ErrNotFound)
+	suite.Expect(t, "by the org", k.Revoke(t.Context(), k.org, one.ID), nil)
+	suite.Expect(t, "again", k.Revoke(t.Context(), k.org, one.ID), auth.ErrNotFound)
+	k.gone(t, "Get", one.ID)
+	k.get(t, other.ID)
+	if page, _, err := k.List(t.Context(), apikey.Of{Org: k.org}, "", apikey.MaxPage); len(page) != 1 || err != nil {
+		t.Errorf("List = %+v, %v", page, err)
+	}
+}
+
+func testKeyList(t *testing.T, k *apiKeys) {
+	app, second := suite.Random(), k.f.NewAccount()
+	var all []apikey.Record
+	for i := range 12 {
+		all = append(all, k.add(t, func(r *apikey.Record) {
+			if i%2 == 0 {
+				r.Account = second
+			}
+			if i%3 == 0 {
+				r.App = app
+			}
+			if i%4 == 0 {
+				r.Expires = r.Created.Add(time.Duration(i+1) * 24 * time.Hour)
+			}
+		}))
+	}
+	k.add(t, func(r *apikey.Record) { r.Org, r.App = k.f.NewOrg(), app })
+	slices.SortFunc(all, func(a, b apikey.Record) int { return strings.Compare(a.ID, b.ID) })
+	for _, of := range []apikey.Of{
+		{Org: k.org}, {Org: k.org, Account: second}, {Org: k.org, App: app}, {Org: k.org, Account: k.account, App: app},
+		{Org: k.org, EndsBefore: all[0].Created.Add(6 * 24 * time.Hour)}, {Org: k.org, Account: k.f.NewAccount()}, {Org: k.f.NewOrg()}, {}, {Account: k.account},
+	} {
+		want := slices.DeleteFunc(slices.Clone(all), func(r apikey.Record) bool { return !of.Has(&r) })
+		for _, limit := range suite.Limits(len(want) + 2) {
+			if got := k.pages(t, of, limit); !reflect.DeepEqual(got, want) && len(got)+len(want) > 0 {
+				t.Errorf("%+v in pages of %d: %d records, want %d", of, limit, len(got), len(want))
+			}
+		}
+	}
+	var records []apikey.Record
+	for r, err := range apikey.Records(t.Context(), k, apikey.Of{Org: k.org}) {
+		suite.Expect(t, "Records", err, nil)
+		records = append(records, r)
+	}
+	if !reflect.DeepEqual(records, all) {
+		t.Errorf("Records has %d, want %d", len(records), len(all))
+	}
+	for _, limit := range []int{-1, 0, apikey.MaxPage + 1} {
+		_, _, err := k.List(t.Context(), apikey.Of{Org: k.org}, "", limit)
+		suite.Expect(t, "the limit", err, apikey.ErrPage)
+	}
+}
+
+// pages returns all records of List in pages of a limit.
+func (k *apiKeys) pages(t *testing.T, of apikey.Of, limit int) (all []apikey.Record) {
+	t.Helper()
+	for after := ""; ; {
+		page, next, err := k.List(t.Context(), of, after, limit)
+		if err != nil || len(page) > limit || next != "" && next <= after {
+			t.Fatalf("List of %d after %q: %d records, next %q, %v", limit, after, len(page), next, err)
+		}
+		all = append(all, page...)
+		if after = next; next == "" {
+			return all
+		}
+	}
+}
+
+func testKeyContext(t *testing.T, k *apiKeys) {
+	ctx, r := suite.Ended(t), k.add(t, keyUses(5))
+	fresh := k.record()
+	_, get := k.Get(ctx, r.ID)
+	page, _, list := k.List(ctx, apikey.Of{Org: k.org}, "", 10)
+	for verb, err := range map[string]error{
+		"Add": k.Add(ctx, fresh, suite.Many), "Get": get, "Use": k.Use(ctx, r.ID, r.Created, netip.Prefix{}), "List": list,
+		"Swap": k.Swap(ctx, r, r, nil, 0), "Revoke": k.Revoke(ctx, k.org, r.ID),
+	} {
+		if err == nil || suite.Matches(err, auth.ErrNotFound, auth.ErrConflict, apikey.ErrTooMany) && !errors.Is(err, auth.ErrUnavailable) {
+			t.Errorf("%s: error %v, want that of the context", verb, err)
+		}
+	}
+	if page != nil {
+		t.Error("List returns records beside an error")
+	}
+	k.gone(t, "what was not added", fresh.ID)
+	if got := k.get(t, r.ID); got.Used != 0 {
+		t.Errorf("%d uses", got.Used)
+	}
+}

@@ -1,0 +1,155 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/suite"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// successor returns the record of the token that follows r's, signed with another key.
+func successor(r token.Record) token.Record {
+	r.Generation++
+	r.KeyID, r.Issued = suite.Random(), r.Issued.Add(time.Second)
+	return r
+}
+
+// renew renews r and returns the record of the successor.
+func renew(t *testing.T, l *suite.Ledger, r token.Record, grace time.Duration) token.Record {
+	t.Helper()
+	next := successor(r)
+	suite.Expect(t, "Renew", l.Renew(t.Context(), r, next, grace), nil)
+	return next
+}
+
+func testRenew(t *testing.T, l *suite.Ledger) {
+	for _, uses := range []int64{0, 1000} {
+		first := l.Add(t, suite.Limited(uses))
+		beside := l.Add(t, suite.Limited(uses))
+		child := l.Make(t, first, nil)
+		second := renew(t, l, first, time.Hour)
+		l.Spends(t, "the successor", second, nil)
+		l.Spends(t, "the one before, within its grace", first, nil)
+		got, err := l.Get(t.Context(), second.Holder(), second.ID)
+		if got.Uses = 0; err != nil || !suite.SameRecord(got, second) {
+			t.Errorf("Get = %+v, %v, want %+v", got, err, second)
+		}
+		third := renew(t, l, second, time.Hour)
+		l.Spends(t, "the successor's", third, nil)
+		l.Spends(t, "the one before that", second, nil)
+		l.Spends(t, "the first, while a grace lasts", first, token.ErrRevoked)
+		l.Spends(t, "what the first has made", child, nil)
+		l.Spends(t, "another one", beside, nil)
+		l.Spends(t, "one to come", successor(third), token.ErrRevoked)
+		forged := third
+		forged.KeyID = suite.Random()
+		l.Spends(t, "of another key", forged, token.ErrRevoked)
+		one := l.Record()
+		one.KeyID = third.KeyID
+		suite.Expect(t, "Issue at the limit", l.Issue(t.Context(), one, nil, 1), token.ErrTooMany)
+		suite.Expect(t, "Revoke", l.Revoke(t.Context(), third.Holder(), third.ID), nil)
+		l.Spends(t, "revoked", third, token.ErrRevoked)
+		l.Spends(t, "revoked, the one before", second, token.ErrRevoked)
+		suite.Expect(t, "Renew of a revoked one", l.Renew(t.Context(), third, successor(third), 0), token.ErrRevoked)
+	}
+}
+
+// testReuse presents a token after its grace: the family ends, also for whoever has renewed it.
+func testReuse(t *testing.T, l *suite.Ledger) {
+	for name, use := range map[string]func(token.Record) error{
+		"Spend": func(r token.Record) error { return l.Use(t.Context(), r) },
+		"Renew": func(r token.Record) error { return l.Renew(t.Context(), r, successor(r), time.Hour) },
+	} {
+		for _, uses := range []int64{0, 1000} {
+			graces := []time.Duration{-time.Hour, 0}
+			if name == "Spend" && uses == 0 { // once, because it takes its time
+				graces = append(graces, suite.Brief)
+			}
+			for _, grace := range graces {
+				first, beside := l.Add(t, suite.Limited(uses)), l.Add(t, suite.Limited(uses))
+				second := renew(t, l, first, grace)
+				child := l.Make(t, second, func(r *token.Record) { r.KeyID = second.KeyID })
+				l.F.Wait(max(grace, 0) + 10*time.Millisecond)
+				l.Spends(t, "the successor", second, nil)
+				for what, change := range map[string]func(*token.Record){
+					"another subject": func(r *token.Record) { r.Subject = l.F.NewAccount() },
+					"other uses":      func(r *token.Record) { r.MaxUses += 7 },
+					"another app":     func(r *token.Record) { r.ClientKey = suite.Random() },
+				} {
+					other := first
+					change(&other)
+					suite.Expect(t, name+" of "+what, use(other), token.ErrRevoked)
+				}
+				l.Spends(t, "the successor, afterwards", second, nil)
+				err := use(first)
+				suite.Expect(t, name+" after the grace", err, token.ErrReused)
+				if !errors.Is(err, token.ErrRevoked) {
+					t.Errorf("%s: %v does not match ErrRevoked", name, err)
+				}
+				l.Spends(t, "the successor, of an ended family", second, token.ErrRevoked)
+				l.Spends(t, "what it has made", child, token.ErrRevoked)
+				suite.Expect(t, name+" once more", use(first), token.ErrRevoked)
+				l.Spends(t, "another family", beside, nil)
+			}
+		}
+	}
+}
+
+func testRenewRace(t *testing.T, l *suite.Ledger) {
+	for _, uses := range []int64{0, 1000} {
+		r := l.Add(t, suite.Limited(uses))
+		next := successor(r)
+		if n := suite.Tally(t, suite.AtOnce(suite.Crowd, func(int) error { return l.Renew(t.Context(), r, next, time.Hour) })); n != suite.Crowd {
+			t.Errorf("%d of %d renewals succeeded within the grace", n, suite.Crowd)
+		}
+		if got, err := l.Get(t.Context(), r.Holder(), r.ID); got.Generation != 1 || err != nil {
+			t.Errorf("Generation = %d, %v, want one successor", got.Generation, err)
+		}
+		l.Spends(t, "the successor", next, nil)
+
+		// Without a grace the second one presents an ended token.
+		r = l.Add(t, suite.Limited(uses))
+		next = successor(r)
+		if n := suite.Tally(t, suite.AtOnce(suite.Crowd, func(int) error { return l.Renew(t.Context(), r, next, 0) }), token.ErrRevoked); n != 1 {
+			t.Errorf("%d renewals succeeded without a grace, want 1", n)
+		}
+		l.Spends(t, "the successor, of an ended family", next, token.ErrRevoked)
+	}
+}
+
+func testRenewCarriesUses(t *testing.T, l *suite.Ledger) {
+	first := l.Add(t, suite.Limited(25))
+	l.Spends(t, "one of 25 uses", first, nil)
+	second := renew(t, l, first, time.Hour)
+	errs := suite.AtOnce(suite.Crowd, func(i int) error { return l.Use(t.Context(), []token.Record{first, second}[i%2]) })
+	if n := suite.Tally(t, errs, token.ErrExhausted, token.ErrRevoked); n != 24 {
+		t.Errorf("%d of 24 uses were spent", n)
+	}
+	suite.Expect(t, "Renew of a spent one", l.Renew(t.Context(), second, successor(second), 0), token.ErrExhausted, token.ErrRevoked)
+}
+
+func testRenewEnds(t *testing.T, l *suite.Ledger) {
+	soon := l.F.Time().UTC().Truncate(time.Second).Add(suite.Brief + time.Second)
+	for _, c := range []struct{ own, next, want time.Time }{
+		{time.Time{}, time.Time{}, time.Time{}},
+		{time.Time{}, soon, soon},
+		{soon, time.Time{}, soon},
+		{soon, soon.Add(time.Hour), soon},
+		{soon.Add(time.Hour), soon, soon},
+	} {
+		r := l.Add(t, func(r *token.Record) { r.Expires = c.own })
+		next := successor(r)
+		next.Expires = c.next
+		suite.Expect(t, "Renew", l.Renew(t.Context(), r, next, time.Hour), nil)
+		if got, err := l.Get(t.Context(), r.Holder(), r.ID); !got.Expires.Equal(c.want) || err != nil {
+			t.Errorf("from %v, renewed until %v: Expires = %v, %v, want %v", c.own, c.next, got.Expires, err, c.want)
+		}
+		l.Spends(t, "before its end", next, nil)
+		if !c.want.IsZero() {
+			defer func() { l.Dead(t, "after its end", next) }()
+		}
+	}
+	l.F.Wait(soon.Sub(l.F.Time()) + 10*time.Millisecond)
+}

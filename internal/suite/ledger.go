@@ -1,0 +1,200 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// Many is a limit that no subtest reaches.
+const Many = 1000
+
+// Ledger is a token.Ledger, with names that no other subtest uses.
+type Ledger struct {
+	token.Ledger
+	F                 Features
+	Org               token.OrgKey
+	App, Subject, Key string
+}
+
+// NewLedger returns l with such names.
+func NewLedger(l token.Ledger, f Features) *Ledger {
+	return &Ledger{Ledger: l, F: f, Org: f.NewOrg(), App: Random(), Subject: f.NewAccount(), Key: Random()}
+}
+
+// Of returns the holder of the records of a subject.
+func (l *Ledger) Of(subject string) token.Holder {
+	return token.Holder{Org: l.Org, ClientKey: l.App, Subject: subject}
+}
+
+// Record returns a permanent record of the present second.
+func (l *Ledger) Record() token.Record {
+	return token.Record{
+		ID: Random(), Org: l.Org, ClientKey: l.App, Subject: l.Subject, KeyID: l.Key,
+		Issued: l.F.Time().UTC().Truncate(time.Second),
+	}
+}
+
+// Add adds a record and returns it.
+func (l *Ledger) Add(t *testing.T, change func(*token.Record)) token.Record {
+	t.Helper()
+	r := l.Record()
+	if change != nil {
+		change(&r)
+	}
+	if err := l.Issue(t.Context(), r, nil, Many); err != nil {
+		t.Fatalf("Issue: %v", err)
+	}
+	return r
+}
+
+// Use spends one use of r, and ignores the lineage.
+func (l *Ledger) Use(ctx context.Context, r token.Record) error {
+	_, err := l.Spend(ctx, r)
+	return err
+}
+
+// Spends fails unless a use of r ends with one of the errors.
+func (l *Ledger) Spends(t *testing.T, what string, r token.Record, want ...error) {
+	t.Helper()
+	Expect(t, what, l.Use(t.Context(), r), want...)
+}
+
+// All lists the records of a subject.
+func (l *Ledger) All(t *testing.T, app, subject string) []token.Record {
+	t.Helper()
+	return l.Pages(t, token.Holder{Org: l.Org, ClientKey: app, Subject: subject}, token.MaxPage)
+}
+
+// IDs lists those of the ledger's own subject.
+func (l *Ledger) IDs(t *testing.T) (ids []string) {
+	t.Helper()
+	for _, r := range l.All(t, l.App, l.Subject) {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// Limited changes a record to one of this many uses.
+func Limited(uses int64) func(*token.Record) {
+	return func(r *token.Record) { r.MaxUses = uses }
+}
+
+// SameRecord compares times as instants.
+func SameRecord(a, b token.Record) bool {
+	same := a.Issued.Equal(b.Issued) && a.Expires.Equal(b.Expires) && a.Expires.IsZero() == b.Expires.IsZero()
+	a.Issued, a.Expires, b.Issued, b.Expires = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	return same && a == b
+}
+
+// Child returns a record whose parent is the given one, for a subject of its own.
+func (l *Ledger) Child(parent token.Record) token.Record {
+	r := l.Record()
+	r.Subject, r.Lineage = l.F.NewAccount(), token.Lineage{Maker: parent.Subject, Parent: parent.ID}
+	return r
+}
+
+// Make issues a child of a record.
+func (l *Ledger) Make(t *testing.T, parent token.Record, change func(*token.Record)) token.Record {
+	t.Helper()
+	return l.Add(t, func(r *token.Record) {
+		*r = l.Child(parent)
+		if change != nil {
+			change(r)
+		}
+	})
+}
+
+// Row issues n records, each the parent of the next.
+func (l *Ledger) Row(t *testing.T, n int) []token.Record {
+	t.Helper()
+	row := []token.Record{l.Add(t, nil)}
+	for len(row) < n {
+		row = append(row, l.Make(t, row[len(row)-1], nil))
+	}
+	return row
+}
+
+// Dead fails unless each verb treats the issued record r as not live. Call it for
+// descendants first, because the ledger may forget r in the end.
+func (l *Ledger) Dead(t *testing.T, what string, r token.Record) {
+	t.Helper()
+	l.Spends(t, what+": Spend", r, token.ErrRevoked)
+	for _, listed := range l.All(t, r.ClientKey, r.Subject) {
+		if listed.ID == r.ID {
+			t.Errorf("%s: listed", what)
+		}
+	}
+	l.Barren(t, what, r, token.ErrRevoked)
+	Expect(t, what+": Revoke", l.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
+}
+
+// Barren fails unless Issue of a child of parent returns want and changes nothing.
+func (l *Ledger) Barren(t *testing.T, what string, parent token.Record, want error) {
+	t.Helper()
+	child := l.Child(parent)
+	child.ClientKey = parent.ClientKey
+	Expect(t, what+": Issue of a child", l.Issue(t.Context(), child, nil, Many), want)
+	l.Spends(t, what+": a child that was not issued", child, token.ErrRevoked)
+	child.Parent = ""
+	Expect(t, what+": its id without a parent", l.Issue(t.Context(), child, nil, Many), nil)
+}
+
+// Pages lists all records of a holder in pages of a limit, and checks what List promises of
+// each page.
+func (l *Ledger) Pages(t *testing.T, of token.Holder, limit int) (all []token.Record) {
+	t.Helper()
+	var after token.Position
+	for {
+		page, next, err := l.List(t.Context(), of, after, limit)
+		if err != nil {
+			t.Fatalf("List: %v", err)
+		}
+		if len(page) > limit {
+			t.Fatalf("List returns %d records, and the limit is %d", len(page), limit)
+		}
+		last := after
+		for _, r := range page {
+			if r.Position().Compare(last) <= 0 {
+				t.Fatalf("List returns %+v after %+v", r, last)
+			}
+			last = r.Position()
+		}
+		all = append(all, page...)
+		if next.IsZero() {
+			return all
+		}
+		if next.Compare(last) < 0 || next.Compare(after) <= 0 {
+			t.Fatalf("the page after %+v ends with %+v, and the next begins after %+v", after, last, next)
+		}
+		after = next
+	}
+}
+
+// Limits are those of a test of n records: each boundary is somewhere within them.
+func Limits(n int) []int { return []int{1, 2, 3, n - 1, n, n + 1, token.MaxPage} }
+
+// ByPosition compares in the order of List.
+func ByPosition(a, b token.Record) int { return a.Position().Compare(b.Position()) }
+
+// RefusedAfter spends r until it is refused. It fails if a call is accepted that
+// began after ended was set.
+func (l *Ledger) RefusedAfter(ctx context.Context, r token.Record, ended *atomic.Bool) error {
+	for {
+		late := ended.Load()
+		err := l.Use(ctx, r)
+		switch {
+		case late && err == nil:
+			return fmt.Errorf("accepted after it was revoked")
+		case late && errors.Is(err, token.ErrRevoked):
+			return nil
+		case err != nil && !errors.Is(err, token.ErrRevoked):
+			return err
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package suite
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Tests are the subtests of a suite, by their names.
+type Tests[F any] []struct {
+	Name string
+	Test F
+}
+
+// Run calls run in a subtest for each of the tests.
+func Run[F any](t *testing.T, tests Tests[F], run func(t *testing.T, test F)) {
+	for _, c := range tests {
+		t.Run(c.Name, func(t *testing.T) { run(t, c.Test) })
+	}
+}
+
+// Crowd is how many callers take part in a race.
+const Crowd = 64
+
+// Brief is the life of records that a subtest lets expire. A slow store must answer
+// calls about them before.
+const Brief = 3 * time.Second
+
+// Random returns a name that was never used: a store may be in use, and keeps the
+// records of earlier runs.
+func Random() string { return strings.ToLower(rand.Text()) }
+
+// AtOnce calls f n times concurrently and returns the errors.
+func AtOnce(n int, f func(i int) error) []error {
+	errs := make([]error, n)
+	begin := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-begin
+			errs[i] = f(i)
+		})
+	}
+	close(begin)
+	wg.Wait()
+	return errs
+}
+
+// Tally counts the nil errors, and fails for each other error that matches none of
+// others.
+func Tally(t *testing.T, errs []error, others ...error) (succeeded int) {
+	t.Helper()
+	for _, err := range errs {
+		if err == nil {
+			succeeded++
+			continue
+		}
+		if !Matches(err, others...) {
+			t.Errorf("error %v, want one of %v", err, others)
+		}
+	}
+	return succeeded
+}
+
+// Winner returns the index of the only call that succeeded. All others must have
+// returned lost.
+func Winner(t *testing.T, errs []error, lost error) int {
+	t.Helper()
+	if n := Tally(t, errs, lost); n != 1 {
+		t.Fatalf("%d calls of %d won", n, len(errs))
+	}
+	return slices.Index(errs, nil)
+}
+
+// Expect fails unless err matches one of want. A nil in want matches a nil error.
+func Expect(t *testing.T, what string, err error, want ...error) {
+	t.Helper()
+	if !Matches(err, want...) {
+		t.Errorf("%s: error %v, want %v", what, err, want)
+	}
+}
+
+// Matches reports whether err matches one of the targets.
+func Matches(err error, targets ...error) bool {
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	return false
+}
+
+// Ended returns a cancelled context.
+func Ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// Spellings returns similar names that a store must keep apart.
+func Spellings() []string {
+	name := Random()
+	return []string{
+		name, strings.ToUpper(name), name + " ", " " + name, name + "%", name + "_", name + "'", name + `"`, name + `\`,
+		name + "é", name + "e\u0301", name + "ß", name + "ss", name + "日本", name + "😀", name + "\t", name + ":" + name,
+	}
+}
