@@ -60,8 +60,8 @@ func (o *Org) Key() OrgKey { return OrgKey(cmp.Or(o.ID, o.Code)) }
 
 // SessionPolicy holds an org's rules for its sessions (section 5.2 of the interface). It is
 // read with each request. A changed Idle or RememberIdle and a shorter Max also apply to open
-// sessions. SecondFactor and PerAccount apply only when a session is opened. They change no
-// open session.
+// sessions. SecondFactor, PerAccount, Methods, Issuers and ProofAge apply only when a session is
+// opened. They change no open session.
 type SessionPolicy struct {
 	Idle         time.Duration // a session ends when it was not used for this long; 0: 30 min
 	Max          time.Duration // a session ends this long after login; 0: 12 h
@@ -77,6 +77,17 @@ type SessionPolicy struct {
 	// RememberIdle. 0: not offered, and whoever asks gets an ordinary session. An Idle that is
 	// longer applies instead.
 	RememberIdle time.Duration
+
+	// Methods are how people may prove who they are in the first step of a login: a proof needs one of
+	// them. See session.MethodPassword and the other constants there. nil: in any way.
+	Methods []string
+
+	// Issuers are who may vouch for people. "" stands for the server itself: without it, nobody
+	// logs in with a password or a passkey. nil: any issuer that the application accepts.
+	Issuers []string
+
+	// ProofAge is how old a proof may be when it opens a session. 0: any age.
+	ProofAge time.Duration
 }
 
 // Effective returns the policy with the defaults in place of values that are not set.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -211,12 +212,12 @@ func TestCachedTellsRoleListsApart(t *testing.T) {
 func TestEffectivePolicy(t *testing.T) {
 	want := auth.SessionPolicy{Idle: 30 * time.Minute, Max: 12 * time.Hour, PerAccount: 100}
 	for _, p := range []auth.SessionPolicy{{}, {Idle: -1, Max: -1, PerAccount: -1}, want} {
-		if got := p.Effective(); got != want {
+		if got := p.Effective(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v.Effective() = %+v", p, got)
 		}
 	}
 	set := auth.SessionPolicy{Idle: 1, Max: 2, PerAccount: 3, SecondFactor: true, Persistent: true, RememberIdle: 4}
-	if got := set.Effective(); got != set {
+	if got := set.Effective(); !reflect.DeepEqual(got, set) {
 		t.Errorf("Effective() = %+v, want %+v", got, set)
 	}
 }

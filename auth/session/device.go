@@ -57,7 +57,7 @@ func (d *device) mac() []byte     { return d[40:] }
 // newDevice returns the cookie content for a device on which the account has logged in.
 func (k DeviceKey) newDevice(org auth.OrgKey, p authentication) (d device) {
 	rand.Read(d.nonce())
-	binary.BigEndian.PutUint64(d.proven(), uint64(p.at.UnixMilli()))
+	binary.BigEndian.PutUint64(d.proven(), uint64(p.At.UnixMilli()))
 	copy(d.account(), k.accountOf(org, p.account, &d))
 	copy(d.mac(), k.macOf(org, &d))
 	return d

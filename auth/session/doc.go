@@ -17,7 +17,8 @@
 // # Choosing
 //
 // Login is for passwords. Start is for accounts that were authenticated elsewhere:
-// at registration, by single sign-on or with a passkey. Both require the second
+// at registration, by single sign-on or with a passkey. It takes the Proof of that, which the
+// org's policy judges. Both require the second
 // factor if the account has one or the org requires one. They then return
 // ErrSecondFactor and send a ticket. VerifyCode, or Factors.Enrol and Factors.Confirm, completes the
 // login.

@@ -63,7 +63,7 @@ func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (
 		return m.confirmInSession(w, r, t, by, code)
 	}
 	var undo func()
-	_, err = m.complete(w, r, t, *by.ticket, func() (err error) {
+	_, err = m.complete(w, r, t, *by.ticket, methodEnrolled, func() (err error) {
 		recovery, undo, err = m.activate(r.Context(), t, by, code)
 		return err
 	})

@@ -168,8 +168,9 @@ func ExampleManager_Start() {
 	a := newApplication()
 	defer a.close()
 	a.post("/sso/callback", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		account := "ann" // from the verified reply of the identity provider
-		_, err := a.manager.Start(w, r, account)
+		// From the verified ID token: the account of its iss and sub, its auth_time and its amr.
+		account, proof := "ann", session.Proof{At: time.Now().Add(-time.Minute), Methods: []string{"pwd"}, Issuer: "https://login.example"}
+		_, err := a.manager.Start(w, r, account, proof)
 		return err
 	})
 	a.send("/sso/callback")

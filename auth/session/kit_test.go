@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -126,7 +127,7 @@ func (w *world) routes() {
 			Code: r.PostFormValue("code"), Remember: r.PostFormValue("remember") != ""}))
 	})
 	verb("POST /start", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return account(m.Start(rw, r, r.PostFormValue("account")))
+		return account(m.Start(rw, r, r.PostFormValue("account"), w.proof(r)))
 	})
 	verb("POST /verify", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.VerifyCode(rw, r, r.PostFormValue("code")))
@@ -159,6 +160,16 @@ func (w *world) routes() {
 	}
 	w.mux.Handle("GET /status", auth.Public, w.answerer())
 	w.mux.Handle("POST /sudo", auth.Authenticated.Fresh(10*time.Minute), w.answerer())
+}
+
+// proof returns the proof that a test's request describes: of now, unless it has the age of one.
+func (w *world) proof(r *http.Request) session.Proof {
+	age, _ := time.ParseDuration(r.PostFormValue("age"))
+	p := session.Proof{At: w.now().Add(-age), Issuer: r.PostFormValue("issuer"), Text: r.PostFormValue("text")}
+	if methods := r.PostFormValue("methods"); methods != "" {
+		p.Methods = strings.Fields(methods)
+	}
+	return p
 }
 
 // setPassword stores a new password and Account.Changed.

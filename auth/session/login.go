@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -35,7 +36,8 @@ type LoginForm struct {
 //
 // Login returns an error that wraps ErrCredentials, ErrLocked, ErrCode, ErrSecondFactor
 // or auth.ErrUnavailable. It is ErrSecondFactor after the right password if the account
-// has a second factor, or if it has none and the org requires one.
+// has a second factor, or if it has none and the org requires one. It is ErrProof in an org that
+// does not accept passwords.
 //
 // The error's detail is auth.DetailThrottled if too many passwords wait to be hashed.
 // It is auth.DetailCrossOrigin for a page of another origin, and auth.DetailAmbiguous
@@ -45,82 +47,16 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (au
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	p := Proof{At: m.stamp(), Methods: []string{MethodPassword}}
+	if err := p.judge(t.Org, p.At); err != nil { // first, so that it says nothing about the account
+		return auth.Principal{}, err
+	}
 	account, proven, err := m.verifyPassword(r, t, f.Login, f.Password)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account: account, at: proven, remember: f.Remember}, f.Code)
-}
-
-// Start creates a session for an account that was authenticated elsewhere, no fresher than
-// one of the account that the request carries. It ends the session that the request
-// carries, also if the new one still waits for a second factor. It is for registration,
-// single sign-on and passkeys. It does what Login does after the right password, and
-// returns the same errors from there on. ErrCredentials means that the account is
-// unknown, disabled or empty. Some single sign-on ends with a POST from another origin.
-// CrossOrigin must allow that one. The session is not remembered: see
-// auth.SessionPolicy.RememberIdle.
-//
-// The new session is no fresher than what is known (auth.Need.Fresh), and does not live longer. If the request was
-// admitted with a session, also one of another org whose handler has passed the request
-// on, or carries a live session of the account, the new one has its time of
-// authentication if that is earlier. In the same org it also ends no later than that one. A handler on a public route that has new proof, such
-// as a sign-in at the provider just now, calls Logout before: otherwise a person whose
-// session is no longer fresh signs in again and still has none that is. ErrCredentials
-// also means that the account was changed after that time, as by a new password.
-//
-// Start creates no session for a request that was admitted with another credential than
-// a session, such as a token. The session could do more than that credential, and for
-// longer. A session that its roles limit (auth.RolesLimit) starts one of its own account
-// only. The error is then an *auth.BeyondError. Otherwise the application decides which
-// session may start one of another account: Start checks no permission.
-func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) (auth.Principal, error) {
-	t, err := m.sameOriginTenant(r)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	if err := mayStartAs(r, account); err != nil {
-		return auth.Principal{}, err
-	}
-	p, err := m.inherited(r, t, account)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	return m.proceed(w, r, t, p, "")
-}
-
-// inherited returns the authentication of a session that Start creates. It is no fresher and ends
-// no later than the open session that it comes from.
-func (m *Manager) inherited(r *http.Request, t *auth.Tenant, account string) (authentication, error) {
-	now, by := m.stamp(), auth.From(r.Context())
-	p := authentication{account: account, at: now, since: now}
-	for _, from := range []auth.Principal{by, auth.Enclosing(r.Context())} {
-		if from.SessionID != "" {
-			p.at = earlier(p.at, from.Authenticated)
-		}
-	}
-	ctx, cancel := t.Bound(r.Context())
-	defer cancel()
-	s, err := m.carried(ctx, r, t)
-	if err != nil {
-		return p, err
-	}
-	if s.ID != "" && (s.Account == account || s.ID == by.SessionID) {
-		p.at = earlier(p.at, s.Authenticated)
-		p.since = earlier(now, s.end(t.Org).Add(-t.Org.Session.Effective().Max))
-	}
-	found, err := t.Account(ctx, account)
-	if auth.IsNotFound(err) || err == nil && changedSince(found, p.at) {
-		err = errCredentials // a session that is older than the change would be refused at once
-	}
-	return p, err
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	p.At = proven
+	return m.proceed(w, r, t, authentication{Proof: p, account: account, remember: f.Remember}, f.Code)
 }
 
 // mayStartAs refuses a request whose credential may not do everything that the account
@@ -150,18 +86,19 @@ func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, code string
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.complete(w, r, t, ticket, func() error {
+	return m.complete(w, r, t, ticket, MethodCode, func() error {
 		return m.checkCode(r.Context(), t, ticket.Account, code)
 	})
 }
 
-// complete creates the session of a ticket if step succeeds. Each call counts as one of
-// the ticket's attempts.
-func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenant, ticket Session, step func() error) (auth.Principal, error) {
+// complete creates the session of a ticket if step succeeds, which proves method. Each call counts as
+// one of the ticket's attempts.
+func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenant, ticket Session, method string, step func() error) (auth.Principal, error) {
 	o, err := m.opening(r, t, ticket.authentication())
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	o.proof.Proof = o.proof.with(method)
 	counted := m.ticketAttempt(t, ticket)
 	if err := counted.spend(r.Context(), m.now()); err != nil {
 		return auth.Principal{}, err
@@ -181,25 +118,38 @@ func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant
 		// The zero principal has this account. A directory that finds one must not matter.
 		return auth.Principal{}, errCredentials
 	}
-	factor, err := m.factor(r.Context(), t, p.account)
-	switch {
-	case err != nil:
+	if err := p.judge(t.Org, m.now()); err != nil {
 		return auth.Principal{}, err
-	case factor.Secret.isNone() && t.Org.Session.SecondFactor:
-		return auth.Principal{}, m.sendTicket(w, r, t, p, ticketEnrol)
-	case !factor.Secret.isNone() && code == "":
-		return auth.Principal{}, m.sendTicket(w, r, t, p, ticketCode)
 	}
 	o, err := m.opening(r, t, p)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if !factor.Secret.isNone() {
-		if err := m.checkCode(r.Context(), t, p.account, code); err != nil {
-			return auth.Principal{}, err
-		}
+	if err := m.secondStep(w, r, t, &o, code); err != nil {
+		return auth.Principal{}, err
 	}
 	return m.createSession(w, r, t, o)
+}
+
+// secondStep returns nil if no second factor is missing, or if the code is right. Otherwise it may
+// send a ticket.
+func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Tenant, o *opening, code string) error {
+	if o.proof.isTwoFactors(t.Org) {
+		return nil
+	}
+	factor, err := m.factor(r.Context(), t, o.proof.account)
+	switch {
+	case err != nil:
+		return err
+	case factor.Secret.isNone() && t.Org.Session.SecondFactor:
+		return m.sendTicket(w, r, t, o.proof, ticketEnrol)
+	case factor.Secret.isNone():
+		return nil
+	case code == "":
+		return m.sendTicket(w, r, t, o.proof, ticketCode)
+	}
+	o.proof.Proof = o.proof.with(MethodCode)
+	return m.checkCode(r.Context(), t, o.proof.account, code)
 }
 
 // factor returns the account's second factor.
@@ -231,6 +181,9 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 	defer cancel()
 	o.proof = p
 	account, err := enabledAccount(ctx, t, p.account)
+	if err == nil && changedSince(account, p.At) {
+		err = errCredentials // the session would be refused at once
+	}
 	if err != nil {
 		return o, err
 	}
@@ -250,6 +203,7 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
+	o.session.Proof = o.proof.text()
 	if err := m.Store.Create(ctx, o.session, t.Org.Session.Effective().PerAccount); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
@@ -284,9 +238,6 @@ const maxTickets = 5
 func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication, step string) error {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	if _, err := enabledAccount(ctx, t, p.account); err != nil {
-		return err
-	}
 	s, token := m.newSession(r, t.Org, p, step, ticketLife)
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return err
@@ -299,8 +250,8 @@ func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	return &auth.Error{Detail: auth.DetailSecondFactor, Reason: step, Err: ErrSecondFactor}
 }
 
-// ticket returns the ticket that the request carries, if it permits this step.
-func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step string) (Session, error) {
+// ticket returns the ticket that the request carries, if it permits one of these steps.
+func (m *Manager) ticket(r *http.Request, t *auth.Tenant, steps ...string) (Session, error) {
 	if err := m.SameOrigin(r); err != nil {
 		return Session{}, err
 	}
@@ -311,7 +262,7 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step string) (Session,
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	s, err := m.liveTicket(ctx, t, hash)
-	if err == nil && s.Ticket != step {
+	if err == nil && !slices.Contains(steps, s.Ticket) {
 		err = errOtherStep
 	}
 	if err != nil {
@@ -347,7 +298,7 @@ func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session)
 // authentication returns that of the ticket's first step. The new session keeps its
 // time, so that a change of the account since the first step ends the session.
 func (s *Session) authentication() authentication {
-	return authentication{s.Account, s.Authenticated, s.Remember, s.Created}
+	return authentication{Proof: parseProof(s.Proof, s.Authenticated), account: s.Account, remember: s.Remember}
 }
 
 // redeem ends the ticket. If two requests complete its step, only one of them creates a

@@ -81,7 +81,7 @@ func (of Sessions) List(ctx context.Context, org *auth.Org, account string) ([]S
 	now, list := of.manager.now(), []SessionInfo{}
 	for _, s := range records {
 		if s.check(org, now) == nil {
-			list = append(list, SessionInfo{s.ID, s.Created, s.Seen, s.Address, s.Agent})
+			list = append(list, s.info())
 		}
 	}
 	return list, nil

@@ -185,22 +185,18 @@ func parseToken(text string) (s token, ok bool) {
 	return s, err == nil && n == len(s) // Strict ignores line breaks, and then returns fewer bytes
 }
 
-// authentication says which account has authenticated, and when. The time is taken
+// authentication says which account has authenticated, and how. The time of a password is taken
 // before the password is looked up. If the password is changed during the check, the
 // session is older than the change, and so it is refused.
 type authentication struct {
+	Proof
 	account  string
-	at       time.Time
-	remember bool      // the account asked to be remembered
-	since    time.Time // when the life of the session begins; zero: now
+	remember bool // the account asked to be remembered
 }
 
-// newSession returns a new record for an account, and its token.
+// newSession returns a new record for an account, and its token. Its life begins with the proof.
 func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, ticket string, life time.Duration) (Session, token) {
 	token, now := newToken(), m.stamp()
-	if p.since.IsZero() {
-		p.since = now
-	}
 	var id [16]byte
 	rand.Read(id[:])
 	return Session{
@@ -209,8 +205,9 @@ func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, t
 		Org:           org.Key(),
 		Account:       p.account,
 		Ticket:        ticket,
-		Created:       p.since,
-		Authenticated: p.at,
+		Created:       p.At,
+		Authenticated: p.At,
+		Proof:         p.text(),
 		Seen:          now,
 		Expires:       now.Add(life),
 		Address:       m.address(r).String(),

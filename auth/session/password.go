@@ -183,7 +183,7 @@ func (m *Manager) Reauthenticate(w http.ResponseWriter, r *http.Request, login, 
 	if p.Authenticated, err = m.ownPassword(r, t, p, login, password); err != nil {
 		return auth.Principal{}, err
 	}
-	return p, m.renewWithDevice(w, r, t, authentication{account: p.Account, at: p.Authenticated})
+	return p, m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: Proof{At: p.Authenticated}})
 }
 
 // ownPassword is verifyPassword for the account of the session.
@@ -199,7 +199,7 @@ func (m *Manager) ownPassword(r *http.Request, t *auth.Tenant, p auth.Principal,
 // cookie. The device's old cookie may be older than a change of the account, and so
 // invalid.
 func (m *Manager) renewWithDevice(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication) error {
-	if err := m.renew(w, r, t, p.at); err != nil {
+	if err := m.renew(w, r, t, p.At); err != nil {
 		return err
 	}
 	m.sendDevice(w, t, p)
@@ -282,7 +282,7 @@ func (of Passwords) Change(w http.ResponseWriter, r *http.Request, login, passwo
 	if at.Before(changed) {
 		at = changed
 	}
-	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: at})
+	return m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: Proof{At: at}})
 }
 
 // storing calls store, and again with a later time unless it took less than a millisecond: a login may

@@ -32,6 +32,9 @@ type Session struct {
 
 	// Remember is set if the owner asked to be remembered, in an org that offered it.
 	Remember bool
+
+	// Proof is how the account authenticated, as a text of the Manager of at most 2 KiB.
+	Proof string
 }
 
 // wholeMillis truncates a time to milliseconds, the precision of every store.
@@ -50,6 +53,11 @@ type SessionInfo struct {
 	Seen    time.Time // the last use, up to a twentieth of the idle time late
 	Address string    // of the client at login
 	Agent   string    // its User-Agent at login, at most 256 bytes of valid UTF-8
+	Proof   Proof     // how the account authenticated, and when it last did
+}
+
+func (s *Session) info() SessionInfo {
+	return SessionInfo{s.ID, s.Created, s.Seen, s.Address, s.Agent, parseProof(s.Proof, s.Authenticated)}
 }
 
 // Store keeps sessions by the hash of their token. Only Create adds a record. No other

@@ -28,7 +28,7 @@ var tables = []string{
 // version is the version of schema. The names of all tables but {schema} contain it: an instance
 // of another version never finds them, also if it runs while they are replaced. Raise it with
 // each change of the tables or of what their columns mean.
-const version = 7
+const version = 8
 
 // schema creates the tables. It may run again. In SQLite they are STRICT.
 const schema = `
@@ -123,7 +123,8 @@ CREATE TABLE IF NOT EXISTS {sessions} (
 	address {text} NOT NULL,
 	agent {text} NOT NULL,
 	replaced {int} NOT NULL, -- 1: ended by a newer session, over the limit
-	remember {int} NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
+	remember {int} NOT NULL, -- 1: its owner asked to be remembered
+	proof {text} NOT NULL    -- JSON of how its owner authenticated
 ){strict};
 CREATE UNIQUE INDEX IF NOT EXISTS {sessions}_id ON {sessions} (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS {sessions}_previous ON {sessions} (previous) WHERE previous IS NOT NULL;

@@ -62,7 +62,7 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, 
 	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
 		return accountReply{}, err
 	}
-	if _, err := h.sessions.Start(w, r, a.ID); err != nil {
+	if _, err := h.sessions.Start(w, r, a.ID, session.Proof{At: t.Now(), Methods: []string{session.MethodPassword}}); err != nil {
 		return accountReply{}, err
 	}
 	return replyOfAccount(a), nil

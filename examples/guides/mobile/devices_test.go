@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
@@ -66,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	mux := guard.Mux()
 	(&mobile.Devices{DB: db, Store: store, Tokens: tokens, App: app}).Register(mux)
 	mux.HandleFunc("POST /login/{account}", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-		if _, err := people.Start(rw, r, r.PathValue("account")); err != nil {
+		if _, err := people.Start(rw, r, r.PathValue("account"), session.Proof{At: time.Now()}); err != nil {
 			auth.Fail(rw, r, err)
 		}
 	})
@@ -157,7 +158,7 @@ func TestAStolenToken(t *testing.T) {
 	w := newWorld(t)
 	first := call[signedIn](t, w, w.person(t, "ann"), "POST", "/devices", `{"name":"phone"}`, 200)
 	second := call[signedIn](t, w, first.client(w), "POST", "/devices/renew", "", 200)
-	_, err := w.db.Exec("UPDATE tenantkit_v7_ledger SET graced = graced - 60000") // a minute later
+	_, err := w.db.Exec("UPDATE tenantkit_v8_ledger SET graced = graced - 60000") // a minute later
 	check(t, err)
 	call[any](t, w, second.client(w), "GET", "/devices", "", 200)
 	call[any](t, w, first.client(w), "GET", "/devices", "", 401)
