@@ -86,14 +86,26 @@ type SessionPolicy struct {
 	// logs in with a password or a passkey. nil: any issuer that the application accepts.
 	Issuers []string
 
+	// RememberDevice is how long a device needs no code after its account has proved its second factor
+	// there and has asked for it, at most 90 days. 0: 30 days, and never if SecondFactor is set.
+	// Negative: never, so that each login needs a code.
+	RememberDevice time.Duration
+
 	// ProofAge is how old a proof may be when it opens a session. 0: any age.
 	ProofAge time.Duration
 }
 
-// Effective returns the policy with the defaults in place of values that are not set.
+// Effective returns the policy with the defaults in place of values that are not set. A negative
+// RememberDevice means that no device is remembered.
 func (p SessionPolicy) Effective() SessionPolicy {
 	p.Idle = cmp.Or(max(p.Idle, 0), 30*time.Minute)
 	p.Max = cmp.Or(max(p.Max, 0), 12*time.Hour)
+	if p.RememberDevice == 0 && !p.SecondFactor {
+		p.RememberDevice = 30 * 24 * time.Hour
+	}
+	if p.RememberDevice = min(p.RememberDevice, 90*24*time.Hour); p.RememberDevice <= 0 {
+		p.RememberDevice = -1
+	}
 	p.PerAccount = cmp.Or(max(p.PerAccount, 0), 100) // no setting is a limit, too: abandoned sessions would fill the store
 	return p
 }

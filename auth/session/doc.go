@@ -56,11 +56,19 @@
 // Until it is over, the cookies have no effect: attempts count like those of any other
 // device.
 //
-// The server stores nothing for a cookie. It holds no name, authenticates nobody, and
-// is no second factor. A thief of one gets that many more guesses, and can waste them
+// The server stores nothing for a cookie, unless the device is remembered. It holds no name and
+// authenticates nobody. A thief of one gets that many more guesses, and can waste them
 // so that no device of the owner is recognized. A change of Account.Changed
 // invalidates the account's cookies, and a new DeviceKey invalidates all. A device
 // keeps only the cookie of the account that logged in last.
+//
+// # Remembered devices
+//
+// A login with a right code and LoginForm.RememberDevice remembers the device, by its device cookie
+// and a record of the Store. Later logins of the account there need no code, until
+// auth.SessionPolicy.RememberDevice is over, a new factor or password, Sessions.RevokeAll, or
+// Sessions.Revoke with an ID of Sessions.Devices. Orgs that require a second factor remember no device
+// unless they say so. A remembered device is no proof for other orgs, and makes no session fresh.
 //
 // # Queue for password hashes
 //

@@ -63,7 +63,7 @@ func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (
 		return m.confirmInSession(w, r, t, by, code)
 	}
 	var undo func()
-	_, err = m.complete(w, r, t, *by.ticket, methodEnrolled, func() (err error) {
+	_, err = m.complete(w, r, t, *by.ticket, func(*opening) (err error) {
 		recovery, undo, err = m.activate(r.Context(), t, by, code)
 		return err
 	})
@@ -236,9 +236,10 @@ func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, account string
 	return auth.Unavailable(err)
 }
 
-// checkCode accepts a code of the account's factor, once.
-func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, account, code string) error {
-	return m.withCode(ctx, t, account, code, func(*Factor) {})
+// checkCode accepts a code of the account's factor, once, and returns the factor's secret.
+func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, account, code string) (of FactorSecret, err error) {
+	err = m.withCode(ctx, t, account, code, func(f *Factor) { of = f.Secret })
+	return of, err
 }
 
 // withCode accepts a code of the account's factor and changes the factor in the same

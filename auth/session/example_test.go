@@ -194,7 +194,7 @@ func ExampleManager_VerifyCode() {
 		return err
 	})
 	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		_, err := a.manager.VerifyCode(w, r, r.PostFormValue("code"))
+		_, err := a.manager.VerifyCode(w, r, session.LoginForm{Code: r.PostFormValue("code")})
 		return err
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
@@ -208,6 +208,41 @@ func ExampleManager_VerifyCode() {
 	// /factor/confirm 200
 	// /login 403
 	// /verify 200
+}
+
+// A device is remembered with a right code, and its owner ends that again.
+func ExampleSessions_Devices() {
+	a := newApplication()
+	defer a.close()
+	a.manager.DeviceKey = session.NewDeviceKey([]byte("32 random bytes from your secrets"))
+	a.login()
+	secret := session.NewFactorSecret([]byte("enrolled before, 20 B"))
+	a.manager.FactorStore.Save(context.Background(), "acme", "ann", session.Factor{Secret: secret})
+	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
+		_, err := a.manager.VerifyCode(w, r, session.LoginForm{Code: r.PostFormValue("code"), RememberDevice: true})
+		return err
+	})
+	a.post("/forget", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
+		p, of := auth.From(r.Context()), a.manager.Sessions()
+		devices, err := of.Devices(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
+		for _, d := range devices {
+			err = errors.Join(err, of.Revoke(r.Context(), p.Org, p.Account, d.ID))
+		}
+		fmt.Println(len(devices), "device")
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/verify", "code", authtest.TOTP(secret, time.Now()))
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/forget")
+	a.send("/login", "login", "ann", "password", "open sesame")
+	// Output:
+	// /login 403
+	// /verify 200
+	// /login 200
+	// 1 device
+	// /forget 200
+	// /login 403
 }
 
 // Factors.Enrol begins the enrolment of a second factor; Factors.Confirm makes it active.

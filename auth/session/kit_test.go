@@ -124,13 +124,13 @@ func (w *world) routes() {
 	account := func(p auth.Principal, err error) (any, error) { return p.Account, err }
 	verb("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.Login(rw, r, session.LoginForm{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"),
-			Code: r.PostFormValue("code"), Remember: r.PostFormValue("remember") != ""}))
+			Code: r.PostFormValue("code"), Remember: r.PostFormValue("remember") != "", RememberDevice: r.PostFormValue("device") != ""}))
 	})
 	verb("POST /start", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.Start(rw, r, r.PostFormValue("account"), w.proof(r)))
 	})
 	verb("POST /verify", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return account(m.VerifyCode(rw, r, r.PostFormValue("code")))
+		return account(m.VerifyCode(rw, r, session.LoginForm{Code: r.PostFormValue("code"), RememberDevice: r.PostFormValue("device") != ""}))
 	})
 	verb("POST /reauthenticate", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.Reauthenticate(rw, r, r.PostFormValue("login"), r.PostFormValue("password")))

@@ -26,6 +26,11 @@ type LoginForm struct {
 	// Remember asks for the longer life of auth.SessionPolicy.RememberIdle. It has no
 	// effect in an org that does not offer it.
 	Remember bool
+
+	// RememberDevice asks that later logins of the account on this device need no code. It counts
+	// beside a right code, and where auth.SessionPolicy.RememberDevice and Manager.DeviceKey permit
+	// it.
+	RememberDevice bool
 }
 
 // Login authenticates an account by its password, creates a session and sends its
@@ -56,7 +61,8 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (au
 		return auth.Principal{}, err
 	}
 	p.At = proven
-	return m.proceed(w, r, t, authentication{Proof: p, account: account, remember: f.Remember}, f.Code)
+	by := authentication{Proof: p, account: account, remember: f.Remember, rememberDevice: f.RememberDevice}
+	return m.proceed(w, r, t, by, f.Code)
 }
 
 // mayStartAs refuses a request whose credential may not do everything that the account
@@ -75,9 +81,9 @@ func mayStartAs(r *http.Request, account string) error {
 
 // VerifyCode completes a login with a code of the second factor or a recovery code. The
 // request carries the ticket that Login has sent. A ticket is valid for five minutes,
-// five attempts and one session. VerifyCode returns an error that wraps ErrCode, ErrLocked
-// or auth.ErrUnavailable, or an error of SameOrigin.
-func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
+// five attempts and one session. f has the Code, and may have RememberDevice. VerifyCode returns
+// an error that wraps ErrCode, ErrLocked or auth.ErrUnavailable, or an error of SameOrigin.
+func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, f LoginForm) (auth.Principal, error) {
 	t, err := m.tenant(r.Context())
 	if err != nil {
 		return auth.Principal{}, err
@@ -86,24 +92,24 @@ func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, code string
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.complete(w, r, t, ticket, MethodCode, func() error {
-		return m.checkCode(r.Context(), t, ticket.Account, code)
+	return m.complete(w, r, t, ticket, func(o *opening) error {
+		o.proof.rememberDevice = f.RememberDevice
+		return m.proveCode(r, t, o, f.Code)
 	})
 }
 
-// complete creates the session of a ticket if step succeeds, which proves method. Each call counts as
-// one of the ticket's attempts.
-func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenant, ticket Session, method string, step func() error) (auth.Principal, error) {
+// complete creates the session of a ticket if step succeeds. Each call counts as one of
+// the ticket's attempts.
+func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenant, ticket Session, step func(*opening) error) (auth.Principal, error) {
 	o, err := m.opening(r, t, ticket.authentication())
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	o.proof.Proof = o.proof.with(method)
 	counted := m.ticketAttempt(t, ticket)
 	if err := counted.spend(r.Context(), m.now()); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := counted.finish(r.Context(), step()); err != nil {
+	if err := counted.finish(r.Context(), step(&o)); err != nil {
 		return auth.Principal{}, err
 	}
 	if err := m.redeem(r, t, ticket); err != nil {
@@ -145,11 +151,20 @@ func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Ten
 		return m.sendTicket(w, r, t, o.proof, ticketEnrol)
 	case factor.Secret.isNone():
 		return nil
-	case code == "":
-		return m.sendTicket(w, r, t, o.proof, ticketCode)
+	case code != "":
+		return m.proveCode(r, t, o, code)
+	case m.isRemembered(r, t, o.account, factor):
+		o.proof.Proof = o.proof.with(MethodDevice)
+		return nil
 	}
+	return m.sendTicket(w, r, t, o.proof, ticketCode)
+}
+
+// proveCode adds a right code to the proof.
+func (m *Manager) proveCode(r *http.Request, t *auth.Tenant, o *opening, code string) (err error) {
 	o.proof.Proof = o.proof.with(MethodCode)
-	return m.checkCode(r.Context(), t, o.proof.account, code)
+	o.proof.factor, err = m.checkCode(r.Context(), t, o.proof.account, code)
+	return err
 }
 
 // factor returns the account's second factor.
@@ -169,6 +184,7 @@ func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (F
 // opening is a session that is not created yet.
 type opening struct {
 	proof     authentication
+	account   *auth.Account
 	session   Session
 	token     token
 	principal auth.Principal
@@ -181,6 +197,7 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 	defer cancel()
 	o.proof = p
 	account, err := enabledAccount(ctx, t, p.account)
+	o.account = account
 	if err == nil && changedSince(account, p.At) {
 		err = errCredentials // the session would be refused at once
 	}
@@ -200,6 +217,10 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, o opening) (auth.Principal, error) {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
+	device, err := m.nextDevice(r, t, o.proof) // first: a session that is opened says what is remembered
+	if err != nil {
+		return auth.Principal{}, err
+	}
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
@@ -209,7 +230,7 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	}
 	m.clear(w, r, t, m.ticketCookie())
 	m.sendSession(w, t, &o.session, o.token)
-	m.sendDevice(w, t, o.proof)
+	m.sendDevice(w, t, device)
 	auth.Identify(r, o.principal)
 	return o.principal, nil
 }

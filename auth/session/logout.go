@@ -69,6 +69,10 @@ func (of Sessions) In(store Ending) Sessions { return Sessions{of.manager, store
 // oldest first. It includes sessions that only auth.Account.Changed has ended. An empty
 // account has none. The error wraps auth.ErrUnavailable.
 func (of Sessions) List(ctx context.Context, org *auth.Org, account string) ([]SessionInfo, error) {
+	return of.list(ctx, org, account, func(s *Session) bool { return s.check(org, of.manager.now()) == nil })
+}
+
+func (of Sessions) list(ctx context.Context, org *auth.Org, account string, live func(*Session) bool) ([]SessionInfo, error) {
 	if account == "" {
 		return []SessionInfo{}, nil // without the store, which might take it for every account
 	}
@@ -78,9 +82,9 @@ func (of Sessions) List(ctx context.Context, org *auth.Org, account string) ([]S
 	if err != nil {
 		return nil, auth.Unavailable(err)
 	}
-	now, list := of.manager.now(), []SessionInfo{}
+	list := []SessionInfo{}
 	for _, s := range records {
-		if s.check(org, now) == nil {
+		if live(&s) {
 			list = append(list, s.info())
 		}
 	}

@@ -190,8 +190,10 @@ func parseToken(text string) (s token, ok bool) {
 // session is older than the change, and so it is refused.
 type authentication struct {
 	Proof
-	account  string
-	remember bool // the account asked to be remembered
+	account        string
+	remember       bool         // the account asked to be remembered
+	rememberDevice bool         // it asked that this device is remembered
+	factor         FactorSecret // of the code that it has just proved
 }
 
 // newSession returns a new record for an account, and its token. Its life begins with the proof.

@@ -199,10 +199,14 @@ func (m *Manager) ownPassword(r *http.Request, t *auth.Tenant, p auth.Principal,
 // cookie. The device's old cookie may be older than a change of the account, and so
 // invalid.
 func (m *Manager) renewWithDevice(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication) error {
-	if err := m.renew(w, r, t, p.At); err != nil {
+	device, err := m.nextDevice(r, t, p)
+	if err == nil {
+		err = m.renew(w, r, t, p.At)
+	}
+	if err != nil {
 		return err
 	}
-	m.sendDevice(w, t, p)
+	m.sendDevice(w, t, device)
 	return nil
 }
 

@@ -38,8 +38,6 @@ const (
 	MethodPasskey  = "passkey" // the application has verified a WebAuthn assertion
 	MethodVerified = "uv"      // beside MethodPasskey: its authenticator has stated user verification
 	MethodMultiple = "mfa"     // an issuer has checked more than one factor
-
-	methodEnrolled = "enrolled" // a code of a secret that the person has just received
 )
 
 // ErrProof means that the org's policy does not accept how, by whom or when the person proved who they
