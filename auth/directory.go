@@ -91,6 +91,15 @@ type SessionPolicy struct {
 	// Negative: never, so that each login needs a code.
 	RememberDevice time.Duration
 
+	// EnterWith are the methods that count here if they were proved at another org of the person
+	// (session.Manager.Enter): without session.MethodCode a second factor is proved here again. nil:
+	// nobody enters, and people log in here. Issuers must name who vouched, unless it was the server.
+	EnterWith []string
+
+	// EndWithOrigin ends a session that was entered from another org's when that one is ended or
+	// expires, but not when that one is idle.
+	EndWithOrigin bool
+
 	// ProofAge is how old a proof may be when it opens a session. 0: any age.
 	ProofAge time.Duration
 }
@@ -118,10 +127,24 @@ type App struct {
 	Disabled  bool
 }
 
+// People is an optional interface of a Directory in which several accounts, of an org each, are one
+// person's: see Account.Person. Its errors and results are those of a Directory.
+type People interface {
+	// AccountOf returns the account that the person has in the org, a disabled one, too.
+	AccountOf(ctx context.Context, org OrgKey, person string) (*Account, error)
+
+	// Accounts returns all accounts of the person, disabled ones, too. An unknown person has none.
+	Accounts(ctx context.Context, person string) ([]Account, error)
+}
+
+// PersonKey stands for an org where a store keeps what is a person's and no org's. No Org has this Key.
+const PersonKey OrgKey = "@person"
+
 // Account is a user of an org.
 type Account struct {
 	ID       string
 	Org      OrgKey
+	Person   string // whose account it is, if a person has several; "": it stands alone; see People
 	Roles    []string
 	Disabled bool
 	Changed  time.Time // sessions that began earlier are ended: password changed, account disabled

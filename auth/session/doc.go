@@ -70,6 +70,18 @@
 // Sessions.Revoke with an ID of Sessions.Devices. Orgs that require a second factor remember no device
 // unless they say so. A remembered device is no proof for other orgs, and makes no session fresh.
 //
+// # People with several accounts
+//
+// An account belongs to one org. Several accounts may be one person's: auth.Account.Person says so, and a
+// Directory that is auth.People finds them. Wrong passwords and codes then have one count for the person,
+// the second factor is the person's, and Passwords.Change, Mail.ResetPassword and a new factor end the
+// person's sessions everywhere. Sessions.RevokePerson does so alone. Sessions.RevokeAll and remembered
+// devices are those of one account.
+//
+// Manager.Enter opens a session at another org of the person, if that org's policy accepts the proof.
+// With many orgs on one host, leave {org} out of Cookies.Device: with 30 orgs the cookies then have
+// less than 4 KB, and without that about 7. The device is then known to the org of the latest login.
+//
 // # Queue for password hashes
 //
 // Hashing a password occupies a core for some time. As many hashes run at once as the program

@@ -210,6 +210,30 @@ func ExampleManager_VerifyCode() {
 	// /verify 200
 }
 
+// A person walks from one org to another, whose policy decides. Afterwards both sessions are ended.
+func ExampleManager_Enter() {
+	a := newApplication()
+	defer a.close()
+	a.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Person: "ann@example.com"})
+	a.directory.PutAccount(auth.Account{ID: "7", Org: "globex", Person: "ann@example.com"})
+	a.directory.PutOrg(auth.Org{Code: "globex", Session: auth.SessionPolicy{EnterWith: []string{session.MethodPassword}}})
+	a.login()
+	a.post("/enter", auth.Authenticated.By(session.Name), func(w http.ResponseWriter, r *http.Request) error {
+		there, err := a.manager.Enter(w, r, r.PostFormValue("org"))
+		fmt.Println(there.Org, there.Account)
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/enter", "org", "globex")
+	ended, err := a.manager.Sessions().RevokePerson(context.Background(), a.directory, "ann@example.com")
+	fmt.Println(ended, err)
+	// Output:
+	// /login 200
+	// globex 7
+	// /enter 200
+	// 2 <nil>
+}
+
 // A device is remembered with a right code, and its owner ends that again.
 func ExampleSessions_Devices() {
 	a := newApplication()

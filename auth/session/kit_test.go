@@ -179,7 +179,9 @@ func (w *world) setPassword(r *http.Request, encoded string, changed time.Time) 
 	}
 	p := auth.From(r.Context())
 	w.stores.passwords[string(p.Org)+"/"+p.Account] = encoded
-	w.directory.PutAccount(auth.Account{ID: p.Account, Org: p.Org, Changed: changed})
+	a := *must(w.directory.Account(r.Context(), p.Org, p.Account))
+	a.Changed = changed
+	w.directory.PutAccount(a)
 	return nil
 }
 

@@ -143,7 +143,7 @@ func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	if o.proof.isTwoFactors(t.Org) {
 		return nil
 	}
-	factor, err := m.factor(r.Context(), t, o.proof.account)
+	factor, err := m.factor(r.Context(), t, ownerOf(o.account))
 	switch {
 	case err != nil:
 		return err
@@ -163,12 +163,12 @@ func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Ten
 // proveCode adds a right code to the proof.
 func (m *Manager) proveCode(r *http.Request, t *auth.Tenant, o *opening, code string) (err error) {
 	o.proof.Proof = o.proof.with(MethodCode)
-	o.proof.factor, err = m.checkCode(r.Context(), t, o.proof.account, code)
+	o.proof.factor, err = m.checkCode(r.Context(), t, ownerOf(o.account), code)
 	return err
 }
 
-// factor returns the account's second factor.
-func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (Factor, error) {
+// factor returns the owner's second factor.
+func (m *Manager) factor(ctx context.Context, t *auth.Tenant, of owner) (Factor, error) {
 	if m.FactorStore == nil {
 		if t.Org.Session.SecondFactor {
 			return Factor{}, errors.New("session: the org requires a second factor, and Manager.FactorStore is nil")
@@ -177,7 +177,7 @@ func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (F
 	}
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	f, err := m.FactorStore.Factor(ctx, t.Org.Key(), account)
+	f, err := m.FactorStore.Factor(ctx, of.org, of.id)
 	return f, auth.Unavailable(err)
 }
 
@@ -319,7 +319,7 @@ func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session)
 // authentication returns that of the ticket's first step. The new session keeps its
 // time, so that a change of the account since the first step ends the session.
 func (s *Session) authentication() authentication {
-	return authentication{Proof: parseProof(s.Proof, s.Authenticated), account: s.Account, remember: s.Remember}
+	return authentication{Proof: parseProof(s.Proof, s.Authenticated), account: s.Account, remember: s.Remember, origin: s.Origin}
 }
 
 // redeem ends the ticket. If two requests complete its step, only one of them creates a

@@ -274,8 +274,7 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	if err != nil {
 		return err
 	}
-	_, err = m.Sessions().RevokeAll(r.Context(), t.Org.Key(), s.Account, "")
-	return err
+	return m.endOwn(r.Context(), t, s.Account, "")
 }
 
 // Mail.AddressTicket makes a ticket for the link in a mail to address, by which the account

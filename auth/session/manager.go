@@ -194,6 +194,7 @@ type authentication struct {
 	remember       bool         // the account asked to be remembered
 	rememberDevice bool         // it asked that this device is remembered
 	factor         FactorSecret // of the code that it has just proved
+	origin         string       // of a session that comes from another one
 }
 
 // newSession returns a new record for an account, and its token. Its life begins with the proof.
@@ -210,6 +211,7 @@ func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, t
 		Created:       p.At,
 		Authenticated: p.At,
 		Proof:         p.text(),
+		Origin:        p.origin,
 		Seen:          now,
 		Expires:       now.Add(life),
 		Address:       m.address(r).String(),
@@ -262,15 +264,19 @@ func (m *Manager) checkFresh(p auth.Principal) error {
 }
 
 // freshlyAdmitted is admitted for verbs that change the second factor.
-func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, auth.Principal, error) {
+func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, owner, error) {
 	t, p, err := m.admitted(r)
-	switch {
-	case err != nil:
-		return t, p, err
-	case m.FactorStore == nil:
-		return t, p, errNoFactors
+	if err == nil && m.FactorStore == nil {
+		err = errNoFactors
 	}
-	return t, p, m.checkFresh(p)
+	if err == nil {
+		err = m.checkFresh(p)
+	}
+	if err != nil {
+		return t, owner{}, err
+	}
+	of, err := ownerIn(r.Context(), t.Org.Key(), p.Account)
+	return t, of, err
 }
 
 // errNoSession refuses requests that were admitted without a session.

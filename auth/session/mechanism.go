@@ -53,6 +53,9 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 		return auth.Principal{}, m.refusal(t, err)
 	}
 	account, err := s.unchanged(ctx, t)
+	if err == nil {
+		err = m.checkOrigin(ctx, t, &s, account)
+	}
 	if err != nil {
 		return auth.Principal{}, m.refusal(t, err)
 	}
@@ -85,6 +88,7 @@ var (
 	errTicket  = fmt.Errorf("session: a ticket is no session: %w", auth.ErrNotFound)
 	errIdle    = fmt.Errorf("session: unused for too long: %w", auth.ErrNotFound)
 	errMax     = fmt.Errorf("session: past its absolute end: %w", auth.ErrNotFound)
+	errOrigin  = fmt.Errorf("session: entered from a session that is over: %w", auth.ErrNotFound)
 	errChanged = fmt.Errorf("session: older than the account's latest change: %w", auth.ErrNotFound)
 )
 

@@ -29,7 +29,10 @@ func (m *Manager) verifyPassword(r *http.Request, t *auth.Tenant, login, passwor
 	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
 		return "", proven, errCredentials
 	}
-	attempt := m.passwordAttempt(r, t, login)
+	attempt, err := m.passwordAttempt(r, t, login)
+	if err != nil {
+		return "", proven, err
+	}
 	// Before anything is counted, so that a full queue causes no writes.
 	place, err := m.hashes().enter(attempt.by)
 	if err != nil {
@@ -279,7 +282,7 @@ func (of Passwords) Change(w http.ResponseWriter, r *http.Request, login, passwo
 	if err != nil {
 		return err
 	}
-	if _, err := m.Sessions().RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID); err != nil {
+	if err := m.endOwn(r.Context(), t, p.Account, p.SessionID); err != nil {
 		return err
 	}
 	at := m.stamp()

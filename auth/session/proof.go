@@ -69,7 +69,7 @@ func (p Proof) judge(org *auth.Org, now time.Time) error {
 	case policy.Methods != nil && !slices.ContainsFunc(p.Methods, accepted),
 		policy.Issuers != nil && !slices.Contains(policy.Issuers, p.Issuer):
 		return &auth.Error{Detail: auth.DetailForbidden, Reason: "the org requires another way to sign in", Err: ErrProof}
-	case policy.ProofAge > 0 && now.Sub(p.At) > policy.ProofAge:
+	case policy.ProofAge > 0 && now.Sub(p.At) > policy.ProofAge, now.Sub(p.At) >= policy.Effective().Max:
 		return &auth.Error{Detail: auth.DetailReauthenticate, Err: fmt.Errorf("%w: it is too old", ErrProof)}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/internal/suite"
 )
@@ -19,6 +20,7 @@ func Attempts(t *testing.T, open func(t *testing.T) session.Attempts, f Features
 		{"a record is what was set", (*attemptTest).set},
 		{"only the record that was read is replaced", (*attemptTest).conflict},
 		{"orgs and keys are apart", (*attemptTest).apart},
+		{"what is a person's is no org's", (*attemptTest).person},
 		{"a context that has ended", (*attemptTest).cancelled},
 		{"F08 64 swaps of one record", (*attemptTest).race},
 		{"F08 64 count at once", (*attemptTest).raceCount},
@@ -90,6 +92,19 @@ func (t *attemptTest) apart() {
 	t.swap("1", "", false)
 	t.swap("", "3", true)
 	first.has("1")
+}
+
+func (t *attemptTest) person() {
+	if t.Org != nil {
+		t.Skip("the store's orgs have ids of its own")
+	}
+	t.swap("", "1", true)
+	person := *t
+	person.org = auth.PersonKey
+	person.has("")
+	person.swap("", "2", true)
+	t.has("1")
+	person.has("2")
 }
 
 func (t *attemptTest) cancelled() {

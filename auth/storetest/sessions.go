@@ -77,7 +77,7 @@ func (t *sessionTest) one(account string) session.Session {
 	return session.Session{
 		Hash: newHash(), ID: newID(), Org: t.org, Account: t.id(account),
 		Created: created, Authenticated: created, Seen: created, Expires: created.Add(time.Hour),
-		Address: "192.0.2.7", Agent: "browser/1", Proof: `{"m":["pwd"],"t":"é"}`,
+		Address: "192.0.2.7", Agent: "browser/1", Proof: `{"m":["pwd"],"t":"é"}`, Origin: `{"o":"other"}`,
 	}
 }
 
