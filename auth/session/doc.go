@@ -44,6 +44,13 @@
 // application sends the mail. Whoever reads the mails of an account can so replace its password,
 // but not its second factor: a reset opens no session.
 //
+// # Invitations
+//
+// Mail.Invite makes a ticket for a mail to an address, and Mail.Accept redeems it once, in
+// the transaction in which the application makes the account. Whoever accepts has proved that they read
+// the mails to the address: give the account that address, and none that a request names. To invite is
+// to make an account with its roles: Manager.Administrator says who may, and Accept asks again.
+//
 // # Device cookies
 //
 // Attempts at a name are delayed wherever they come from, so an attacker who guesses

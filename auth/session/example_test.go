@@ -210,6 +210,42 @@ func ExampleManager_VerifyCode() {
 	// /verify 200
 }
 
+// An administrator invites somebody by mail. The account is made when the ticket comes back.
+func ExampleMail_Invite() {
+	a := newApplication()
+	defer a.close()
+	a.directory.PutRole("acme", auth.Role{Name: "administrator", Scope: []string{"admin", "object"}})
+	a.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
+	a.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"administrator"}})
+	a.manager.Administrator = func(p auth.Principal) bool { return p.HasRole("administrator") }
+	a.login()
+	var mailed string
+	a.post("/invitations", auth.Allow("admin.update"), func(_ http.ResponseWriter, r *http.Request) error {
+		ticket, err := a.manager.Mail().Invite(r, session.Invitation{Address: "eve@example.com", Roles: []string{"reader"}})
+		mailed = ticket.Reveal() // behind a # in the link of the mail
+		return err
+	})
+	a.post("/join", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
+		return a.manager.Mail().Accept(r, r.PostFormValue("ticket"),
+			func(ctx context.Context, i session.Invitation, end func(context.Context, session.Ending) error) error {
+				if err := end(ctx, nil); err != nil { // with SQL: end(ctx, in.Sessions()), in a transaction with the row of the account
+					return err
+				}
+				a.directory.PutAccount(auth.Account{ID: i.Address, Org: "acme", Roles: i.Roles})
+				return nil
+			})
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/invitations")
+	a.send("/join", "ticket", mailed)
+	a.send("/join", "ticket", mailed)
+	// Output:
+	// /login 200
+	// /invitations 200
+	// /join 200
+	// /join 401
+}
+
 // A person walks from one org to another, whose policy decides. Afterwards both sessions are ended.
 func ExampleManager_Enter() {
 	a := newApplication()

@@ -154,7 +154,7 @@ func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	case code != "":
 		return m.proveCode(r, t, o, code)
 	case m.isRemembered(r, t, o.account, factor):
-		o.proof.Proof = o.proof.with(MethodDevice)
+		o.proof.Proof = o.proof.with(methodDevice)
 		return nil
 	}
 	return m.sendTicket(w, r, t, o.proof, ticketCode)

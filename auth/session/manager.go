@@ -67,6 +67,10 @@ type Manager struct {
 	// already log in as before.
 	MinPassword int
 
+	// Administrator reports whether a principal administers its org, for Invite and Accept: see
+	// auth.Principal.AsAdministrator. If it is nil, nobody does, and nobody invites.
+	Administrator func(auth.Principal) bool
+
 	settings atomic.Pointer[auth.Settings] // of its Guard
 	prepare  sync.Once
 	hashing  hashing
@@ -84,7 +88,7 @@ type (
 	}
 	Passwords struct{ manager *Manager } // hash and change passwords
 	Factors   struct{ manager *Manager } // enrol, confirm, renew and remove the second factor
-	Mail      struct{ manager *Manager } // reset a password and verify an address by mail
+	Mail      struct{ manager *Manager } // reset a password, verify an address and invite by mail
 )
 
 // Sessions returns the verbs about sessions.

@@ -148,7 +148,7 @@ func (p Proof) entering(org *auth.Org) (Proof, error) {
 		return !slices.Contains(org.Session.EnterWith, method)
 	})
 	first := func(method string) bool {
-		return method != MethodCode && method != MethodDevice && method != MethodVerified
+		return method != MethodCode && method != methodDevice && method != MethodVerified
 	}
 	known := p.Issuer == "" || slices.Contains(org.Session.Issuers, p.Issuer)
 	if !known || !slices.ContainsFunc(p.Methods, first) {

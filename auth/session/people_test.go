@@ -254,7 +254,9 @@ func TestF39TheSecondFactorIsThePersons(t *testing.T) {
 	t.Run("F39 an administrator of one org resets what no other relies on", func(t *testing.T) {
 		w := entering(t)
 		w.ann().enrol()
-		reset := func(ctx context.Context, org auth.OrgKey, id string) error { return w.manager.Factors().Reset(ctx, org, id) }
+		reset := func(ctx context.Context, org auth.OrgKey, id string) error {
+			return w.manager.Factors().Reset(ctx, org, id)
+		}
 		var errs []error
 		w.as(t, auth.Principal{}, func(_ http.ResponseWriter, r *http.Request) {
 			errs = append(errs, reset(r.Context(), "acme", "ann"))
@@ -339,7 +341,7 @@ func TestF40GuessesAreThePersons(t *testing.T) {
 func TestF41WhatEndsWithItsOrigin(t *testing.T) {
 	both := func(t *testing.T, ends bool) (*world, *browser) {
 		w := entering(t)
-		w.enterable(func(p *auth.SessionPolicy) { p.EndWithOrigin, p.Idle = ends, 3 * time.Hour })
+		w.enterable(func(p *auth.SessionPolicy) { p.EndWithOrigin, p.Idle = ends, 3*time.Hour })
 		b := w.ann()
 		want(t, b.post("/enter", "org", "globex"), 200, "")
 		want(t, b.atGlobex("/me"), 200, "")

@@ -34,10 +34,11 @@ type Proof struct {
 const (
 	MethodPassword = "pwd"
 	MethodCode     = "otp"     // a code of the second factor, or a recovery code
-	MethodDevice   = "device"  // a remembered device in place of a code
 	MethodPasskey  = "passkey" // the application has verified a WebAuthn assertion
 	MethodVerified = "uv"      // beside MethodPasskey: its authenticator has stated user verification
 	MethodMultiple = "mfa"     // an issuer has checked more than one factor
+
+	methodDevice = "device" // a remembered device in place of a code
 )
 
 // ErrProof means that the org's policy does not accept how, by whom or when the person proved who they

@@ -31,7 +31,7 @@ func TestARememberedDevice(t *testing.T) {
 		b, secret := w.rememberedDevice()
 		for range 3 {
 			want(t, b.login("ann", annPassword), 200, "")
-			if got := lastProof(t, w).Methods; len(got) != 2 || got[1] != session.MethodDevice {
+			if got := lastProof(t, w).Methods; len(got) != 2 || got[1] != "device" {
 				t.Errorf("methods %q", got)
 			}
 			want(t, b.post("/reauthenticate", "login", "ann", "password", annPassword), 200, "")
