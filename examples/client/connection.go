@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -126,19 +125,22 @@ func (to *connection) fill(c cli) error {
 			return err
 		}
 		if to.url == "" && to.key == "" && to.secret == "" {
-			current, err := c.currentProfile()
+			all, err := c.readProfiles()
 			if err != nil {
 				return err
 			}
-			if current != defaultProfile || slices.Contains(c.profileNames(), current) {
-				name = current
+			if _, kept := all.Known[all.current()]; kept {
+				name = all.current()
 			}
 		}
 	}
 	var p profile
 	if name != "" {
-		var err error
-		if p, err = c.readProfile(name); err != nil {
+		all, err := c.readProfiles()
+		if err == nil {
+			p, err = all.get(name)
+		}
+		if err != nil {
 			return err
 		}
 		to.url, to.key, to.secret = p.URL, p.Key, signing.Secret(p.Secret)

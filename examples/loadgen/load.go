@@ -46,8 +46,6 @@ type load struct {
 
 	mu      sync.Mutex
 	tallies [kinds]tally
-	recent  tally // of all kinds, since the last sample
-	series  []sample
 	plot    *plot.Plot // nil unless it is asked for
 }
 
@@ -57,7 +55,7 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency), recent: newTally()}
+	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency)}
 	for k := range kinds {
 		l.tallies[k] = newTally()
 	}
@@ -90,7 +88,7 @@ func (l *load) close() {
 
 // run sends requests until the duration or ctx has ended. It then waits for the
 // replies in flight, which are part of the load.
-func (l *load) run(ctx context.Context, p program, watched *process) {
+func (l *load) run(ctx context.Context, watched *process) {
 	attacker := vegeta.NewAttacker(
 		vegeta.Client(client(roundTrip(l.send))), vegeta.MaxBody(maxReply),
 		vegeta.Workers(uint64(l.o.concurrency)), vegeta.MaxWorkers(uint64(l.o.concurrency)),
@@ -98,7 +96,8 @@ func (l *load) run(ctx context.Context, p program, watched *process) {
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
 	l.before, l.began = l.to.sent.Load(), time.Now()
 	results := attacker.Attack(l.target, l, l.o.duration, "")
-	var counting, sampling sync.WaitGroup
+	defer watched.watching()()
+	var counting sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		counting.Go(func() {
 			for r := range results {
@@ -106,12 +105,8 @@ func (l *load) run(ctx context.Context, p program, watched *process) {
 			}
 		})
 	}
-	done := make(chan struct{})
-	sampling.Go(func() { l.sampleUntil(done, p, watched) })
 	counting.Wait()
 	l.took = time.Since(l.began)
-	close(done)
-	sampling.Wait()
 }
 
 // due returns when a request is due, from the beginning of the run.
@@ -161,7 +156,6 @@ func (l *load) count(r *vegeta.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tallies[kindOf(name)].add(r.Latency, r.Error)
-	l.recent.add(r.Latency, r.Error)
 	if l.plot != nil {
 		_ = l.plot.Add(r)
 	}

@@ -55,14 +55,10 @@ func (h provisioning) update(r *http.Request, values map[string]any) (wholeReply
 // In other instances, its sessions and the tokens in a ledger end at once. Its
 // other credentials end there when those instances no longer remember the account
 // as enabled.
-func (h provisioning) deactivate(r *http.Request) (wholeReply, error) {
-	return h.disable(r, true)
-}
+func (h provisioning) deactivate(r *http.Request) (wholeReply, error) { return h.disable(r, true) }
 
 // activate enables an account again. Sessions and tokens that had ended stay ended.
-func (h provisioning) activate(r *http.Request) (wholeReply, error) {
-	return h.disable(r, false)
-}
+func (h provisioning) activate(r *http.Request) (wholeReply, error) { return h.disable(r, false) }
 
 func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error) {
 	return h.change(r, false, func(a *account) error {
@@ -85,7 +81,7 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 			}
 			if a.Disabled {
 				a.Changed = time.Now()
-				a.TokensFrom = later(a.TokensFrom, h.store.found.TokensFrom(a.Changed))
+				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(a.Changed)}, time.Time.Compare)
 			}
 			return mayChangeAccount(p, &before, a, reset)
 		})
@@ -126,22 +122,12 @@ func (a *account) endTokens(from time.Time) error {
 	if from.IsZero() {
 		return nil
 	}
-	whole := from.Truncate(time.Second)
-	if whole.Before(from) {
-		whole = whole.Add(time.Second)
-	}
+	whole := from.Add(time.Second - 1).Truncate(time.Second)
 	if whole.Before(a.TokensFrom) {
 		return wrongBody("tokensFrom", "only moves forward")
 	}
 	a.TokensFrom = whole
 	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // openRoles are the roles that anybody gets by registering.
@@ -153,15 +139,15 @@ var openRoles = []string{member}
 // registering need no more than the route.
 func mayHaveRoles(p auth.Principal, account string, roles []string) error {
 	whole := auth.Everything(account)
-	for _, role := range roles {
-		if !slices.Contains(openRoles, role) {
-			whole.Roles = append(whole.Roles, role)
-		}
-	}
-	if len(whole.Roles) == 0 {
+	if whole.Roles = without(roles, openRoles); len(whole.Roles) == 0 {
 		return p.AsAdministrator(p.HasRole(administrator)).MayMake()
 	}
 	return mayMake(p, whole)
+}
+
+// without returns the roles that others does not have.
+func without(roles, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(others, role) })
 }
 
 // mayChangeAccount decides whether the caller may change an account from before to
@@ -171,16 +157,10 @@ func mayChangeAccount(p auth.Principal, before, after *account, reset bool) erro
 	if reset || before.Disabled && !after.Disabled {
 		return mayMake(p, auth.Everything(after.ID))
 	}
-	var added []string
-	for _, role := range after.Roles {
-		if !slices.Contains(before.Roles, role) {
-			added = append(added, role)
-		}
+	if added := without(after.Roles, before.Roles); len(added) > 0 {
+		return mayHaveRoles(p, after.ID, added)
 	}
-	if len(added) == 0 {
-		return nil
-	}
-	return mayHaveRoles(p, after.ID, added)
+	return nil
 }
 
 func (a *account) administers() bool { return !a.Disabled && slices.Contains(a.Roles, administrator) }

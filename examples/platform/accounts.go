@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/alexedwards/argon2id"
+
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
 )
@@ -32,7 +34,6 @@ type accountReply struct {
 	Roles []string `json:"roles"`
 }
 
-// ownAccount returns the account of a principal.
 func (s *store) ownAccount(ctx context.Context, p auth.Principal) (accountReply, error) {
 	a, err := s.account(ctx, p.Org, p.Account)
 	if err != nil {
@@ -100,8 +101,33 @@ func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded
 	})
 }
 
-// Rehash implements session.Rehasher.
 func (s *store) Rehash(ctx context.Context, org auth.OrgKey, id, old, encoded string) error {
 	return s.exec(ctx, org, auth.ErrNotFound,
 		"UPDATE platform_accounts SET password = $4 WHERE org = $1 AND id = $2 AND password = $3", org, id, old, encoded)
+}
+
+// argon2 is the platform's session.Hasher. It uses argon2id with the first
+// parameters in OWASP's cheat sheet on password storage.
+type argon2 struct{}
+
+var argon2Params = argon2id.Params{
+	Memory:      19 * 1024, // KiB
+	Iterations:  2,
+	Parallelism: 1,
+	SaltLength:  16,
+	KeyLength:   32,
+}
+
+func (argon2) Hash(password string) (string, error) {
+	return argon2id.CreateHash(password, &argon2Params)
+}
+
+func (argon2) Verify(encoded, password string) (ok, rehash bool) {
+	// The parameters in encoded are not limited again: this server has written
+	// them.
+	ok, params, err := argon2id.CheckHash(password, encoded)
+	if err != nil || !ok {
+		return false, false
+	}
+	return true, *params != argon2Params
 }

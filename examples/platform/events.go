@@ -116,10 +116,8 @@ func push(w http.ResponseWriter, text string, flush bool) bool {
 	return err == nil
 }
 
-// event returns the text of an event. JSON has no line breaks.
 func event(name string, v any) string { return fmt.Sprintf("event: %s\ndata: %s\n\n", name, asJSON(v)) }
 
-// recheck returns the fault with which the request would be refused now, or nil.
 func (h events) recheck(r *http.Request) *auth.Error {
 	p, err := h.guard.Readmit(r, eventsNeed)
 	if refused, ok := errors.AsType[*auth.Error](err); ok {
@@ -169,7 +167,6 @@ func (f *feed) publish(org auth.OrgKey, show func() eventReply) {
 	}
 }
 
-// open adds a reader, until leave.
 func (f *feed) open(org auth.OrgKey) (*feedReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,7 +179,6 @@ func (f *feed) open(org auth.OrgKey) (*feedReader, error) {
 	return reader, nil
 }
 
-// leave removes a reader.
 func (f *feed) leave(org auth.OrgKey, reader *feedReader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -230,7 +226,6 @@ type eventReply struct {
 	Took      int64  `json:"took"`             // microseconds until the decision
 }
 
-// event returns a decision for its readers.
 func (p *platform) event(requestID string, d auth.Event) eventReply {
 	e := eventReply{
 		Object:    "event",

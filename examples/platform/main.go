@@ -4,7 +4,7 @@
 //
 //   - routes.go: every route, and what it needs
 //   - platform.go, server.go: the parts, how they are wired, and their limits
-//   - directory.go, store.go, records.go: the databases, and where the Guard looks things up
+//   - store.go, records.go: the databases, and where the Guard looks things up
 //   - access_rules.go: who may do what, in addition to scopes
 //   - objects.go, object_store.go, schema.go: the objects, by lists of sqllist
 //   - sign_in.go, apps.go, tokens.go, account_admin.go: people, apps and tokens
@@ -46,17 +46,12 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the draining
-	command := run
-	if o.demoOnly {
-		command = printDemo
-	}
-	if err := command(ctx, o, os.Stdout, os.Stderr); err != nil {
+	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "platform:", err)
 		os.Exit(1)
 	}
 }
 
-// run runs the server until ctx ends.
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	log := o.newLog(stderr)
 	listener, err := net.Listen("tcp", o.addr)
@@ -98,7 +93,7 @@ func (o options) warnUnseeded(log *slog.Logger, empty bool) {
 	case empty:
 		log.Warn("the database is empty: -demo seeds the demo orgs")
 	case !o.demoGiven:
-		log.Warn("the database holds data already: \"platform demo\" prints fresh credentials of the demo orgs, if it has them")
+		log.Warn("the database holds data already: -demo prints fresh credentials of the demo orgs, and makes them if it has none")
 	}
 	if o.sessionGiven {
 		log.Warn("-idle, -max-session and -require-second-factor change nothing without -demo: the demo org stays as it is")

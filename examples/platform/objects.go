@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -23,7 +24,6 @@ type objects struct {
 	store *store
 }
 
-// list sends a Link header to the next page, too.
 func (h objects) list(w http.ResponseWriter, r *http.Request) (envelope.List[envelope.Verbatim], error) {
 	page, err := h.page(r)
 	if err == nil && page.HasMore {
@@ -72,7 +72,6 @@ func (h objects) next(r *http.Request, last envelope.Verbatim) string {
 	})
 }
 
-// grant returns what the caller may read of this type.
 func (h objects) grant(r *http.Request) scope.Part {
 	return auth.From(r.Context()).Scope.On(scope.Read, h.object)
 }
@@ -178,7 +177,6 @@ func (h objects) listOf(r *http.Request, id string, p paging.Property) (list env
 	return list, err
 }
 
-// memberOf returns the value at a path of a JSON object, or nil.
 func memberOf(item []byte, path string) json.RawMessage {
 	text := json.RawMessage(item)
 	for name := range strings.SplitSeq(path, ".") {
@@ -218,7 +216,7 @@ func (h objects) update(r *http.Request) (envelope.Verbatim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := mayUpdate(p, o); err != nil {
+	if err := mayChange(p, o, scope.LevelUpdate); err != nil {
 		return nil, err // before the body is read
 	}
 	q, changes, err := h.written(r, scope.Update, id)
@@ -226,10 +224,7 @@ func (h objects) update(r *http.Request) (envelope.Verbatim, error) {
 		return nil, err
 	}
 	allowed := func(o *object) error {
-		if err := mayUpdate(p, o); err != nil {
-			return err
-		}
-		return mayChangeAuthor(p, o, changes)
+		return cmp.Or(mayChange(p, o, scope.LevelUpdate), mayChangeAuthor(p, o, changes))
 	}
 	if err := h.store.update(r.Context(), p.Org, h.schema, id, changes, allowed); err != nil {
 		return nil, err
@@ -253,7 +248,7 @@ func (h objects) delete(r *http.Request) (envelope.Result[bool], error) {
 	if err != nil {
 		return done(err)
 	}
-	allowed := func(o *object) error { return mayDelete(p, o) }
+	allowed := func(o *object) error { return mayChange(p, o, scope.LevelDelete) }
 	if err := allowed(o); err != nil {
 		return done(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
-// settings serves the session policy of an org.
 type settings struct{ store *store }
 
 type settingsReply struct {

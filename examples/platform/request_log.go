@@ -101,7 +101,6 @@ func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
 	return attrs
 }
 
-// entryWriter records the status of a reply.
 type entryWriter struct {
 	http.ResponseWriter
 	entry *entry
@@ -121,5 +120,4 @@ func (w *entryWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
 func (w *entryWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

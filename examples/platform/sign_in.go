@@ -178,10 +178,7 @@ func (h signIn) status(r *http.Request) (statusReply, error) {
 }
 
 func (h signIn) logout(w http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
-	if err := noFields(r); err != nil {
-		return done(err)
-	}
-	return done(h.sessions.Logout(w, r))
+	return bodiless(func(r *http.Request) (envelope.Result[bool], error) { return done(h.sessions.Logout(w, r)) })(r)
 }
 
 var passwordForm = body.Form{{Path: "password", Kind: body.String, Required: true}}

@@ -68,11 +68,14 @@ func openStore(ctx context.Context, name string) (*store, error) {
 			return nil, errors.New("-db: not the address of a database") // the driver's error may show a password
 		}
 	}
-	err := s.open(driver, source)
+	var err error
+	if s.db, err = openPool(driver, source, routeConnections); err == nil {
+		s.objects = s.db
+		s.guarded, err = openPool(driver, source, guardConnections)
+	}
 	if err == nil && name == memoryDB {
-		// Without a write-ahead log, a writer waits for readers and blocks all
-		// others meanwhile. So lists of objects use another database than the
-		// Guard.
+		// Without a write-ahead log, a writer waits for readers and blocks all others. So lists of
+		// objects use another database than the Guard.
 		s.objects, err = openPool(driver, memorySource(), routeConnections)
 	}
 	if err == nil {
@@ -95,25 +98,6 @@ func openPool(driver, source string, connections int) (*sql.DB, error) {
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	return db, nil
-}
-
-func (s *store) open(driver, source string) (err error) {
-	if s.db, err = openPool(driver, source, routeConnections); err != nil {
-		return err
-	}
-	s.objects = s.db
-	s.guarded, err = openPool(driver, source, guardConnections)
-	return err
-}
-
-// pools returns the store's databases, each once.
-func (s *store) pools() (all []*sql.DB) {
-	for _, db := range []*sql.DB{s.db, s.guarded, s.objects} {
-		if db != nil && !slices.Contains(all, db) {
-			all = append(all, db)
-		}
-	}
-	return all
 }
 
 // forGuard returns the store with the Guard's connections.
@@ -139,8 +123,10 @@ func (s *store) close() (err error) {
 	for _, conn := range s.alive {
 		err = errors.Join(err, conn.Close())
 	}
-	for _, db := range s.pools() {
-		err = errors.Join(err, db.Close())
+	for _, db := range []*sql.DB{s.db, s.guarded, s.objects} { // the last may be the first, too
+		if db != nil {
+			err = errors.Join(err, db.Close())
+		}
 	}
 	return err
 }
@@ -170,18 +156,15 @@ func (s *store) alone(ctx context.Context, do func() error) error {
 	case s.dialect == sqlpage.SQLite:
 		return do()
 	}
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return storeFailed(err)
-	}
-	defer tx.Rollback()
-	// The number is one that no other program uses. The limit ends the lock of a host that vanishes
-	// here, which would otherwise keep all others from starting.
-	const lock = "SELECT set_config('idle_in_transaction_session_timeout', '1min', true), pg_advisory_xact_lock(7305808869229538421)"
-	if _, err := tx.ExecContext(ctx, lock); err != nil {
-		return storeFailed(err)
-	}
-	return errors.Join(do(), storeFailed(tx.Commit()))
+	return inTx(ctx, s.db, func(tx *sql.Tx) error {
+		// The number is one that no other program uses. The limit ends the lock of a host that
+		// vanishes here, which would otherwise keep all others from starting.
+		const lock = "SELECT set_config('idle_in_transaction_session_timeout', '1min', true), pg_advisory_xact_lock(7305808869229538421)"
+		if _, err := tx.ExecContext(ctx, lock); err != nil {
+			return storeFailed(err)
+		}
+		return do()
+	})
 }
 
 // aloneBy runs do while it holds the lock of file, an SQLite database that is never
@@ -196,12 +179,7 @@ func aloneBy(ctx context.Context, file string, do func() error) error {
 		return err
 	}
 	defer db.Close()
-	tx, err := begin(ctx, db)
-	if err != nil {
-		return storeFailed(err)
-	}
-	defer tx.Rollback()
-	return do()
+	return inTx(ctx, db, func(*sql.Tx) error { return do() })
 }
 
 // begin begins a transaction. It waits until no other connection has the SQLite
@@ -237,13 +215,9 @@ func (s *store) migrateAll(ctx context.Context) error {
 	return nil
 }
 
-// migrate creates the tables of a database.
+// migrate creates the tables of a database. The transaction waits for another instance, for which
+// the library may be creating its tables.
 func (s *store) migrate(ctx context.Context, db *sql.DB) error {
-	tx, err := begin(ctx, db) // the library may be creating its tables for another instance
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
 	words := strings.NewReplacer("{json}", "TEXT", "{integer}", "INTEGER", "{boolean}", "INTEGER", "{date}", "TEXT", "{strict}", "STRICT")
 	if s.dialect == sqlpage.PostgreSQL {
 		words = strings.NewReplacer("{json}", "jsonb", "{integer}", "BIGINT", "{boolean}", "BOOLEAN", "{date}", "timestamptz(3)", "{strict}", "")
@@ -252,10 +226,12 @@ func (s *store) migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	for _, statement := range slices.Concat(tables, each(schemas, schema.create), indexes) {
-		if _, err := tx.ExecContext(ctx, words.Replace(statement)); err != nil {
-			return err
+	return inTx(ctx, db, func(tx *sql.Tx) error {
+		for _, statement := range slices.Concat(tables, each(schemas, schema.create), indexes) {
+			if _, err := tx.ExecContext(ctx, words.Replace(statement)); err != nil {
+				return err
+			}
 		}
-	}
-	return tx.Commit()
+		return nil
+	})
 }

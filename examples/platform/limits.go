@@ -2,11 +2,72 @@ package main
 
 import (
 	"context"
+	"net/netip"
 	"sync"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
+
+// The quotas on what costs this server more than its client. Each instance counts by
+// itself: three instances admit three times as much.
+func newMintQuota() *quota     { return newQuota(100*time.Millisecond, 50) } // by caller: ten a second
+func newPairQuota() *quota     { return newQuota(time.Second, 50) }          // by org: to generate a pair takes 90 ms of CPU, and a tool does so in a row
+func newAskQuota() *quota      { return newQuota(50*time.Millisecond, 100) } // of the console's questions, by address
+func newRegisterQuota() *quota { return newQuota(time.Second, 50) }          // by address
+
+// inOrg is a name that is unique within an org.
+type inOrg struct {
+	org  auth.OrgKey
+	name string
+}
+
+// callerOf names an account as it is used by one app, or by nobody: no app with the
+// right to act as an account takes from what the account's own sessions may do.
+func callerOf(p auth.Principal) inOrg { return inOrg{p.Org, p.App + " " + p.Account} }
+
+// quota limits how often each caller or address may do something: once per interval in the
+// long run. A full allowance is burst times at once.
+type quota struct {
+	interval time.Duration
+	burst    int
+	most     int // names that are remembered
+
+	mu     sync.Mutex
+	fullAt map[inOrg]time.Time // when the allowance is full again; without an entry it is full
+}
+
+func newQuota(interval time.Duration, burst int) *quota {
+	return &quota{interval: interval, burst: burst, most: 100_000, fullAt: make(map[inOrg]time.Time)}
+}
+
+func (q *quota) take(who inOrg) error {
+	now := time.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	fullAt, known := q.fullAt[who]
+	if fullAt.Before(now) {
+		fullAt = now
+	}
+	fullAt = fullAt.Add(q.interval)
+	if early := fullAt.Sub(now) - time.Duration(q.burst)*q.interval; early > 0 {
+		return throttled(early)
+	}
+	// Nobody is refused because others came before. The name that is forgotten has a full
+	// allowance again, and is most likely of the org that has most names: the order is random.
+	for some := range q.fullAt {
+		if known || len(q.fullAt) < q.most {
+			break
+		}
+		delete(q.fullAt, some)
+	}
+	q.fullAt[who] = fullAt
+	return nil
+}
+
+func throttled(wait time.Duration) error {
+	return &auth.Error{Detail: auth.DetailThrottled, RetryAfter: wait}
+}
 
 // The limits of how much is done at once: requests for pages, which hold a connection
 // and then the page in memory, and changes of accounts. There is one limit per caller
@@ -33,7 +94,6 @@ type share struct {
 	slots map[inOrg]*slots // the slots of an org have the empty name
 }
 
-// slots are the slots of one caller or org, as long as anybody uses them.
 type slots struct {
 	taken chan struct{}
 	users int // how many callers have a slot or wait for one
@@ -43,7 +103,6 @@ func newShare(each, perOrg int, wait time.Duration) *share {
 	return &share{each: each, perOrg: perOrg, wait: wait, slots: make(map[inOrg]*slots)}
 }
 
-// held is the slot of one request, if it has one.
 type held struct{ leave func() }
 
 type heldKey struct{}
@@ -92,37 +151,40 @@ func (s *share) enter(ctx context.Context) (leave func(), err error) {
 	return func() { leaveOrg(); leaveOwn() }, nil
 }
 
-// take takes a slot of a caller or org, which has most slots.
 func (s *share) take(ctx context.Context, whose inOrg, most int, late <-chan time.Time) (leave func(), err error) {
-	p := s.use(whose, most)
-	select {
-	case p.taken <- struct{}{}:
-		return func() { <-p.taken; s.done(whose, p) }, nil
-	case <-late:
-		err = throttled(time.Second)
-	case <-ctx.Done():
-		err = storeFailed(ctx.Err())
-	}
-	s.done(whose, p)
-	return nil, err
-}
-
-func (s *share) use(whose inOrg, most int) *slots {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	p := s.slots[whose]
 	if p == nil {
 		p = &slots{taken: make(chan struct{}, most)}
 		s.slots[whose] = p
 	}
 	p.users++
-	return p
+	s.mu.Unlock()
+	done := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if p.users--; p.users == 0 {
+			delete(s.slots, whose)
+		}
+	}
+	select {
+	case p.taken <- struct{}{}:
+		return func() { <-p.taken; done() }, nil
+	case <-late:
+		err = throttled(time.Second)
+	case <-ctx.Done():
+		err = storeFailed(ctx.Err())
+	}
+	done()
+	return nil, err
 }
 
-func (s *share) done(whose inOrg, p *slots) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p.users--; p.users == 0 {
-		delete(s.slots, whose)
+// quotaName returns the name under which a quota counts an address. For IPv6 it is
+// the /64 network, because one host has 2^64 addresses.
+func quotaName(addr netip.Addr) string {
+	if addr.Is6() {
+		network, _ := addr.Prefix(64)
+		return network.String()
 	}
+	return addr.String()
 }
