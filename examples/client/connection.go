@@ -17,7 +17,6 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// connection is a server and the credential to use there.
 type connection struct {
 	url      string // with org and version
 	key      string
@@ -66,7 +65,6 @@ func (c cli) sending(name string, arguments int, define func(*pflag.FlagSet), ru
 	})
 }
 
-// connecting returns a command that may talk to a server.
 func (c cli) connecting(flags *pflag.FlagSet, arguments int, to *connection, run func(context.Context, []string) error) *cobra.Command {
 	cmd := c.command(flags, arguments, func(ctx context.Context, args []string) error {
 		to.trace = trace{to: c.errs, shows: to.verbose, secretHeader: func() string { return signing.HeadersFor(to.header).Signature }}
@@ -175,7 +173,6 @@ func (to *connection) fillServer(getenv func(string) string) error {
 // patience is how long a request may take.
 const patience = 30 * time.Second
 
-// client returns an http.Client that signs its requests.
 func (to *connection) client() *http.Client {
 	transport := to.transport()
 	transport.Base = &to.trace

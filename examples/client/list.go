@@ -20,7 +20,6 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// list prints the items of a list, page after page.
 func (c cli) list() *cobra.Command {
 	var o listOptions
 	return c.sending("list", 1, o.define, func(ctx context.Context, to *connection, args []string) error {
@@ -45,14 +44,12 @@ func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path stri
 	return err
 }
 
-// listOptions holds the flags of list.
 type listOptions struct {
 	all                              bool
 	where, sort, paths, resume, rest string
 	limit, max                       uint
 }
 
-// someItems is how many items are printed without --all, --max and --limit.
 const someItems = 100
 
 func (o *listOptions) define(flags *pflag.FlagSet) {
@@ -66,7 +63,6 @@ func (o *listOptions) define(flags *pflag.FlagSet) {
 	flags.StringVar(&o.rest, "rest", "", "list `property` to print, of the object at PATH; its name stands in front of each list argument")
 }
 
-// unbounded reports whether no flag says how many items to print.
 func (o *listOptions) unbounded() bool { return !o.all && o.max == 0 && o.limit == 0 }
 
 // most returns how many items to print, 0 for all.
@@ -115,7 +111,6 @@ func parseSort(text string) (keys []paging.Key, err error) {
 	return keys, nil
 }
 
-// item is an item of any list, with the JSON that the server sent.
 type item struct {
 	id   string
 	text json.RawMessage
@@ -133,7 +128,6 @@ func (i *item) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// progressEvery is how often a terminal shows the number of items.
 const progressEvery = 100 * time.Millisecond
 
 // print writes one item per line, or a table, and returns how many it has written. If

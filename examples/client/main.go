@@ -40,7 +40,6 @@ func main() {
 	os.Exit(status)
 }
 
-// cli holds what a command needs from its environment.
 type cli struct {
 	in        io.Reader
 	out, errs io.Writer
@@ -55,12 +54,10 @@ type cli struct {
 	ask func(ctx context.Context, prompt string, secret bool) (string, error)
 }
 
-// usageError is an error in the command line.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// interrupted is the end of a command that the user has interrupted.
 type interrupted struct{ err error }
 
 func (e *interrupted) Error() string { return "interrupted" }
@@ -73,7 +70,6 @@ const (
 	statusInterrupted = 130
 )
 
-// status reports an error and returns the exit status for it.
 func (c cli) status(err error) int {
 	if err == nil {
 		return 0
@@ -91,7 +87,6 @@ func (c cli) status(err error) int {
 	return statusFailed
 }
 
-// report prints an error.
 func (c cli) report(err error) {
 	refused, ok := errors.AsType[*refusedJSON](err)
 	if ok && !errors.As(err, new(*interrupted)) {
@@ -139,5 +134,4 @@ func ask(ctx context.Context, prompt string, secret bool) (string, error) {
 	return strings.TrimSpace(string(answer)), err
 }
 
-// isTerminal reports whether a file is a terminal.
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

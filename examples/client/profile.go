@@ -26,7 +26,6 @@ import (
 
 const defaultProfile = "default"
 
-// profileName is what a profile may be called.
 var profileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 var (
@@ -54,7 +53,6 @@ type profile struct {
 
 func (p profiles) current() string { return cmp.Or(p.Current, defaultProfile) }
 
-// get returns a profile.
 func (p profiles) get(name string) (profile, error) {
 	found, ok := p.Known[name]
 	if !ok {
@@ -107,7 +105,6 @@ func (c cli) writeProfiles(p profiles) error {
 	return private.Write(c.profiles, append(text, '\n'), os.Rename)
 }
 
-// login keeps a profile, once the server has accepted its credential.
 func (c cli) login() *cobra.Command {
 	var to connection
 	return c.connecting(c.flags("login", &to), 0, &to, func(ctx context.Context, _ []string) error {
@@ -190,7 +187,6 @@ func (to *connection) completeByAsking(ctx context.Context, c cli) error {
 	return to.checkVersion()
 }
 
-// checkURL returns an error if a URL cannot be that of a server.
 func checkURL(text string) error {
 	base, err := url.Parse(text)
 	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && base.Scheme != "http" {
@@ -199,7 +195,6 @@ func checkURL(text string) error {
 	return nil
 }
 
-// logout deletes a profile. If it was in use, the default is, again.
 func (c cli) logout() *cobra.Command {
 	flags := flagSet("logout")
 	given := flags.String("profile", "", "`name` of the profile (default: the one in use)")

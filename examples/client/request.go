@@ -14,19 +14,6 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// get fetches a path.
-func (c cli) get() *cobra.Command { return c.change("get", http.MethodGet, 1, 1) }
-
-// post sends a POST.
-func (c cli) post() *cobra.Command { return c.change("post", http.MethodPost, 1, 2) }
-
-// patch sends a PATCH, which always has JSON.
-func (c cli) patch() *cobra.Command { return c.change("patch", http.MethodPatch, 2, 2) }
-
-// delete sends a DELETE.
-func (c cli) delete() *cobra.Command { return c.change("delete", http.MethodDelete, 1, 2) }
-
-// change returns a command that sends a request to a path, with JSON or without.
 func (c cli) change(name, method string, least, most int) *cobra.Command {
 	cmd := c.sending(name, -1, nil, func(ctx context.Context, to *connection, args []string) error {
 		body, err := c.bodyIn(args[1:])

@@ -59,7 +59,6 @@ func deniedUnless(allowed bool, err error) error {
 	return errDenied
 }
 
-// scopeQuestion is a command line that asks about chains.
 type scopeQuestion struct {
 	flags  *pflag.FlagSet
 	grants []string
@@ -73,7 +72,6 @@ func newScopeQuestion(name string) *scopeQuestion {
 	return q
 }
 
-// decide decides about the need of a parsed command line.
 func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err error) {
 	if slices.Contains(q.grants, "") {
 		// Probably a shell variable that is not set, and not the empty chain of the wire.
@@ -90,7 +88,6 @@ func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err
 	return set.Explain(n), n, nil
 }
 
-// compile makes a set of chains. An unknown chain is an error.
 func compile(grants []string) (scope.Set, error) {
 	set, err := scope.Compile("--grant", grants...)
 	for chain := range set.Unknown() {
@@ -122,7 +119,6 @@ func unparsed(what string, chains []string, err error) error {
 	return usageError(strings.TrimSuffix(text.String(), "\n"))
 }
 
-// syntaxErrors returns the single errors that Compile has joined.
 func syntaxErrors(err error) (all []*scope.SyntaxError) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
@@ -157,7 +153,6 @@ func isNarrow(r rune) bool {
 	return r < 0x2000 && unicode.IsLetter(r) && unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
 }
 
-// scopeExplain prints which chain decides about a need, and why.
 func (c cli) scopeExplain() *cobra.Command {
 	q := newScopeQuestion("scope explain")
 	return c.command(q.flags, 1, func(_ context.Context, args []string) error {

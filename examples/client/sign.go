@@ -58,7 +58,6 @@ func bodyOf(data string) io.Reader {
 	return strings.NewReader(data)
 }
 
-// signed returns the headers that sign a request, in the form "Name: value".
 func (to *connection) signed(r *http.Request) (headers []string, err error) {
 	var sent unsent
 	transport := to.transport()
@@ -78,7 +77,6 @@ func (to *connection) signed(r *http.Request) (headers []string, err error) {
 	return headers, nil
 }
 
-// unsent is an http.RoundTripper that keeps the headers of a request, and sends nothing.
 type unsent struct{ header http.Header }
 
 func (u *unsent) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -102,7 +100,6 @@ func curlLine(r *http.Request, headers []string, data string) string {
 	return line + " " + quoted(r.URL.String())
 }
 
-// quoted quotes s as one word of a POSIX shell.
 func quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

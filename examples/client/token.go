@@ -19,7 +19,6 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// wish is the request body of POST /apps/{key}/tokens.
 type wish struct {
 	Subject   string   `json:"sub"`
 	Scope     []string `json:"scope"`
@@ -29,7 +28,6 @@ type wish struct {
 	ExpiresIn int64    `json:"expiresIn,omitempty"`
 }
 
-// mint prints a new token.
 func (c cli) mint() *cobra.Command {
 	w := wish{Scope: []string{}} // sent as [], never as null
 	var app string
@@ -71,7 +69,6 @@ func (c cli) mint() *cobra.Command {
 	})
 }
 
-// verify prints the claims of a valid token.
 func (c cli) verify() *cobra.Command {
 	var to connection
 	flags := c.flags("verify", &to)
@@ -131,7 +128,6 @@ func payloadOf(raw string) []byte {
 // server: a server asks its ledger.
 type neverRevoked struct{}
 
-// Spend implements token.Spender.
 func (neverRevoked) Spend(context.Context, token.Record) (token.Lineage, error) {
 	return token.Lineage{}, nil
 }

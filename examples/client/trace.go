@@ -19,7 +19,6 @@ type trace struct {
 	requestID string
 }
 
-// RoundTrip implements http.RoundTripper.
 func (t *trace) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.show("> %s %s", r.Method, r.URL.Redacted())
 	t.headers(">", r.Header)

@@ -31,7 +31,6 @@ var defaultPaths = []string{
 	"/c_conversations?limit=10&paths[]=c_title",
 }
 
-// options are the values of the flags.
 type options struct {
 	credentials
 	rate        float64 // per second; 0: as fast as possible
@@ -47,7 +46,6 @@ type options struct {
 	version     bool
 }
 
-// parse reads a command line, and adds what it leaves out.
 func (p program) parse(args []string) (options, error) {
 	o := options{mix: mix{signed: 1, bearer: 1, session: 1}}
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
@@ -117,7 +115,6 @@ func (o *options) validate() error {
 	return checkTargets(o.urls, o.remote)
 }
 
-// words is a flag that may be repeated.
 type words []string
 
 func (w *words) String() string { return strings.Join(*w, " ") }
@@ -155,7 +152,6 @@ func (c *credentials) define(flags *flag.FlagSet) {
 	flags.StringVar(&c.demoJSON, "demo-json", "", "`file` that the reference server wrote")
 }
 
-// fill adds what the flags left out, from the environment and the demo file.
 func (c *credentials) fill(getenv func(string) string) error {
 	demo, err := demofile.Read(cmp.Or(c.demoJSON, getenv("TENANTKIT_DEMO_JSON")))
 	if err != nil {
@@ -176,7 +172,6 @@ func (c *credentials) fill(getenv func(string) string) error {
 	return nil
 }
 
-// cover returns an error if a kind in the mix has no credential.
 func (c *credentials) cover(m mix) error {
 	switch {
 	case len(c.urls) == 0:

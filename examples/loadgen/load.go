@@ -32,7 +32,6 @@ const (
 	maxReply = 16 << 20
 )
 
-// load is one run. Each request has a ticket, whose number decides its kind and its path.
 type load struct {
 	o        options
 	turns    []kind
@@ -49,7 +48,6 @@ type load struct {
 	plot    *plot.Plot // nil unless it is asked for
 }
 
-// newLoad makes the clients and logs in.
 func newLoad(ctx context.Context, o options) (*load, error) {
 	to, err := newInstances(&o)
 	if err != nil {
@@ -109,7 +107,6 @@ func (l *load) run(ctx context.Context, watched *process) {
 	l.took = time.Since(l.began)
 }
 
-// due returns when a request is due, from the beginning of the run.
 func (l *load) due(request uint64) time.Duration {
 	if l.o.rate == 0 {
 		return 0
@@ -117,13 +114,11 @@ func (l *load) due(request uint64) time.Duration {
 	return time.Duration(float64(request) / l.o.rate * float64(time.Second))
 }
 
-// Pace implements vegeta.Pacer.
 func (l *load) Pace(elapsed time.Duration, sent uint64) (wait time.Duration, stop bool) {
 	due := l.due(sent)
 	return due - elapsed, due >= l.o.duration
 }
 
-// Rate implements vegeta.Pacer.
 func (l *load) Rate(time.Duration) float64 { return l.o.rate }
 
 // target implements vegeta.Targeter. The fragment of the URL, which is not sent, is the
@@ -136,7 +131,6 @@ func (l *load) target(t *vegeta.Target) error {
 	return nil
 }
 
-// send sends a request of vegeta with the credential of its kind.
 func (l *load) send(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Del("X-Vegeta-Seq")

@@ -32,13 +32,11 @@ func main() {
 	os.Exit(status)
 }
 
-// program holds what a run needs from its environment.
 type program struct {
 	out, errs io.Writer
 	getenv    func(string) string
 }
 
-// usageError is an error in the command line.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
@@ -46,7 +44,6 @@ func (e usageError) Error() string { return string(e) }
 // errFaults ends a run whose report lists unexpected faults.
 var errFaults = errors.New("there were faults that were not expected")
 
-// status reports an error and returns the exit status for it.
 func (p program) status(err error) int {
 	if err == nil {
 		return 0
@@ -58,7 +55,6 @@ func (p program) status(err error) int {
 	return 1
 }
 
-// run runs a command line.
 func (p program) run(ctx context.Context, args []string) error {
 	o, err := p.parse(args)
 	switch {
@@ -73,7 +69,6 @@ func (p program) run(ctx context.Context, args []string) error {
 	return p.load(ctx, o)
 }
 
-// load is one load, from its options to the report.
 func (p program) load(ctx context.Context, o options) (err error) {
 	var page *os.File
 	if o.plot != "" { // before the load, so that no load is in vain

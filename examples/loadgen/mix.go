@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// kind is a kind of credential.
 type kind int
 
 const (
@@ -22,7 +21,6 @@ var kindNames = [kinds]string{"signed", "bearer", "session"}
 
 func (k kind) String() string { return kindNames[k] }
 
-// kindOf returns the kind of a name, or kinds.
 func kindOf(name string) kind {
 	if i := slices.Index(kindNames[:], name); i >= 0 {
 		return kind(i)
@@ -36,7 +34,6 @@ const maxShare = 1000
 // mix is how many requests of each kind are sent in one round.
 type mix [kinds]int
 
-// String implements flag.Value: signed=1,bearer=1.
 func (m *mix) String() string {
 	var shares []string
 	for k, share := range m {

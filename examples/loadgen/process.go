@@ -61,7 +61,6 @@ func (p *process) watching() (end func()) {
 	return func() { close(done); <-ended }
 }
 
-// resident returns the samples, or nil if nothing was watched.
 func (p *process) resident() *resident {
 	if p == nil {
 		return nil

@@ -30,7 +30,6 @@ type report struct {
 	all tally
 }
 
-// kindReport is the result of one kind of credential.
 type kindReport struct {
 	Requests uint64            `json:"requests"`
 	Rate     float64           `json:"rate"`
@@ -39,7 +38,6 @@ type kindReport struct {
 	Latency  latency           `json:"latency_ms"`
 }
 
-// report returns the result of a run that has ended.
 func (l *load) report(m *process) *report {
 	r := &report{
 		Seconds: l.took.Seconds(), Errors: map[string]uint64{}, Kinds: map[string]kindReport{}, RSS: m.resident(),
@@ -132,7 +130,6 @@ const (
 	maxCodes = 100
 )
 
-// tally is the result of some requests.
 type tally struct {
 	times  *hdrhistogram.Histogram // of all replies, faults included, in nanoseconds
 	failed map[string]uint64       // by code
@@ -142,7 +139,6 @@ func newTally() tally {
 	return tally{hdrhistogram.New(1, int64(longest), 3), make(map[string]uint64)}
 }
 
-// add counts a request. The code is "" unless it has failed.
 func (t *tally) add(took time.Duration, code string) {
 	_ = t.times.RecordValue(int64(min(max(took, 1), longest))) // it fails beyond longest only
 	if code == "" {
@@ -161,7 +157,6 @@ func (t *tally) failures() (n uint64) {
 	return n
 }
 
-// latency summarizes a histogram, in milliseconds.
 type latency struct {
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`
