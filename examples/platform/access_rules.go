@@ -31,8 +31,7 @@ func mayChange(p auth.Principal, o *object, level scope.Level) error {
 	return auth.ErrForbidden
 }
 
-// mayWriteAs lets administrators name another author, and everybody else only
-// themselves.
+// mayWriteAs lets administrators name another author, and everybody else only themselves.
 func mayWriteAs(p auth.Principal, values map[string]any) error {
 	author, named := values[authorPath]
 	if !named || author == p.Account || p.HasRole(administrator) {
@@ -41,9 +40,8 @@ func mayWriteAs(p auth.Principal, values map[string]any) error {
 	return auth.ErrForbidden
 }
 
-// mayChangeAuthor refuses a new author to callers who may write the object only
-// through a grant or a skip. Those end with the credential, but an author may write
-// and delete the object for good.
+// mayChangeAuthor refuses a new author to callers who may write the object only through a grant or
+// a skip. Those end with the credential, but an author may write and delete the object for good.
 func mayChangeAuthor(p auth.Principal, o *object, changes map[string]any) error {
 	if _, named := changes[authorPath]; !named || o.isBy(p.Account) || p.HasRole(administrator) {
 		return nil

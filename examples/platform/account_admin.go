@@ -13,8 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
-// provisioning serves the routes by which administrators manage the accounts of
-// others.
+// provisioning serves the routes by which administrators manage the accounts of others.
 type provisioning struct {
 	store    *store
 	stores   *stores

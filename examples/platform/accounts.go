@@ -19,8 +19,7 @@ type account struct {
 	Name  string
 }
 
-// The roles that the access rules know. Other roles only have chains, such as the
-// demo's reader.
+// The roles that the access rules know. Other roles only have chains, such as the demo's reader.
 const (
 	administrator = "administrator"
 	member        = "member"
@@ -55,13 +54,12 @@ func (s *store) account(ctx context.Context, org auth.OrgKey, id string) (*accou
 	return find[account](ctx, s.db, accountRow(org, id))
 }
 
-// addAccount adds an account with a new id. An e-mail address that another account
-// has is a conflict. So a stranger who registers learns whether somebody has an
-// account.
+// addAccount adds an account with a new id. An e-mail address that another account has is a
+// conflict. So a stranger who registers learns whether somebody has an account.
 //
-// Addresses are not verified either: the first account that names an address gets
-// it. A service that sends mail answers every registration alike. It makes the
-// account when somebody follows the link in the mail.
+// Addresses are not verified either: the first account that names an address gets it. A service
+// that sends mail answers every registration alike. It makes the account when somebody follows the
+// link in the mail.
 func (s *store) addAccount(ctx context.Context, a account, password string) error {
 	defer s.found.Invalidate(a.Org) // see exec
 	return addAccount(ctx, s.db, a, password)
@@ -123,8 +121,7 @@ func (argon2) Hash(password string) (string, error) {
 }
 
 func (argon2) Verify(encoded, password string) (ok, rehash bool) {
-	// The parameters in encoded are not limited again: this server has written
-	// them.
+	// The parameters in encoded are not limited again: this server has written them.
 	ok, params, err := argon2id.CheckHash(password, encoded)
 	if err != nil || !ok {
 		return false, false

@@ -45,10 +45,7 @@ const (
 )
 
 func notAppName(name string) string {
-	if !isVisible(name) || len(name) > maxName || !isLine(name) {
-		return fmt.Sprintf("must be a line of 1 to %d bytes", maxName)
-	}
-	return ""
+	return unless(isVisible(name) && len(name) <= maxName && isLine(name), fmt.Sprintf("must be a line of 1 to %d bytes", maxName))
 }
 
 // networks accepts 192.0.2.0/24 and refuses 192.0.2.1/24: the latter may mean one address
@@ -92,8 +89,7 @@ var ed25519Key = body.Kind{Schema: body.String.Schema, Read: func(value string) 
 // removes a restriction.
 type appChanges map[string]any
 
-// readApp reads and checks a body. current is the credential that it changes, nil
-// for a new app.
+// readApp reads and checks a body. current is the credential that it changes, nil for a new app.
 func readApp(r *http.Request, current *signature.Credential) (appChanges, error) {
 	fields := appPatch
 	if current == nil {

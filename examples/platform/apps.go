@@ -245,8 +245,7 @@ const (
 
 var rotationForm = body.Form{{Path: "grace", Kind: between(0, maxGrace)}}
 
-// rotate gives an app another secret and returns it. The caller can then sign as
-// the app.
+// rotate gives an app another secret and returns it. The caller can then sign as the app.
 func (h apps) rotate(r *http.Request, values map[string]any) (envelope.Result[secretReply], error) {
 	grace := rotationGrace
 	if seconds, given := values["grace"].(int64); given {

@@ -15,8 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// maxPublicBody is how many bytes of a body a public route reads, because anybody
-// may send it.
+// maxPublicBody is how many bytes of a body a public route reads, because anybody may send it.
 const maxPublicBody = 16 << 10
 
 // publicBody limits the bodies of a route that anybody may call. If a request
@@ -94,8 +93,7 @@ func required(values map[string]any, paths ...string) error {
 	return wrong.orNil()
 }
 
-// setIfGiven sets to to the value at a path, if there is one. null sets the zero
-// value.
+// setIfGiven sets to to the value at a path, if there is one. null sets the zero value.
 func setIfGiven[T any](to *T, values map[string]any, path string) {
 	if value, given := values[path]; given {
 		*to, _ = value.(T)
@@ -115,11 +113,16 @@ func checked(refuse func(string) string) body.Kind {
 
 func atMost(bytes int) body.Kind {
 	return checked(func(s string) string {
-		if len(s) > bytes {
-			return fmt.Sprintf("must have at most %d bytes", bytes)
-		}
-		return ""
+		return unless(len(s) <= bytes, fmt.Sprintf("must have at most %d bytes", bytes))
 	})
+}
+
+// unless returns what is wrong with a value, or "".
+func unless(fine bool, wrong string) string {
+	if fine {
+		return ""
+	}
+	return wrong
 }
 
 func between(from, to int64) body.Kind {
@@ -167,9 +170,8 @@ var level = body.Kind{Schema: body.Integer.Schema, Read: func(value string) (any
 	return level, ""
 }}
 
-// isLine reports whether s is one line without control characters. It also refuses
-// characters that change the direction of the text after them, because s would look
-// like another text.
+// isLine reports whether s is one line without control characters. It also refuses characters that
+// change the direction of the text after them, because s would look like another text.
 func isLine(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || '\u202A' <= c && c <= '\u202E' || '\u2066' <= c && c <= '\u2069'

@@ -34,9 +34,8 @@ type consoleFile struct {
 	modules   string // what the page imports at once, for the header Link
 }
 
-// console holds the files of the page at the root, by path. The page is for people
-// who open the server in a browser. These paths hide no org, because no org's code
-// contains a dot.
+// console holds the files of the page at the root, by path. The page is for people who open the
+// server in a browser. These paths hide no org, because no org's code contains a dot.
 var console = readConsole()
 
 var consoleTypes = map[string]string{
@@ -144,8 +143,7 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// A browser asks again each time, so that a new server never runs with old
-	// scripts.
+	// A browser asks again each time, so that a new server never runs with old scripts.
 	h.Set("Cache-Control", "no-cache")
 	h.Set("Vary", "Accept-Encoding")
 	if f.modules != "" {

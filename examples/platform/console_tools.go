@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -121,14 +122,9 @@ func drawOTPAuth(_ *http.Request, values map[string]any) (drawingReply, error) {
 // notOTPAuth refuses all but the URI of a time-based second factor: a public route that
 // draws any text would serve those who put links into codes.
 func notOTPAuth(uri string) string {
-	switch {
-	case len(uri) > maxOTPAuth:
-		return fmt.Sprintf("must have at most %d bytes", maxOTPAuth)
-	case !strings.HasPrefix(uri, otpauthTOTP) || strings.ContainsFunc(uri, notInURI):
-		return "must be a URI that begins with " + otpauthTOTP
-	}
-	return ""
+	escaped := !strings.ContainsFunc(uri, func(c rune) bool { return c <= ' ' || c > '~' })
+	return cmp.Or(
+		unless(len(uri) <= maxOTPAuth, fmt.Sprintf("must have at most %d bytes", maxOTPAuth)),
+		unless(escaped && strings.HasPrefix(uri, otpauthTOTP), "must be a URI that begins with "+otpauthTOTP),
+	)
 }
-
-// notInURI reports whether a character must be escaped in a URI.
-func notInURI(c rune) bool { return c <= ' ' || c > '~' }

@@ -82,8 +82,7 @@ var (
 	rita = demoAccount(acme, 4, "Rita Reader", readerRole.Name)
 	gus  = demoAccount(globex, 1, "Gus Globex", member)
 
-	// readerRole only has chains. The other roles have none: access_rules.go says what
-	// they permit.
+	// readerRole only has chains. The other roles have none: access_rules.go says what they permit.
 	readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.object}}
 )
 
@@ -265,8 +264,7 @@ func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
 	return errors.Join(err, failed)
 }
 
-// conversationSize returns how many messages a conversation has: one has 0 and one
-// has 250.
+// conversationSize returns how many messages a conversation has: one has 0 and one has 250.
 func conversationSize(n int) int {
 	if n == 1 {
 		return 250

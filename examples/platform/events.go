@@ -150,8 +150,7 @@ func newFeed() *feed {
 	return &feed{orgs: make(map[auth.OrgKey][]*feedReader), ended: make(chan struct{})}
 }
 
-// publish passes a decision on to the readers of its org. It calls show only if there
-// are any.
+// publish passes a decision on to the readers of its org. It calls show only if there are any.
 func (f *feed) publish(org auth.OrgKey, show func() eventReply) {
 	if f.reading.Load() == 0 || org == "" {
 		return

@@ -128,7 +128,10 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	if o.proxies, err = auth.ParseProxies(*header, *networks); err != nil {
 		err = fmt.Errorf("-client-addr-header and -trusted-proxies: %w", err)
 	} else {
-		o.policy.Version, err = signatureVersion(*versions)
+		var known bool
+		if o.policy.Version, known = map[string]int{"1,2": 0, "1": 1, "2": 2}[*versions]; !known {
+			err = errors.New("-signature-versions is 1, 2 or 1,2")
+		}
 	}
 	if err == nil {
 		err = o.validate(flags.Args())
@@ -137,18 +140,6 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintln(stderr, "platform:", err)
 	}
 	return o, err
-}
-
-func signatureVersion(versions string) (int, error) {
-	switch versions {
-	case "1,2":
-		return 0, nil
-	case "1":
-		return 1, nil
-	case "2":
-		return 2, nil
-	}
-	return 0, errors.New("-signature-versions is 1, 2 or 1,2")
 }
 
 // The beginnings of -db. Any other address is of PostgreSQL.
@@ -186,8 +177,7 @@ func (o options) validate(rest []string) error {
 	return o.checkNames()
 }
 
-// checkNames refuses names that the library would refuse too, but by the names of its
-// fields.
+// checkNames refuses names that the library would refuse too, but by the names of its fields.
 func (o options) checkNames() error {
 	if strings.Trim(o.brand.Header, "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
 		return fmt.Errorf("-header-prefix %q: letters, digits and hyphens", o.brand.Header)

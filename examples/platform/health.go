@@ -37,8 +37,7 @@ func writeHealth(w http.ResponseWriter, status int, body string) {
 	w.Write([]byte(body + "\n"))
 }
 
-// The shortest time between two checks of the stores, and the longest time of a
-// check.
+// The shortest time between two checks of the stores, and the longest time of a check.
 const (
 	checkInterval = time.Second
 	checkTime     = time.Second

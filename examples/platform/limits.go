@@ -69,10 +69,9 @@ func throttled(wait time.Duration) error {
 	return &auth.Error{Detail: auth.DetailThrottled, RetryAfter: wait}
 }
 
-// The limits of how much is done at once: requests for pages, which hold a connection
-// and then the page in memory, and changes of accounts. There is one limit per caller
-// (see callerOf), and one for all callers of an org together. Further requests wait for
-// queryWait at most.
+// The limits of how much is done at once: requests for pages, which hold a connection and then the
+// page in memory, and changes of accounts. There is one limit per caller (see callerOf), and one
+// for all callers of an org together. Further requests wait for queryWait at most.
 const (
 	queriesEach   = 4
 	queriesPerOrg = 12 // of routeConnections: one org cannot take all of them, but two can
@@ -141,8 +140,7 @@ func (s *share) enter(ctx context.Context) (leave func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	// Taken last, so that a caller cannot wait here with more callers than it has
-	// slots.
+	// Taken last, so that a caller cannot wait here with more callers than it has slots.
 	leaveOrg, err := s.take(ctx, inOrg{org: p.Org}, s.perOrg, timer.C)
 	if err != nil {
 		leaveOwn()

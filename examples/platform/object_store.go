@@ -221,12 +221,10 @@ func (s *store) createAll(ctx context.Context, all []*object) error {
 // errChanged means that a record has changed between reading and writing it.
 var errChanged = errors.New("changed meanwhile")
 
-// access returns an error if the caller may not write an object in its present
-// state.
+// access returns an error if the caller may not write an object in its present state.
 type access func(*object) error
 
-// update sets some properties of an object, and removes those whose new value is
-// nil.
+// update sets some properties of an object, and removes those whose new value is nil.
 func (s *store) update(ctx context.Context, org auth.OrgKey, of schema, id string, changes map[string]any, allowed access) error {
 	return s.write(ctx, org, of, id, allowed, func(now *object) error {
 		before := now.size()
@@ -256,9 +254,8 @@ func (s *store) delete(ctx context.Context, org auth.OrgKey, of schema, id strin
 	})
 }
 
-// How often the server tries to write an object that others change, and how long it
-// waits between tries. Each wait is a random part of a time that doubles from
-// shortestRest to longestRest.
+// How often the server tries to write an object that others change, and how long it waits between
+// tries. Each wait is a random part of a time that doubles from shortestRest to longestRest.
 const (
 	maxWrites    = 12
 	shortestRest = time.Millisecond

@@ -72,8 +72,7 @@ func (h settings) update(r *http.Request, values map[string]any) (settingsReply,
 	return replyOfSettings(o), nil
 }
 
-// weakens reports whether after makes sessions easier to get or to keep than
-// before.
+// weakens reports whether after makes sessions easier to get or to keep than before.
 func weakens(before, after auth.SessionPolicy) bool {
 	return after.Idle > before.Idle || after.Max > before.Max || before.SecondFactor && !after.SecondFactor ||
 		after.PerAccount > before.PerAccount

@@ -15,8 +15,7 @@ import (
 // Orgs, apps, accounts and roles are records. Each is a row of a table, and its
 // column record holds all of it as JSON. The other columns are for conditions.
 
-// row names the row of a record: its table, and a condition that only this row
-// meets.
+// row names the row of a record: its table, and a condition that only this row meets.
 type row struct {
 	org          auth.OrgKey
 	table, where string

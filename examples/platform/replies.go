@@ -119,9 +119,8 @@ func wrongBody(path, reason string) error {
 	return wrong.orNil()
 }
 
-// inFields replaces the library's names in an error by the names of the request's
-// fields. So a client finds them in its request. A name that fields does not have
-// stays.
+// inFields replaces the library's names in an error by the names of the request's fields. So a
+// client finds them in its request. A name that fields does not have stays.
 func inFields(err error, fields map[string]string) error {
 	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
 		named := new(auth.BeyondError)

@@ -37,9 +37,8 @@ func (p *platform) observe(ctx context.Context, decision auth.Event) {
 	p.feed.publish(decision.Org, func() eventReply { return p.event(e.id, decision) })
 }
 
-// logged writes one line for each request: ids and codes, but no credential, no
-// query and no body. The client gets the request's id, too, so that it can ask
-// about the request.
+// logged writes one line for each request: ids and codes, but no credential, no query and no body.
+// The client gets the request's id, too, so that it can ask about the request.
 func logged(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()

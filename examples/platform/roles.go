@@ -42,10 +42,7 @@ var (
 )
 
 func notRoleName(name string) string {
-	if !validRoleName.MatchString(name) {
-		return "must be 1 to 64 letters, digits, hyphens and underscores"
-	}
-	return ""
+	return unless(validRoleName.MatchString(name), "must be 1 to 64 letters, digits, hyphens and underscores")
 }
 
 func (h roles) create(r *http.Request, values map[string]any) (roleReply, error) {

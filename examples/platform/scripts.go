@@ -112,8 +112,7 @@ var createArguments = slices.Concat(subjectArguments, body.Form{
 	{Path: "options.scope", Kind: body.Strings, Required: true},
 }, under("options", tokenOptions))
 
-// createAuthToken mints a token of an app for an account, as POST
-// /apps/{key}/tokens does.
+// createAuthToken mints a token of an app for an account, as POST /apps/{key}/tokens does.
 func (h scripts) createAuthToken(r *http.Request, values map[string]any) (any, error) {
 	w, err := wishOf(values["accountId"].(string), values, "options.")
 	if err != nil {
@@ -123,8 +122,7 @@ func (h scripts) createAuthToken(r *http.Request, values map[string]any) (any, e
 	return m.reply(), inFields(err, createFields)
 }
 
-// createFields maps the fields of a token's body to the arguments of
-// createAuthToken.
+// createFields maps the fields of a token's body to the arguments of createAuthToken.
 var createFields = func() map[string]string {
 	fields := map[string]string{"sub": "accountId", "app": "clientKey", "scope": "options.scope"}
 	for _, i := range tokenOptions {
@@ -154,9 +152,8 @@ var mintArguments = append(body.Form{
 	{Path: "scope", Kind: body.Strings},
 }, tokenOptions...)
 
-// mintAndRevoke mints a token and revokes it. Its arguments are the options, the
-// subject and the app, by default the caller's. It returns the id of the revoked
-// token.
+// mintAndRevoke mints a token and revokes it. Its arguments are the options, the subject and the
+// app, by default the caller's. It returns the id of the revoked token.
 func (h scripts) mintAndRevoke(r *http.Request, values map[string]any) (any, error) {
 	p := auth.From(r.Context())
 	clientKey, subject := p.App, p.Account
@@ -232,10 +229,9 @@ func (h views) list(r *http.Request) (envelope.List[builtinReply], error) {
 	return ownPage(r, "view", replies)
 }
 
-// execute runs a view without scope (section 5.5 of the interface, rule 5). A
-// caller who may run it reads with it what the account may, however narrow the
-// token is. The rest of the principal applies. What the caller may pass on does not
-// change.
+// execute runs a view without scope (section 5.5 of the interface, rule 5). A caller who may run it
+// reads with it what the account may, however narrow the token is. The rest of the principal
+// applies. What the caller may pass on does not change.
 func (h views) execute(r *http.Request) (any, error) {
 	view, ok := viewTable[r.PathValue("name")]
 	if !ok {
@@ -267,14 +263,13 @@ func (h views) once(r *http.Request, clientKey string) error {
 	})
 }
 
-// messageToken mints a token that reads messages, which the caller can hand to a
-// browser. It refuses a caller who cannot read them without the view. Otherwise
-// every view that mints would be a way around the caller's scope.
+// messageToken mints a token that reads messages, which the caller can hand to a browser. It
+// refuses a caller who cannot read them without the view. Otherwise every view that mints would be
+// a way around the caller's scope.
 //
-// Views run by GET, but this one may still mint. An ephemeral token leaves no
-// record. A session has no app to mint with, so a page of another origin cannot
-// make a browser mint. A GET with a signature of version 1 can be repeated for 2 s with
-// other nonces, so a signature mints once.
+// Views run by GET, but this one may still mint. An ephemeral token leaves no record. A session has
+// no app to mint with, so a page of another origin cannot make a browser mint. A GET with a
+// signature of version 1 can be repeated for 2 s with other nonces, so a signature mints once.
 func (h views) messageToken(r *http.Request) (any, error) {
 	p := auth.From(r.Context())
 	if p.Mechanism == signature.Name {

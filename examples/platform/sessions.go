@@ -9,8 +9,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// openSessions serves the routes on which an account lists its sessions and ends
-// them.
+// openSessions serves the routes on which an account lists its sessions and ends them.
 type openSessions struct{ sessions *session.Manager }
 
 type sessionReply struct {

@@ -19,9 +19,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// store keeps the platform's own records in SQL: orgs, apps, accounts, roles and
-// objects. It is also the auth.Directory. The library's data is in other tables:
-// see library_stores.go.
+// store keeps the platform's own records in SQL: orgs, apps, accounts, roles and objects. It is
+// also the auth.Directory. The library's data is in other tables: see library_stores.go.
 type store struct {
 	db      *sql.DB // for routes
 	guarded *sql.DB // for the Guard and the library, with connections of its own
@@ -112,8 +111,7 @@ func memorySource() string {
 	return "file:/" + rand.Text() + "?vfs=memdb&_pragma=busy_timeout(5000)&_txlock=immediate"
 }
 
-// sqliteSource returns the driver's address of a file with settings. The file may
-// have any name.
+// sqliteSource returns the driver's address of a file with settings. The file may have any name.
 func sqliteSource(file, settings string) string {
 	address := &url.URL{Scheme: "file", Opaque: url.PathEscape(file)}
 	return strings.ReplaceAll(address.String(), "%2F", "/") + "?" + settings
@@ -131,8 +129,7 @@ func (s *store) close() (err error) {
 	return err
 }
 
-// tables are those beside the objects', in SQL that both engines read. Times are Unix
-// milliseconds.
+// tables are those beside the objects', in SQL that both engines read. Times are Unix milliseconds.
 var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_orgs (code TEXT PRIMARY KEY, record TEXT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS platform_apps (client_key TEXT PRIMARY KEY, org TEXT NOT NULL, record TEXT NOT NULL)`,

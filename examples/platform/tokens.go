@@ -50,8 +50,7 @@ func (h *tokens) revokeAll(r *http.Request) (envelope.Result[int], error) {
 	return result(h.revokeSubject(r.Context(), r.PathValue("key"), r.PathValue("sub")))
 }
 
-// revokeSubject ends the tokens of an app for a subject, and returns how many there
-// were.
+// revokeSubject ends the tokens of an app for a subject, and returns how many there were.
 func (h *tokens) revokeSubject(ctx context.Context, clientKey, sub string) (int, error) {
 	live, err := h.ofSubject(ctx, clientKey, sub, scope.Update)
 	if err != nil {
@@ -81,9 +80,8 @@ func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
 	return storeFailed(err)
 }
 
-// mayRevoke allows the token of the request itself and the tokens of the
-// principal's account. An administrator may end any token. To all others, the
-// tokens of others do not exist.
+// mayRevoke allows the token of the request itself and the tokens of the principal's account. An
+// administrator may end any token. To all others, the tokens of others do not exist.
 func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti string) error {
 	if p.TokenID != "" && p.TokenID == jti && p.App == clientKey {
 		return nil
@@ -112,10 +110,9 @@ type minted struct {
 	expires time.Time
 }
 
-// mintFor mints a token of an app if the principal may pass on what it holds, and
-// has not minted too often lately. All tokens for clients, scripts and views are
-// minted here. Administrators are those of the access rules: a wide scope makes
-// nobody an administrator.
+// mintFor mints a token of an app if the principal may pass on what it holds, and has not minted
+// too often lately. All tokens for clients, scripts and views are minted here. Administrators are
+// those of the access rules: a wide scope makes nobody an administrator.
 func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string, w tokenWish) (minted, error) {
 	tenant := auth.TenantFrom(ctx)
 	app, err := tenant.App(ctx, clientKey)
