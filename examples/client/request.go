@@ -8,10 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/signing"
 )
 
 func (c cli) change(name, method string, least, most int) *cobra.Command {
@@ -44,8 +47,7 @@ func (c cli) bodyIn(args []string) (string, error) {
 // maxReply is how much of a reply is read at most, in bytes.
 const maxReply = 64 << 20
 
-// send sends a request to a path below the org and prints the reply. A body is JSON; ""
-// is none.
+// send sends a request to a path below the org and prints the reply. A body is JSON; "" is none.
 func (c cli) send(ctx context.Context, to *connection, method, path, body string) error {
 	if err := checkPath(path); err != nil {
 		return err
@@ -60,13 +62,9 @@ func (c cli) send(ctx context.Context, to *connection, method, path, body string
 	return c.printJSON(reply, to.json)
 }
 
-func (to *connection) fetch(ctx context.Context, method, url, body string, v any) error {
-	return fetch(ctx, to.client(), method, url, body, v)
-}
-
 // fetch decodes the reply to a request into v, which it leaves alone if the reply is to
 // have no content. It returns a fault as an error.
-func fetch(ctx context.Context, client *http.Client, method, url, body string, v any) error {
+func (to *connection) fetch(ctx context.Context, method, url, body string, v any) error {
 	r, err := http.NewRequestWithContext(ctx, method, url, bodyOf(body))
 	if err != nil {
 		return err
@@ -74,7 +72,7 @@ func fetch(ctx context.Context, client *http.Client, method, url, body string, v
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	reply, err := client.Do(r)
+	reply, err := to.client().Do(r)
 	if err != nil {
 		return err
 	}
@@ -113,4 +111,95 @@ func (c cli) printJSONOf(v any, plain bool) error {
 		return err
 	}
 	return c.printJSON(text, plain)
+}
+
+// sign prints the headers that sign a request, for another program to send. They
+// are valid once, and only within the server's tolerance.
+func (c cli) sign() *cobra.Command {
+	var curl bool
+	var data string
+	define := func(flags *pflag.FlagSet) {
+		flags.BoolVar(&curl, "curl", false, "print a curl command")
+		flags.StringVar(&data, "data", "", "`JSON` to send, which version 2 signs and the curl command has")
+	}
+	return c.sending("sign", 2, define, func(ctx context.Context, to *connection, args []string) error {
+		if err := checkPath(args[1]); err != nil {
+			return err
+		}
+		r, err := http.NewRequestWithContext(ctx, strings.ToUpper(args[0]), to.at(args[1]), bodyOf(data))
+		if err != nil {
+			return err
+		}
+		headers, err := to.signed(r)
+		switch {
+		case err != nil:
+			return err
+		case curl:
+			_, err = fmt.Fprintln(c.out, curlLine(r, headers, data))
+			return err
+		case to.json:
+			object := make(map[string]string, len(headers))
+			for _, header := range headers {
+				name, value, _ := strings.Cut(header, ": ")
+				object[name] = value
+			}
+			return c.printJSONOf(object, true)
+		}
+		_, err = fmt.Fprintln(c.out, strings.Join(headers, "\n"))
+		return err
+	})
+}
+
+// bodyOf returns no reader for no data: version 2 signs a digest of each body.
+func bodyOf(data string) io.Reader {
+	if data == "" {
+		return nil
+	}
+	return strings.NewReader(data)
+}
+
+func (to *connection) signed(r *http.Request) (headers []string, err error) {
+	var sent unsent
+	transport := to.transport()
+	transport.Base = &sent
+	if _, err := transport.RoundTrip(r); err != nil {
+		return nil, err
+	}
+	names := signing.HeadersFor(to.header)
+	for _, name := range []string{
+		names.ClientKey, names.Timestamp, names.Nonce, names.Signature, names.Account,
+		"Content-Digest", "Signature-Input", "Signature",
+	} {
+		if value := sent.header.Get(name); value != "" {
+			headers = append(headers, name+": "+value)
+		}
+	}
+	return headers, nil
+}
+
+type unsent struct{ header http.Header }
+
+func (u *unsent) RoundTrip(r *http.Request) (*http.Response, error) {
+	u.header = r.Header
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+}
+
+// curlLine returns a curl command for a POSIX shell. With -g, curl does not read
+// paths[] as a pattern.
+func curlLine(r *http.Request, headers []string, data string) string {
+	line := "curl -g"
+	if r.Method != http.MethodGet {
+		line += " -X " + quoted(r.Method)
+	}
+	for _, header := range headers {
+		line += " -H " + quoted(header)
+	}
+	if data != "" {
+		line += " -H 'Content-Type: application/json' --data-raw " + quoted(data)
+	}
+	return line + " " + quoted(r.URL.String())
+}
+
+func quoted(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

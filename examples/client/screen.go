@@ -54,8 +54,7 @@ func printable(text string) string {
 
 func hidden(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 
-// jsonToken matches the strings, the keys with their colon, and the other values of
-// indented JSON.
+// jsonToken matches the strings, the keys with their colon, and the other values of indented JSON.
 var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:: )?|[^\s\[\]{},"]+`)
 
 // paintedJSON makes indented JSON safe for a terminal, and colours it.

@@ -100,8 +100,7 @@ func (c cli) verify() *cobra.Command {
 	})
 }
 
-// token returns the argument, or reads the token from standard input if there is
-// none.
+// token returns the argument, or reads the token from standard input if there is none.
 func (c cli) token(args []string) (string, error) {
 	if len(args) > 0 && args[0] != "" && args[0] != "-" {
 		return args[0], nil

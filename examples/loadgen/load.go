@@ -72,8 +72,7 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 	return l, nil
 }
 
-// close ends the sessions, until the server refuses one or no longer answers, and the
-// connections.
+// close ends the sessions, until the server refuses one or no longer answers, and the connections.
 func (l *load) close() {
 	close(l.sessions)
 	for c := range l.sessions {
@@ -198,8 +197,7 @@ func client(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Timeout:   patience,
 		Transport: transport,
-		// A redirect is a reply. If the client followed it, two requests would be
-		// timed as one.
+		// A redirect is a reply. If the client followed it, two requests would be timed as one.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -254,8 +252,7 @@ func (l *load) logIn(ctx context.Context) error {
 	return nil
 }
 
-// post takes no context: an interrupt between a login and its reply would leave a
-// session open.
+// post takes no context: an interrupt between a login and its reply would leave a session open.
 func (l *load) post(c *http.Client, path string, body []byte) error {
 	reply, err := c.Post(l.o.urls[0]+path, "application/json", bytes.NewReader(body))
 	if failed, ok := errors.AsType[*url.Error](err); ok {

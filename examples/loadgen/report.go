@@ -66,8 +66,7 @@ func (l *load) report(m *process) *report {
 		r.CPU = l.to.perRequest(m.cpuUsed(), r.Requests)
 	}
 	r.Latency = latencyOf(r.all.times)
-	// Requests that could not be sent make this number too low, but nothing makes
-	// it too high.
+	// Requests that could not be sent make this number too low, but nothing makes it too high.
 	if sent := l.to.sent.Load() - l.before; sent > r.Requests {
 		r.SentAgain = sent - r.Requests
 	}

@@ -243,12 +243,12 @@ func (h objects) afterWrite(r *http.Request, id string, q paging.Query) (envelop
 
 func (h objects) delete(r *http.Request) (envelope.Result[bool], error) {
 	p, id := auth.From(r.Context()), r.PathValue("id")
-	o, err := h.store.object(r.Context(), p.Org, h.schema, id)
-	if err != nil {
-		return done(err)
-	}
 	allowed := func(o *object) error { return mayChange(p, o, scope.LevelDelete) }
-	if err := allowed(o); err != nil {
+	o, err := h.store.object(r.Context(), p.Org, h.schema, id)
+	if err == nil {
+		err = allowed(o)
+	}
+	if err != nil {
 		return done(err)
 	}
 	// The reply shows nothing of the object, but the query is checked. A where that

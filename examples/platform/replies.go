@@ -114,9 +114,7 @@ func (e *invalid) orNil() error {
 }
 
 func wrongBody(path, reason string) error {
-	wrong := invalid{detail: auth.DetailBody}
-	wrong.add(path, reason)
-	return wrong.orNil()
+	return &auth.Error{Detail: auth.DetailBody, Faults: []*auth.Error{{Detail: auth.DetailBody, Path: path, Reason: reason}}}
 }
 
 // inFields replaces the library's names in an error by the names of the request's fields. So a

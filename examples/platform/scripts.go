@@ -119,7 +119,7 @@ func (h scripts) createAuthToken(r *http.Request, values map[string]any) (any, e
 		return nil, err
 	}
 	m, err := h.tokens.mintFor(r.Context(), auth.From(r.Context()), values["clientKey"].(string), w)
-	return m.reply(), inFields(err, createFields)
+	return m, inFields(err, createFields)
 }
 
 // createFields maps the fields of a token's body to the arguments of createAuthToken.
@@ -172,10 +172,10 @@ func (h scripts) mintAndRevoke(r *http.Request, values map[string]any) (any, err
 		return nil, err
 	}
 	// Not revokeOne: a script may end what it has made, whoever the subject is.
-	if err := h.tokens.ledger.Revoke(r.Context(), token.Holder{Org: p.Org, ClientKey: clientKey, Subject: token.AnySubject}, m.id); err != nil {
+	if err := h.tokens.ledger.Revoke(r.Context(), token.Holder{Org: p.Org, ClientKey: clientKey, Subject: token.AnySubject}, m.ID); err != nil {
 		return nil, storeFailed(err)
 	}
-	return map[string]any{"jti": m.id, "revoked": true}, nil
+	return map[string]any{"jti": m.ID, "revoked": true}, nil
 }
 
 // under returns a form with its fields moved below a path.
@@ -283,7 +283,7 @@ func (h views) messageToken(r *http.Request) (any, error) {
 	}
 	claims := token.Claims{Subject: p.Account, Scope: []string{"object.read." + messages.object}}
 	m, err := h.tokens.mintFor(r.Context(), p, p.App, tokenWish{claims: claims, lasts: lasts})
-	return result(m.reply(), err)
+	return result(m, err)
 }
 
 func (h views) deploy(r *http.Request) (envelope.Result[any], error) {

@@ -38,12 +38,7 @@ func (h *tokens) create(r *http.Request) (envelope.Result[mintReply], error) {
 	if err != nil {
 		return none, err
 	}
-	m, err := h.mintFor(r.Context(), auth.From(r.Context()), r.PathValue("key"), w)
-	return result(m.reply(), err)
-}
-
-func (m minted) reply() mintReply {
-	return mintReply{Token: string(m.Token), ID: m.id, Expires: date(m.expires)}
+	return result(h.mintFor(r.Context(), auth.From(r.Context()), r.PathValue("key"), w))
 }
 
 func (h *tokens) revokeAll(r *http.Request) (envelope.Result[int], error) {
@@ -104,31 +99,25 @@ func (h *tokens) holds(ctx context.Context, of token.Holder, jti string) (bool, 
 	return slices.ContainsFunc(records, func(r token.Record) bool { return r.ID == jti }), err
 }
 
-type minted struct {
-	token.Token
-	id      string
-	expires time.Time
-}
-
 // mintFor mints a token of an app if the principal may pass on what it holds, and has not minted
 // too often lately. All tokens for clients, scripts and views are minted here. Administrators are
 // those of the access rules: a wide scope makes nobody an administrator.
-func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string, w tokenWish) (minted, error) {
+func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string, w tokenWish) (mintReply, error) {
 	tenant := auth.TenantFrom(ctx)
 	app, err := tenant.App(ctx, clientKey)
 	if err != nil {
-		return minted{}, unknownApp(err)
+		return mintReply{}, unknownApp(err)
 	}
 	if err := h.quota.take(callerOf(p)); err != nil {
-		return minted{}, err // first, because a refusal costs work, too
+		return mintReply{}, err // first, because a refusal costs work, too
 	}
 	if w.outlivesSession() {
 		if err := mustBeFresh(p); err != nil {
-			return minted{}, err
+			return mintReply{}, err
 		}
 	}
 	t, claims, err := h.mechanism.Mint(ctx, p.AsAdministrator(p.HasRole(administrator)), tenant, w.of(app.ClientKey, time.Now()))
-	return minted{t, claims.ID, claims.Expires}, inFields(err, tokenFields)
+	return mintReply{string(t), claims.ID, date(claims.Expires)}, inFields(err, tokenFields)
 }
 
 // withinQuota counts a token for an OAuth client.
