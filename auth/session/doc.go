@@ -82,7 +82,7 @@
 // An account belongs to one org. Several accounts may be one person's: auth.Account.Person says so, and a
 // Directory that is auth.People finds them. Wrong passwords and codes then have one count for the person,
 // the second factor is the person's, and Passwords.Change, Mail.ResetPassword and a new factor end the
-// person's sessions everywhere. Sessions.RevokePerson does so alone. Sessions.RevokeAll and remembered
+// person's sessions everywhere. Sessions.RevokeAll with auth.PersonKey does so alone. Remembered
 // devices are those of one account.
 //
 // Manager.Enter opens a session at another org of the person, if that org's policy accepts the proof.

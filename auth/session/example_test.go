@@ -259,15 +259,20 @@ func ExampleManager_Enter() {
 		fmt.Println(there.Org, there.Account)
 		return err
 	})
+	a.post("/everywhere", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
+		ended, err := a.manager.Sessions().RevokeAll(r.Context(), auth.PersonKey, "ann@example.com", "")
+		fmt.Println(ended)
+		return err
+	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/enter", "org", "globex")
-	ended, err := a.manager.Sessions().RevokePerson(context.Background(), a.directory, "ann@example.com")
-	fmt.Println(ended, err)
+	a.send("/everywhere")
 	// Output:
 	// /login 200
 	// globex 7
 	// /enter 200
-	// 2 <nil>
+	// 2
+	// /everywhere 200
 }
 
 // A device is remembered with a right code, and its owner ends that again.

@@ -69,27 +69,14 @@ func (of Factors) Reset(ctx context.Context, org auth.OrgKey, account string) er
 		return err
 	}
 	// Before, so that no session enrols another factor at once.
-	if err := m.endFor(ctx, org, account); err != nil {
+	if _, err := m.Sessions().RevokeAll(ctx, org, account, ""); err != nil {
 		return err
 	}
 	if err := m.removeFactor(ctx, org, account); err != nil {
 		return err
 	}
 	// And afterwards, so that no login by the former factor is left.
-	return m.endFor(ctx, org, account)
-}
-
-// endFor ends all sessions of an account, or of a person.
-func (m *Manager) endFor(ctx context.Context, org auth.OrgKey, id string) (err error) {
-	t := auth.TenantFrom(ctx)
-	switch {
-	case org != auth.PersonKey:
-		_, err = m.Sessions().RevokeAll(ctx, org, id, "")
-	case t == nil || t.People() == nil:
-		err = errNoPeople
-	default:
-		_, err = m.Sessions().RevokePerson(ctx, t.People(), id)
-	}
+	_, err = m.Sessions().RevokeAll(ctx, org, account, "")
 	return err
 }
 

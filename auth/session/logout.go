@@ -111,11 +111,18 @@ func (of Sessions) Revoke(ctx context.Context, org auth.OrgKey, account, id stri
 // from the next request on. org is the org's Key. The session with the ID except stays.
 // Sessions.RevokeAll returns how many sessions it ended.
 //
+// With auth.PersonKey in place of the org and the person in place of the account, it ends those of all
+// accounts of the person, in a request whose Directory has auth.People. After an error some may be left:
+// call it again.
+//
 // An empty account is an error, and nothing is ended: it comes from a handler that
 // mistakenly uses the zero auth.Principal. Any other error wraps auth.ErrUnavailable.
 func (of Sessions) RevokeAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if account == "" {
 		return 0, errors.New("session: RevokeAll without an account")
+	}
+	if org == auth.PersonKey {
+		return of.revokePerson(ctx, account, except)
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()

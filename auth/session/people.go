@@ -140,7 +140,7 @@ func accountAt(ctx context.Context, t *auth.Tenant, person string) (*auth.Accoun
 	return a, nil
 }
 
-var errNoPeople = errors.New("session: the Directory has no auth.People")
+var errNoPeople = errors.New("session: this needs a request whose Directory has auth.People")
 
 // entering returns what counts of a proof of another org. Its first step must.
 func (p Proof) entering(org *auth.Org) (Proof, error) {
@@ -198,23 +198,15 @@ func (m *Manager) openOrigin(ctx context.Context, t *auth.Tenant, from origin, p
 	return open[i], err
 }
 
-// RevokePerson ends the sessions, the incomplete logins, the remembered devices and the mailed tickets of
-// all accounts of a person, from the next request on. It returns how many sessions it ended. people is
-// the application's Directory.
-//
-// An empty person is an error, and nothing is ended. Any other error wraps auth.ErrUnavailable: some
-// accounts may be left, so call it again.
-func (of Sessions) RevokePerson(ctx context.Context, people auth.People, person string) (int, error) {
-	return of.revokePerson(ctx, people, person, "")
-}
-
-func (of Sessions) revokePerson(ctx context.Context, people auth.People, person, except string) (ended int, err error) {
-	if person == "" {
-		return 0, errors.New("session: RevokePerson without a person")
+// revokePerson is RevokeAll for all accounts of a person.
+func (of Sessions) revokePerson(ctx context.Context, person, except string) (ended int, err error) {
+	t := auth.TenantFrom(ctx)
+	if t == nil || t.People() == nil {
+		return 0, errNoPeople
 	}
-	ctx, cancel := withTimeout(ctx)
+	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	accounts, err := people.Accounts(ctx, person)
+	accounts, err := t.People().Accounts(ctx, person)
 	for _, a := range accounts {
 		n, failed := of.store.DeleteAll(ctx, a.Org, a.ID, except)
 		ended, err = ended+n, cmp.Or(err, failed)
@@ -229,9 +221,8 @@ func (m *Manager) endOwn(ctx context.Context, t *auth.Tenant, account, except st
 		return err
 	}
 	of, err := ownerIn(ctx, t.Org.Key(), account)
-	if err != nil || !of.isPerson() || t.People() == nil {
-		return err
+	if err == nil && of.isPerson() && t.People() != nil {
+		_, err = m.Sessions().revokePerson(ctx, of.id, except)
 	}
-	_, err = m.Sessions().revokePerson(ctx, t.People(), of.id, except)
 	return err
 }

@@ -398,27 +398,35 @@ func TestF41WhatEndsWithItsOrigin(t *testing.T) {
 	})
 }
 
-func TestRevokePerson(t *testing.T) {
+func TestRevokeAllOfAPerson(t *testing.T) {
 	w := entering(t)
 	b, bob := w.ann(), w.browser()
 	want(t, b.post("/enter", "org", "globex"), 200, "")
 	want(t, bob.login("bob", "bob's password"), 200, "")
-	sessions := w.manager.Sessions()
-	if n, err := sessions.RevokePerson(t.Context(), w.directory, ""); n != 0 || err == nil {
+	revoke := func(person string) (n int, err error) {
+		w.as(t, auth.Principal{}, func(_ http.ResponseWriter, r *http.Request) {
+			n, err = w.manager.Sessions().RevokeAll(r.Context(), auth.PersonKey, person, "")
+		})
+		return n, err
+	}
+	if n, err := revoke(""); n != 0 || err == nil {
 		t.Errorf("nobody: %d, %v", n, err)
 	}
-	if n, err := sessions.RevokePerson(t.Context(), w.directory, "p2"); n != 0 || err != nil {
+	if n, err := revoke("p2"); n != 0 || err != nil {
 		t.Errorf("an unknown person: %d, %v", n, err)
 	}
-	if n, err := sessions.RevokePerson(t.Context(), w.directory, "p1"); n != 2 || err != nil {
+	if n, err := revoke("p1"); n != 2 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	want(t, b.get("/me"), 401, expired)
 	want(t, b.atGlobex("/me"), 401, expired)
 	want(t, bob.get("/me"), 200, "")
 	w.stores.set("DeleteAll", http.ErrServerClosed)
-	if _, err := sessions.RevokePerson(t.Context(), w.directory, "p1"); !isUnavailable(err) {
+	if _, err := revoke("p1"); !isUnavailable(err) {
 		t.Errorf("a store that fails: %v", err)
+	}
+	if _, err := w.manager.Sessions().RevokeAll(t.Context(), auth.PersonKey, "p1", ""); err == nil {
+		t.Error("outside of a request: whose accounts?")
 	}
 }
 
