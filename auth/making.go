@@ -53,6 +53,7 @@ func Everything(account string) Making {
 //     a signature.
 //   - A token makes nothing with a level, a skip flag or a role that the token itself lacks.
 //     A token with a jti makes only what ends with it. A limited-use token makes nothing.
+//   - Whoever acts for the account (Actor) makes nothing.
 //   - Only an administrator makes something for another account, with a level, with a skip
 //     flag, with claims of the application's own, or with a role that the account lacks.
 //
@@ -69,6 +70,7 @@ func (p Principal) MayMake(makings ...Making) error {
 	}
 	admin := p.administrator && p.Granted.Allows(scope.Admin(scope.Update))
 	b.add(p.Limited, "maxUses", "")
+	b.add(p.Actor != "", "actor", "")
 	for i := range makings {
 		b.addExcess(&p, &makings[i], admin)
 	}
@@ -147,7 +149,7 @@ type BeyondError struct {
 // other names replaces Option before it answers. For instance, its clients may ask for
 // expires as expiresIn.
 type Excess struct {
-	Option string // the fault's path: sub, app, scope, roles, grant, skipAcl, bypassCreateAcl, claims, expires, networks, maxUses or lineage
+	Option string // the fault's path: sub, app, scope, roles, grant, skipAcl, bypassCreateAcl, claims, expires, networks, maxUses, actor or lineage
 	Value  string // the chain or the role, empty for other options
 }
 

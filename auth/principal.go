@@ -37,6 +37,9 @@ type Principal struct {
 	MakerApp  string // client key of the app whose key made the token of App; empty: App itself
 	SessionID string // public id of a session, never its secret
 
+	// Actor is the id of the account that acts for Account, by session.Manager.Act; empty: nobody does.
+	Actor string
+
 	// Expires is the end of the token, of the former key that signed it, or of the secret
 	// that signed, also of a rotated one; zero: no end. Networks are where requests may come
 	// from; nil: anywhere. Both also limit what the request may make: see MayMake. A session

@@ -51,6 +51,12 @@
 // the mails to the address: give the account that address, and none that a request names. To invite is
 // to make an account with its roles: Manager.Administrator says who may, and Accept asks again.
 //
+// # Acting for somebody
+//
+// Manager.Act lets an administrator act for an account for an hour, such as support that looks at what a
+// customer sees. Principals and events then have both names, Account and Actor. Show the Actor on each
+// page.
+//
 // # Device cookies
 //
 // Attempts at a name are delayed wherever they come from, so an attacker who guesses

@@ -163,6 +163,9 @@ func (m *Manager) findEnroller(r *http.Request) (*auth.Tenant, enroller, error) 
 		return t, enroller{}, err
 	}
 	if p := auth.From(r.Context()); p.SessionID != "" {
+		if p.Actor != "" {
+			return t, enroller{}, errActing
+		}
 		return m.enroller(r, t, p.Account, nil, m.checkFresh(p))
 	}
 	s, err := m.ticket(r, t, ticketEnrol)

@@ -210,6 +210,34 @@ func ExampleManager_VerifyCode() {
 	// /verify 200
 }
 
+// Support acts for an account, for an hour at most. Each request has both names.
+func ExampleManager_Act() {
+	a := newApplication()
+	defer a.close()
+	a.directory.PutRole("acme", auth.Role{Name: "administrator", Scope: []string{"admin", "object"}})
+	a.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"administrator"}})
+	a.directory.PutAccount(auth.Account{ID: "bob", Org: "acme"})
+	a.manager.Administrator = func(p auth.Principal) bool { return p.HasRole("administrator") }
+	a.login()
+	a.post("/act", auth.Allow("admin.update").By(session.Name), func(w http.ResponseWriter, r *http.Request) error {
+		_, err := a.manager.Act(w, r, r.PostFormValue("account"), r.PostFormValue("reason"))
+		return err
+	})
+	a.post("/me", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
+		p := auth.From(r.Context())
+		fmt.Println(p.Account, "by", p.Actor)
+		return nil
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/act", "account", "bob", "reason", "case 4711: the list is empty")
+	a.send("/me")
+	// Output:
+	// /login 200
+	// /act 200
+	// bob by ann
+	// /me 200
+}
+
 // An administrator invites somebody by mail. The account is made when the ticket comes back.
 func ExampleMail_Invite() {
 	a := newApplication()

@@ -22,6 +22,15 @@ func (m *Manager) Logout(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
+	acting, err := m.carried(ctx, r, t)
+	if from := parseOrigin(acting.Origin); err == nil && from.Acting {
+		if err = m.Store.DeleteID(ctx, from.Org, from.Account, from.ID); auth.IsNotFound(err) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return auth.Unavailable(err)
+	}
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return err // the cookies stay, because the session may still exist
 	}

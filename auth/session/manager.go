@@ -67,7 +67,7 @@ type Manager struct {
 	// already log in as before.
 	MinPassword int
 
-	// Administrator reports whether a principal administers its org, for Invite and Accept: see
+	// Administrator reports whether a principal administers its org, for Invite, Accept and Act: see
 	// auth.Principal.AsAdministrator. If it is nil, nobody does, and nobody invites.
 	Administrator func(auth.Principal) bool
 
@@ -245,12 +245,16 @@ func (m *Manager) sameOriginTenant(r *http.Request) (*auth.Tenant, error) {
 }
 
 // admitted returns the tenant of the request, and the principal of the session that the
-// request was admitted with. It refuses requests that were admitted in another way.
+// request was admitted with. It refuses requests that were admitted in another way, and an actor.
 func (m *Manager) admitted(r *http.Request) (*auth.Tenant, auth.Principal, error) {
 	t, err := m.tenant(r.Context())
 	p := auth.From(r.Context())
-	if err == nil && p.SessionID == "" {
+	switch {
+	case err != nil:
+	case p.SessionID == "":
 		err = errNoSession
+	case p.Actor != "":
+		err = errActing
 	}
 	return t, p, err
 }
@@ -286,6 +290,10 @@ func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, owner, error) 
 // errNoSession refuses requests that were admitted without a session.
 var errNoSession = &auth.Error{Detail: auth.DetailForbidden, Reason: "a session is required",
 	Err: errors.New("session: the request was not admitted with a session")}
+
+// errActing refuses what the account alone may do.
+var errActing = &auth.Error{Detail: auth.DetailForbidden, Reason: "somebody acts for this account",
+	Err: errors.New("session: the request was admitted with a session of Act")}
 
 // tenant returns the tenant of the request.
 func (m *Manager) tenant(ctx context.Context) (*auth.Tenant, error) {

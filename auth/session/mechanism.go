@@ -127,7 +127,7 @@ func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, acc
 	if t.Settings().Roles == auth.RolesLimit {
 		set, err = t.RoleScope(ctx, account.Roles)
 	}
-	return auth.Principal{
+	p := auth.Principal{
 		Org:           s.Org,
 		Account:       s.Account,
 		Caller:        s.Account,
@@ -137,7 +137,13 @@ func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, acc
 		Granted:       set,
 		SessionID:     s.ID,
 		Authenticated: s.Authenticated,
-	}, err
+	}
+	if s.Origin != "" {
+		if from := parseOrigin(s.Origin); from.Acting {
+			p.Actor, p.Authenticated = from.Account, time.Time{} // never fresh
+		}
+	}
+	return p, err
 }
 
 // seen rounds at down to a step of idle/20. All requests within a step write the same

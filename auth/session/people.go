@@ -50,6 +50,7 @@ type origin struct {
 	Org     auth.OrgKey `json:"o"`
 	Account string      `json:"a"`
 	ID      string      `json:"s"`
+	Acting  bool        `json:"x,omitempty"` // the account acts for that of the session
 }
 
 func (from origin) text() string {
@@ -93,7 +94,7 @@ func (m *Manager) Enter(w http.ResponseWriter, r *http.Request, code string) (au
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	from := origin{s.Org, s.Account, s.ID}
+	from := origin{Org: s.Org, Account: s.Account, ID: s.ID}
 	return m.proceed(w, r, to, authentication{account: target.ID, Proof: p, origin: from.text()}, "")
 }
 
@@ -148,7 +149,7 @@ func (p Proof) entering(org *auth.Org) (Proof, error) {
 		return !slices.Contains(org.Session.EnterWith, method)
 	})
 	first := func(method string) bool {
-		return method != MethodCode && method != methodDevice && method != MethodVerified
+		return method != MethodCode && method != methodDevice && method != methodVerified
 	}
 	known := p.Issuer == "" || slices.Contains(org.Session.Issuers, p.Issuer)
 	if !known || !slices.ContainsFunc(p.Methods, first) {
@@ -163,7 +164,13 @@ const maxEntered = 8
 // checkOrigin returns an error if the session must end with those that it comes from, and one of them
 // is over. Idle it is not.
 func (m *Manager) checkOrigin(ctx context.Context, t *auth.Tenant, s *Session, account *auth.Account) error {
-	if s.Origin == "" || !t.Org.Session.EndWithOrigin {
+	if s.Origin == "" {
+		return nil
+	}
+	if from := parseOrigin(s.Origin); from.Acting {
+		return m.checkActor(ctx, t, from, account)
+	}
+	if !t.Org.Session.EndWithOrigin {
 		return nil
 	}
 	text := s.Origin
@@ -183,6 +190,19 @@ func (m *Manager) openOrigin(ctx context.Context, t *auth.Tenant, from origin, p
 	if people == nil {
 		return Session{}, errOrigin
 	}
+	open, err := m.openSession(ctx, from)
+	if err != nil {
+		return open, err
+	}
+	there, err := people.AccountOf(ctx, from.Org, person)
+	if err == nil && (there == nil || there.ID != from.Account || there.Disabled || changedSince(there, open.Authenticated)) {
+		err = errOrigin
+	}
+	return open, err
+}
+
+// openSession returns a session by its ID, whose end has not come.
+func (m *Manager) openSession(ctx context.Context, from origin) (Session, error) {
 	open, err := m.Store.List(ctx, from.Org, from.Account)
 	if err != nil {
 		return Session{}, auth.Unavailable(err)
@@ -191,11 +211,7 @@ func (m *Manager) openOrigin(ctx context.Context, t *auth.Tenant, from origin, p
 	if i < 0 {
 		return Session{}, errOrigin
 	}
-	there, err := people.AccountOf(ctx, from.Org, person)
-	if err == nil && (there == nil || there.ID != from.Account || there.Disabled || changedSince(there, open[i].Authenticated)) {
-		err = errOrigin
-	}
-	return open[i], err
+	return open[i], nil
 }
 
 // revokePerson is RevokeAll for all accounts of a person.

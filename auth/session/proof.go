@@ -18,8 +18,9 @@ type Proof struct {
 	// It is required. A time in the future counts as now.
 	At time.Time `json:"-"`
 
-	// Methods are how: Method constants, or the values of an issuer (amr, RFC 8176). At most 8, each of
-	// at most 64 bytes.
+	// Methods are how: Method constants, or the values of an issuer (amr, RFC 8176), such as "mfa" for
+	// several factors. "uv" beside MethodPasskey says that the authenticator has stated user
+	// verification. At most 8, each of at most 64 bytes.
 	Methods []string `json:"m,omitempty"`
 
 	// Issuer is who checked it, such as the iss of an ID token; "": this server. At most 512 bytes.
@@ -35,10 +36,10 @@ const (
 	MethodPassword = "pwd"
 	MethodCode     = "otp"     // a code of the second factor, or a recovery code
 	MethodPasskey  = "passkey" // the application has verified a WebAuthn assertion
-	MethodVerified = "uv"      // beside MethodPasskey: its authenticator has stated user verification
-	MethodMultiple = "mfa"     // an issuer has checked more than one factor
 
-	methodDevice = "device" // a remembered device in place of a code
+	methodVerified = "uv"     // beside MethodPasskey: the authenticator has verified the user
+	methodMultiple = "mfa"    // an issuer has checked more than one factor
+	methodDevice   = "device" // a remembered device in place of a code
 )
 
 // ErrProof means that the org's policy does not accept how, by whom or when the person proved who they
@@ -81,9 +82,9 @@ func (p Proof) judge(org *auth.Org, now time.Time) error {
 // counts only if the org names the issuer.
 func (p Proof) isTwoFactors(org *auth.Org) bool {
 	if p.Issuer == "" {
-		return p.has(MethodCode) || p.has(MethodPasskey) && (p.has(MethodVerified) || p.has(MethodPassword))
+		return p.has(MethodCode) || p.has(MethodPasskey) && (p.has(methodVerified) || p.has(MethodPassword))
 	}
-	return p.has(MethodMultiple) && slices.Contains(org.Session.Issuers, p.Issuer)
+	return p.has(methodMultiple) && slices.Contains(org.Session.Issuers, p.Issuer)
 }
 
 func (p Proof) text() string {
@@ -107,7 +108,7 @@ func parseProof(text string, at time.Time) Proof {
 // The session is as fresh as the proof (auth.Need.Fresh), and its life begins with it. So pass the time
 // of the proof and never the present one: a session that continues another one has the time of that
 // one, auth.Principal.Authenticated. A proof that counts as two factors requires no code: MethodPasskey
-// with MethodVerified, or MethodMultiple from an issuer that auth.SessionPolicy.Issuers names. So does
+// with "uv", or "mfa" from an issuer that auth.SessionPolicy.Issuers names. So does
 // MethodPasskey in a request with the ticket of a Login of the account: it is then the second factor.
 //
 // Start ends the session that the request carries, also if the new one still waits for a second factor.
