@@ -70,7 +70,7 @@ func (p Principal) MayMake(makings ...Making) error {
 	}
 	admin := p.administrator && p.Granted.Allows(scope.Admin(scope.Update))
 	b.add(p.Limited, "maxUses", "")
-	b.add(p.Actor != "", "actor", "")
+	b.add(p.Actor() != "", "actor", "")
 	for i := range makings {
 		b.addExcess(&p, &makings[i], admin)
 	}

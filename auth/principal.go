@@ -17,7 +17,7 @@ type Principal struct {
 	Org       OrgKey // Org.Key of the org it belongs to, always the org of the URL
 	App       string // client key of the app it came through; empty for a session, and for a token of another issuer without one
 	Account   string // id of the account it acts as
-	Caller    string // id of the account that called; differs from Account under an override
+	Caller    string // id of the account that called; differs from Account under an override, and for an Actor
 	Mechanism string // name of the mechanism that authenticated it
 
 	Roles []string
@@ -36,9 +36,6 @@ type Principal struct {
 	Maker     string // id of the account that made the token for Account; empty: Account itself
 	MakerApp  string // client key of the app whose key made the token of App; empty: App itself
 	SessionID string // public id of a session, never its secret
-
-	// Actor is the id of the account that acts for Account, by session.Manager.Act; empty: nobody does.
-	Actor string
 
 	// Expires is the end of the token, of the former key that signed it, or of the secret
 	// that signed, also of a rotated one; zero: no end. Networks are where requests may come
@@ -94,6 +91,15 @@ func (p Principal) WithoutScope() Principal {
 func (p Principal) AsAdministrator(is bool) Principal {
 	p.administrator = is
 	return p
+}
+
+// Actor returns the id of the account that acts for Account in a session of session.Manager.Act, or "". It
+// is the Caller there.
+func (p Principal) Actor() string {
+	if p.SessionID == "" || p.Caller == p.Account {
+		return ""
+	}
+	return p.Caller
 }
 
 type principalKey struct{}

@@ -22,7 +22,7 @@ func newActing(t testing.TB) *inviting {
 			auth.Fail(rw, r, err)
 			return
 		}
-		auth.Reply(rw, r, envelope.Result[string]{Data: p.Account + " by " + p.Actor})
+		auth.Reply(rw, r, envelope.Result[string]{Data: p.Account + " by " + p.Actor()})
 	})
 	w.mux.HandleFunc("POST /make", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
 		p := auth.From(r.Context())
@@ -137,7 +137,7 @@ func TestF45WhatAnActorCannot(t *testing.T) {
 		}
 	}
 	t.Run("F45 Start, Enrol and a ticket for an address, in a request of the actor", func(t *testing.T) {
-		by := auth.Principal{Org: "acme", Account: "bob", Actor: "ann", Mechanism: session.Name, SessionID: "x", Granted: scope.Unscoped(), Scope: scope.Unscoped()}
+		by := auth.Principal{Org: "acme", Account: "bob", Caller: "ann", Mechanism: session.Name, SessionID: "x", Granted: scope.Unscoped(), Scope: scope.Unscoped()}
 		w.as(t, by, func(rw http.ResponseWriter, r *http.Request) {
 			_, start := w.manager.Start(rw, r, "bob", session.Proof{At: w.now()})
 			_, address := w.manager.Mail().AddressTicket(r, "bob", "x@example.test")

@@ -163,7 +163,7 @@ func (m *Manager) findEnroller(r *http.Request) (*auth.Tenant, enroller, error) 
 		return t, enroller{}, err
 	}
 	if p := auth.From(r.Context()); p.SessionID != "" {
-		if p.Actor != "" {
+		if p.Actor() != "" {
 			return t, enroller{}, errActing
 		}
 		return m.enroller(r, t, p.Account, nil, m.checkFresh(p))

@@ -225,7 +225,7 @@ func ExampleManager_Act() {
 	})
 	a.post("/me", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
 		p := auth.From(r.Context())
-		fmt.Println(p.Account, "by", p.Actor)
+		fmt.Println(p.Account, "by", p.Actor())
 		return nil
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")

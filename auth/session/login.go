@@ -73,7 +73,7 @@ func mayStartAs(r *http.Request, account string) error {
 		p = outer // of another org, so only a session could be a person's
 	}
 	bySession := p.SessionID != ""
-	if p.Account == "" || bySession && p.Account == account && p.Actor == "" {
+	if p.Account == "" || bySession && p.Account == account && p.Actor() == "" {
 		return nil
 	}
 	return p.AsAdministrator(bySession).MayMake(auth.Everything(account)) // who administers is the application's

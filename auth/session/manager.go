@@ -253,7 +253,7 @@ func (m *Manager) admitted(r *http.Request) (*auth.Tenant, auth.Principal, error
 	case err != nil:
 	case p.SessionID == "":
 		err = errNoSession
-	case p.Actor != "":
+	case p.Actor() != "":
 		err = errActing
 	}
 	return t, p, err

@@ -140,7 +140,7 @@ func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, acc
 	}
 	if s.Origin != "" {
 		if from := parseOrigin(s.Origin); from.Acting {
-			p.Actor, p.Authenticated = from.Account, time.Time{} // never fresh
+			p.Caller, p.Authenticated = from.Account, time.Time{} // never fresh
 		}
 	}
 	return p, err
