@@ -70,7 +70,7 @@ var arrows = map[string]string{
 	"internal/urlpath":     "internal/ascii",
 	"internal/replaytable": "",
 	"internal/strictjson":  "",
-	"internal/suite":       "auth token",
+	"internal/suite":       "auth auth/session signing token",
 	"internal/weakkey":     "",
 	"internal/whole":       "",
 	"internal/sqldialect":  "",
