@@ -76,10 +76,19 @@ func refused(t *testing.T, query string) []string {
 		t.Fatalf("%s: %v", query, err)
 	}
 	var lines []string
-	for _, p := range wrong.Problems {
-		lines = append(lines, fmt.Sprintf("%s %s %s", p.Argument, p.Pointer, p.Text))
+	for _, p := range wrong.Fault().Faults {
+		lines = append(lines, problem(p))
 	}
 	return lines
+}
+
+// problem returns the argument, the pointer into it and the text of a problem.
+func problem(f *envelope.Fault) string {
+	pointer, text, found := strings.Cut(f.Reason, ": ")
+	if !found || pointer[0] != '/' {
+		pointer, text = "", f.Reason
+	}
+	return f.Path + " " + pointer + " " + text
 }
 
 func accepted(t *testing.T, query string) paging.Query {
@@ -198,7 +207,7 @@ func TestParseBoundsItsAnswer(t *testing.T) {
 	if !errors.As(err, &wrong) {
 		t.Fatal(err)
 	}
-	if n := len(wrong.Fault().Encode("service")); len(wrong.Problems) != 20 || n > 20<<10 {
-		t.Errorf("%d problems in %d bytes", len(wrong.Problems), n)
+	if n := len(wrong.Fault().Encode("service")); len(wrong.Fault().Faults) != 20 || n > 20<<10 {
+		t.Errorf("%d problems in %d bytes", len(wrong.Fault().Faults), n)
 	}
 }

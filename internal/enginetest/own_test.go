@@ -175,7 +175,7 @@ func TestOwnRows(t *testing.T) {
 			if _, err := ownJobs.Where("technician", mia).Get(t.Context(), e.pages, "1", scope.Unscoped(), idOf(rows[0]), "paths[]=parts"); err != nil {
 				t.Error(err)
 			}
-			for name, p := range map[string]sqllist.Part{
+			for name, p := range map[string]*sqllist.List{
 				"an empty value":      ownJobs.Where("technician", ""),
 				"no UUID":             ownJobs.Where("technician", "mia"),
 				"another property":    ownJobs.Where("title", "x"),
