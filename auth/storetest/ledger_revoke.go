@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -53,7 +52,7 @@ func testRevokeOther(t *testing.T, l *suite.Ledger) {
 	} {
 		of := token.Holder{Org: l.Org, ClientKey: c.app, Subject: token.AnySubject}
 		suite.Expect(t, what, l.Revoke(t.Context(), of, c.id), c.want)
-		get(t, l, what, of, c.id, c.want)
+		l.Gets(t, what, of, c.id, c.want)
 	}
 	l.Spends(t, "afterwards", r, nil)
 }
@@ -91,36 +90,19 @@ func testRevokeSubject(t *testing.T, l *suite.Ledger) {
 	}
 }
 
-// get expects the record that List has, or an error and the zero Record.
-func get(t *testing.T, l *suite.Ledger, what string, of token.Holder, id string, want error) {
-	t.Helper()
-	got, err := l.Get(t.Context(), of, id)
-	suite.Expect(t, what+": Get", err, want)
-	if want != nil && got != (token.Record{}) {
-		t.Errorf("%s: Get = %+v beside an error", what, got)
-	}
-	if want != nil {
-		return
-	}
-	listed := l.All(t, of.ClientKey, got.Subject)
-	if got.ID != id || !slices.Contains(listed, got) {
-		t.Errorf("%s: Get = %+v, but List has %+v", what, got, listed)
-	}
-}
-
 func testGet(t *testing.T, l *suite.Ledger) {
 	permanent, counted := l.Add(t, nil), l.Add(t, suite.Limited(2))
 	child := l.Make(t, counted, nil)
 	l.Spends(t, "one of two uses", counted, nil)
 	for _, r := range []token.Record{permanent, counted, child, counted} {
-		get(t, l, "of its subject", r.Holder(), r.ID, nil)
-		get(t, l, "of any subject", l.Of(token.AnySubject), r.ID, nil)
+		l.Gets(t, "of its subject", r.Holder(), r.ID, nil)
+		l.Gets(t, "of any subject", l.Of(token.AnySubject), r.ID, nil)
 	}
 	l.Spends(t, "the use that Get has left", counted, nil)
-	get(t, l, "its uses are spent", counted.Holder(), counted.ID, token.ErrNotFound)
-	get(t, l, "its ancestor's uses are spent", child.Holder(), child.ID, token.ErrNotFound)
+	l.Gets(t, "its uses are spent", counted.Holder(), counted.ID, token.ErrNotFound)
+	l.Gets(t, "its ancestor's uses are spent", child.Holder(), child.ID, token.ErrNotFound)
 	suite.Expect(t, "Revoke", l.Revoke(t.Context(), permanent.Holder(), permanent.ID), nil)
-	get(t, l, "revoked", permanent.Holder(), permanent.ID, token.ErrNotFound)
+	l.Gets(t, "revoked", permanent.Holder(), permanent.ID, token.ErrNotFound)
 }
 
 func testRevokeAccount(t *testing.T, l *suite.Ledger) {

@@ -111,15 +111,6 @@ func sessionReplace(t *suite.Sessions) {
 	t.Is(nil, "DeleteID", func() error { return t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID) })
 	t.Nothing(s)
 	t.Nothing(old)
-
-	evicted, latest := t.One("bob"), t.One("bob")
-	t.Create(0, evicted)
-	before := evicted
-	evicted.Hash = suite.NewHash()
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), before.Org, before.Hash, evicted) })
-	t.Create(1, latest)
-	t.Ends(session.ErrEvicted, evicted)
-	t.Ends(auth.ErrNotFound, before)
 }
 
 // sessionForeign calls each verb for another org, to which the record must be unknown. An org that

@@ -2,6 +2,7 @@ package suites
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func testLedgerNames(t *testing.T, l *suite.Ledger) {
 }
 
 func testMadeByRevokedSubject(t *testing.T, l *suite.Ledger) {
-	row, ended := l.Row(t, 3), l.Row(t, 2)
+	row, ended := row(t, l, 3), row(t, l, 2)
 	of := func(r *token.Record) { r.Subject = row[2].Subject }
 	// Each of them counts, although one is the parent of another.
 	second := l.Make(t, row[2], of)
@@ -87,4 +88,56 @@ func testMadeByExpired(t *testing.T, l *suite.Ledger) {
 	l.Dead(t, "shorter than its parent", shorter)
 	l.Spends(t, "the parent of that", lasting, nil)
 	l.Barren(t, "the parent", parent, token.ErrRevoked)
+}
+
+// row issues n records, each the parent of the next.
+func row(t *testing.T, l *suite.Ledger, n int) []token.Record {
+	t.Helper()
+	row := []token.Record{l.Add(t, nil)}
+	for len(row) < n {
+		row = append(row, l.Make(t, row[len(row)-1], nil))
+	}
+	return row
+}
+
+// testMadeByEachRevoked revokes each record in a row of five, one per round.
+func testMadeByEachRevoked(t *testing.T, l *suite.Ledger) {
+	for ended := range token.MaxAncestors + 1 {
+		row, beside := row(t, l, token.MaxAncestors+1), row(t, l, 2)
+		for _, r := range row {
+			l.Spends(t, "before", r, nil)
+		}
+		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), row[ended].ID), nil)
+		for i, r := range slices.Backward(row) {
+			if i < ended {
+				l.Spends(t, "an ancestor of the revoked one", r, nil)
+				continue
+			}
+			l.Dead(t, fmt.Sprintf("%d below the revoked one", i-ended), r)
+		}
+		for _, r := range beside {
+			l.Spends(t, "another one", r, nil)
+		}
+	}
+	orphan := l.Child(token.Record{ID: suite.Random(), Subject: l.Subject})
+	l.Barren(t, "a parent that nobody issued", token.Record{ClientKey: l.App, ID: suite.Random()}, token.ErrRevoked)
+	orphan.Parent = orphan.ID
+	suite.Expect(t, "its own parent", l.Issue(t.Context(), orphan, nil, suite.Many), token.ErrRevoked)
+	for _, name := range []string{"zero\x00byte", "no UTF-8 \xff"} {
+		orphan.Parent = name
+		suite.Expect(t, fmt.Sprintf("the parent %q", name), l.Issue(t.Context(), orphan, nil, suite.Many), token.ErrRevoked)
+	}
+}
+
+func testDeepest(t *testing.T, l *suite.Ledger) {
+	row := row(t, l, token.MaxAncestors+1)
+	last := row[len(row)-1]
+	l.Barren(t, "one that has the most ancestors", last, token.ErrTooDeep)
+	l.Spends(t, "the last one", last, nil)
+	l.Make(t, row[len(row)-2], nil)
+	counted := l.Make(t, row[len(row)-2], suite.Limited(1))
+	l.Spends(t, "counted, with the most ancestors", counted, nil)
+	if list := l.All(t, l.App, last.Subject); len(list) != 1 {
+		t.Errorf("List = %+v, want the last one", list)
+	}
 }

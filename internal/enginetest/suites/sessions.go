@@ -21,6 +21,7 @@ func Sessions(t *testing.T, open func(t *testing.T) session.Store, f storetest.F
 		{"a clock that was set back does not end the new", sessionLimitClockBack},
 		{"what an evicted record still answers", sessionEvicted},
 		{"a hash that is not new", sessionHashTaken},
+		{"a new hash of a record that is then evicted", sessionReplacedAndEvicted},
 		{"delete all of an account, one without an id too", sessionDeleteWithoutID},
 		{"empty names", sessionNameless},
 		{"200 renewals beside a touch and a create", sessionRaceRenewal},
@@ -176,4 +177,15 @@ func sessionRaceRenewal(t *suite.Sessions) {
 		}
 		t.Lists(t.Org, fmt.Sprint("ann-", round), next)
 	}
+}
+
+func sessionReplacedAndEvicted(t *suite.Sessions) {
+	evicted, latest := t.One("bob"), t.One("bob")
+	t.Create(0, evicted)
+	before := evicted
+	evicted.Hash = suite.NewHash()
+	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), before.Org, before.Hash, evicted) })
+	t.Create(1, latest)
+	t.Ends(session.ErrEvicted, evicted)
+	t.Ends(auth.ErrNotFound, before)
 }
