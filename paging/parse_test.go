@@ -181,17 +181,17 @@ func TestParseSaysAllThatIsWrong(t *testing.T) {
 	want := child("", "")
 	want.Faults = []*envelope.Fault{
 		child("paths", "unknown argument; did you mean paths[]?"),
+		child("sort", "unknown property"),
 		child("where", "/c_likes: must be of type integer"),
 		child("where", "/c_nosuch: unknown property"),
-		child("sort", "unknown property"),
 		child("skip", "must be a non-negative integer"),
 		child("limit", "must be a positive integer"),
 	}
 	if diff := cmp.Diff(want, wrong.Fault()); diff != "" {
 		t.Error(diff)
 	}
-	text := "paging: paths unknown argument; did you mean paths[]?; where /c_likes: must be of type integer; " +
-		"where /c_nosuch: unknown property; sort unknown property; skip must be a non-negative integer; limit must be a positive integer"
+	text := "paging: paths unknown argument; did you mean paths[]?; sort unknown property; " +
+		"where /c_likes: must be of type integer; where /c_nosuch: unknown property; skip must be a non-negative integer; limit must be a positive integer"
 	if diff := cmp.Diff(text, err.Error()); diff != "" {
 		t.Error(diff)
 	}

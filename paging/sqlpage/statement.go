@@ -241,7 +241,7 @@ func (s *statement) union(where string, ranges []indexRange, limit, skip int64) 
 		// Keys that are equal in the range are left out of ORDER BY in SQLite. It
 		// would sort by them if they are expressions. PostgreSQL would sort without
 		// them if they are NULL: it does not see that the index has that order.
-		omit := len(r.equal)
+		omit := len(r) - 1
 		if s.dialect == PostgreSQL {
 			omit = 0
 		}
