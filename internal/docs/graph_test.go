@@ -31,12 +31,11 @@ var arrows = map[string]string{
 	"signing":       "internal/ascii internal/baseurl internal/clock internal/redacted internal/repeat internal/replaytable internal/urlpath internal/weakkey",
 	"token":         "internal/ascii internal/baseurl internal/clock internal/compact internal/jwks internal/orgkey internal/recent internal/redacted internal/repeat internal/strictjson internal/weakkey scope " + jwt + " " + jose,
 
-	"paging":          "envelope internal/faults internal/listing internal/ascii internal/strictjson",
-	"paging/mempage":  "envelope paging",
-	"paging/sqlpage":  "envelope internal/ascii internal/prepared internal/sqldialect paging",
-	"paging/sqlcheck": "paging paging/sqlpage",
-	"paging/sqllist":  "envelope internal/faults internal/listing internal/ascii paging paging/sqlcheck paging/sqlpage scope",
-	"paging/walk":     "envelope internal/clock internal/strictjson paging",
+	"paging":         "envelope internal/faults internal/listing internal/ascii internal/strictjson",
+	"paging/mempage": "envelope paging",
+	"paging/sqlpage": "envelope internal/ascii internal/prepared internal/sqldialect paging",
+	"paging/sqllist": "envelope internal/faults internal/listing internal/ascii paging paging/sqlpage scope",
+	"paging/walk":    "envelope internal/clock internal/strictjson paging",
 
 	"auth":            "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/orgkey internal/recent internal/urlpath scope",
 	"auth/signature":  "auth internal/ascii scope signing",
