@@ -166,17 +166,17 @@ type form struct {
 
 // inPostgreSQL has the types of columns by form.
 var inPostgreSQL = map[form][]string{
-	{paging.Any, 0}:                     {"jsonb"},
-	{paging.String, 0}:                  {"text", "character varying"},
+	{paging.Any, 0}:             {"jsonb"},
+	{paging.String, 0}:          {"text", "character varying"},
 	{paging.String, UUID}:       {"uuid"},
 	{paging.String, Enum}:       {"enum"},
 	{paging.String, Array}:      {"text[]"},
 	{paging.String, BigInt}:     {"smallint", "integer", "bigint"},
-	{paging.Integer, 0}:                 {"smallint", "integer", "bigint"},
-	{paging.Number, 0}:                  {"numeric"},
+	{paging.Integer, 0}:         {"smallint", "integer", "bigint"},
+	{paging.Number, 0}:          {"numeric"},
 	{paging.Number, Double}:     {"double precision"},
-	{paging.Boolean, 0}:                 {"boolean"},
-	{paging.Date, 0}:                    {"timestamp with time zone"},
+	{paging.Boolean, 0}:         {"boolean"},
+	{paging.Date, 0}:            {"timestamp with time zone"},
 	{paging.Date, Milliseconds}: {"timestamp with time zone"},
 	{paging.Date, Day}:          {"date"},
 }

@@ -65,17 +65,15 @@ func (c *cursor) ranges(s *statement) []indexRange {
 	var ranges []indexRange
 	var equal []string
 	for i, p := range c.properties {
-		for _, beyond := range p.beyond(s, c.keys[i].Desc, c.values[i]) {
-			ranges = append(ranges, slices.Concat(equal, beyond))
+		for _, at := range p.at(s, c.keys[i].Desc, c.values[i]) {
+			for _, beyond := range at.beyond {
+				ranges = append(ranges, append(slices.Clone(equal), beyond))
+			}
+			if at.equal == "FALSE" {
+				return ranges // no row equals the cursor in further keys
+			}
+			equal = append(equal, at.equal)
 		}
-		if i == len(c.properties)-1 {
-			break
-		}
-		same := p.equal(s, c.values[i])
-		if slices.Contains(same, "FALSE") {
-			break // no row has this value, so no row equals the cursor in further keys
-		}
-		equal = append(equal, same...)
 	}
 	return ranges
 }
