@@ -58,12 +58,7 @@ func testAnySubject(t *testing.T, l *suite.Ledger) {
 		{"the app, one record with another key", l.Of(token.AnySubject), mine},
 		{"the other org of the client key", token.Holder{Org: theirs.Org, ClientKey: l.App, Subject: token.AnySubject}, []token.Record{theirs}},
 		{"another app", token.Holder{Org: l.Org, ClientKey: elsewhere.ClientKey, Subject: token.AnySubject}, []token.Record{elsewhere}},
-		{"another org", token.Holder{Org: l.F.NewOrg(), ClientKey: l.App, Subject: token.AnySubject}, nil},
-		{"no org", token.Holder{ClientKey: l.App, Subject: token.AnySubject}, nil},
-		{"no app", token.Holder{Org: l.Org, Subject: token.AnySubject}, nil},
-		{"an app that does not exist", token.Holder{Org: l.Org, ClientKey: suite.Random(), Subject: token.AnySubject}, nil},
 		{"an app whose name has the beginning of this one", token.Holder{Org: l.Org, ClientKey: l.App[:5], Subject: token.AnySubject}, nil},
-		{"the zero principal", l.Of(""), nil},
 	} {
 		for _, limit := range suite.Limits(3) {
 			if got := l.Pages(t, c.of, limit); !slices.EqualFunc(got, c.want, suite.SameRecord) {

@@ -17,6 +17,9 @@ func testOtherHolders(t *testing.T, l *suite.Ledger) {
 		{Org: mine.Org, ClientKey: suite.Random(), Subject: mine.Subject},
 		{Org: mine.Org, ClientKey: mine.ClientKey, Subject: l.F.NewAccount()},
 		{Org: mine.Org, ClientKey: mine.ClientKey, Subject: ""},
+		{Org: "", ClientKey: mine.ClientKey, Subject: token.AnySubject},
+		{Org: mine.Org, ClientKey: "", Subject: token.AnySubject},
+		{Org: mine.Org, ClientKey: suite.Random(), Subject: token.AnySubject},
 	} {
 		what := fmt.Sprintf("%q", of)
 		suite.Expect(t, what+": Revoke", l.Revoke(t.Context(), of, r.ID), token.ErrNotFound)

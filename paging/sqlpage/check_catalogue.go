@@ -3,7 +3,6 @@ package sqlpage
 import (
 	"database/sql"
 	"errors"
-	"strings"
 )
 
 var errNoTable = errors.New("there is no such table or view, or it is not in the search path")
@@ -33,7 +32,7 @@ func (c *check) postgreSQL() ([]catalogued, error) {
 func (c *check) sqlite() ([]catalogued, error) {
 	var kind, encoding string
 	var strict bool
-	schema, name := c.names()
+	schema, name := c.table.names()
 	if err := c.aboutTable(`SELECT type, strict, encoding FROM pragma_table_list(?1), pragma_encoding
 		WHERE schema = lower(?2) OR ?2 = ''`, []any{name, schema}, &kind, &strict, &encoding); err != nil {
 		return nil, err
@@ -98,12 +97,4 @@ func (c *check) read(query string, args []any, each func(scan func(...any) error
 		}
 	}
 	return rows.Err()
-}
-
-// names returns the names of the schema, if there is one, and the table.
-func (c *check) names() (schema, table string) {
-	if schema, table, found := strings.Cut(c.table.Name, "."); found {
-		return schema, table
-	}
-	return "", c.table.Name
 }

@@ -30,7 +30,7 @@ func (c *check) sorts() {
 	}
 	query, args := indexesOfPostgreSQL, []any{c.table.quotedName()}
 	if c.dialect == SQLite {
-		schema, name := c.names()
+		schema, name := c.table.names()
 		query, args = indexesOfSQLite, []any{name, schema}
 	}
 	found := map[string]string{}

@@ -104,7 +104,7 @@ func (t *Table) index(sort []paging.Key, d Dialect) (index, error) {
 	}
 	bare := t.indexName(sort)
 	name, table := quote(bare), t.quotedName()
-	if schema, of, ok := strings.Cut(t.Name, "."); ok && d == SQLite {
+	if schema, of := t.names(); schema != "" && d == SQLite {
 		name, table = quote(schema)+"."+name, quote(of) // SQLite wants the schema before the index
 	}
 	return index{bare, strings.Join(catalogued, ", "), "CREATE INDEX IF NOT EXISTS " + name + " ON " + table + " " + row(elements)}, nil
@@ -123,7 +123,7 @@ func (k key) catalogued() string {
 // indexName returns a name that no other sort of the table has. A name that was cut
 // or changed to be valid ends with a checksum of the whole name.
 func (t *Table) indexName(sort []paging.Key) string {
-	name := t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+	_, name := t.names()
 	for _, k := range sort {
 		name += "_" + k.Path
 		if k.Desc {

@@ -132,11 +132,6 @@ func Digits(text string) bool {
 	return err == nil && strconv.FormatInt(n, 10) == text
 }
 
-var storedType = [...]paging.Type{
-	Double: paging.Number, UUID: paging.String, Milliseconds: paging.Date, Day: paging.Date, Enum: paging.String,
-	Array: paging.String, BigInt: paging.String,
-}
-
 // isUUID reports whether text is a UUID in the form that PostgreSQL writes. All such
 // texts have their hyphens at the same places, and 0-9 are before a-f in ASCII. So
 // their order is the order of the bytes, by which PostgreSQL sorts uuid.

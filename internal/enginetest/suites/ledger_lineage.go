@@ -98,7 +98,7 @@ func makeUntil(t *testing.T, l *suite.Ledger, parent token.Record, ended *atomic
 
 func testMakerNames(t *testing.T, l *suite.Ledger) {
 	var children []token.Record
-	for _, name := range suite.Spellings() {
+	for _, name := range spellings() {
 		parent := l.Add(t, func(r *token.Record) { r.ID = name })
 		children = append(children, l.Make(t, parent, func(r *token.Record) { r.Maker, r.MakerApp = l.F.AccountNamed(name), name }))
 	}

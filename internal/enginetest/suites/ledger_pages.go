@@ -15,7 +15,7 @@ import (
 func testPageNames(t *testing.T, l *suite.Ledger) {
 	now := l.F.Time().UTC().Truncate(time.Second)
 	var all []token.Record
-	for _, name := range suite.Spellings() {
+	for _, name := range spellings() {
 		all = append(all, l.Add(t, func(r *token.Record) { r.ID, r.Issued = name, now }))
 	}
 	slices.SortFunc(all, suite.ByPosition)
