@@ -144,7 +144,7 @@ func (c *check) nameOf(name string) string {
 
 // compare compares what the table says of a property with the column.
 func (c *check) compare(path string, says Column, is catalogued) {
-	accepted := c.accepted(says)
+	accepted := columnTypes[form{says.Type, says.Storage}][c.dialect]
 	switch {
 	case is.typ != "" && !slices.Contains(accepted, is.typ):
 		c.problem(path, "is %s in the database, and the Table needs %s%s", is.typ, strings.Join(accepted, " or "), c.instead(is.typ))
@@ -164,40 +164,21 @@ type form struct {
 	storage Storage
 }
 
-// inPostgreSQL has the types of columns by form.
-var inPostgreSQL = map[form][]string{
-	{paging.Any, 0}:             {"jsonb"},
-	{paging.String, 0}:          {"text", "character varying"},
-	{paging.String, UUID}:       {"uuid"},
-	{paging.String, Enum}:       {"enum"},
-	{paging.String, Array}:      {"text[]"},
-	{paging.String, BigInt}:     {"smallint", "integer", "bigint"},
-	{paging.Integer, 0}:         {"smallint", "integer", "bigint"},
-	{paging.Number, 0}:          {"numeric"},
-	{paging.Number, Double}:     {"double precision"},
-	{paging.Boolean, 0}:         {"boolean"},
-	{paging.Date, 0}:            {"timestamp with time zone"},
-	{paging.Date, Milliseconds}: {"timestamp with time zone"},
-	{paging.Date, Day}:          {"date"},
-}
-
-// accepted returns the types that a column can have.
-func (c *check) accepted(says Column) []string {
-	if c.dialect == PostgreSQL {
-		return inPostgreSQL[form{says.Type, says.Storage}]
-	}
-	switch {
-	case says.Type == paging.Any:
-		return []string{"text", "blob"}
-	case says.Type == paging.Integer, says.Type == paging.Boolean, says.Storage == BigInt:
-		return []string{"integer", "int"}
-	case says.Type == paging.Number:
-		if says.Storage == Double {
-			return []string{"real"}
-		}
-		return []string{"integer", "int", "real", "any"}
-	}
-	return []string{"text"}
+// columnTypes has the types of columns by form, in PostgreSQL and in SQLite.
+var columnTypes = map[form]map[Dialect][]string{
+	{paging.Any, 0}:             {PostgreSQL: {"jsonb"}, SQLite: {"text", "blob"}},
+	{paging.String, 0}:          {PostgreSQL: {"text", "character varying"}, SQLite: {"text"}},
+	{paging.String, UUID}:       {PostgreSQL: {"uuid"}, SQLite: {"text"}},
+	{paging.String, Enum}:       {PostgreSQL: {"enum"}, SQLite: {"text"}},
+	{paging.String, Array}:      {PostgreSQL: {"text[]"}, SQLite: {"text"}},
+	{paging.String, BigInt}:     {PostgreSQL: {"smallint", "integer", "bigint"}, SQLite: {"integer", "int"}},
+	{paging.Integer, 0}:         {PostgreSQL: {"smallint", "integer", "bigint"}, SQLite: {"integer", "int"}},
+	{paging.Number, 0}:          {PostgreSQL: {"numeric"}, SQLite: {"integer", "int", "real", "any"}},
+	{paging.Number, Double}:     {PostgreSQL: {"double precision"}, SQLite: {"real"}},
+	{paging.Boolean, 0}:         {PostgreSQL: {"boolean"}, SQLite: {"integer", "int"}},
+	{paging.Date, 0}:            {PostgreSQL: {"timestamp with time zone"}, SQLite: {"text"}},
+	{paging.Date, Milliseconds}: {PostgreSQL: {"timestamp with time zone"}, SQLite: {"text"}},
+	{paging.Date, Day}:          {PostgreSQL: {"date"}, SQLite: {"text"}},
 }
 
 // instead returns what to write in PostgreSQL for a type that was met.

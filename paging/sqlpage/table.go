@@ -86,7 +86,7 @@ func (c Column) validate(path string) error {
 		return fmt.Errorf("sqlpage: %q: set either Name or UnsafeExpression", path)
 	case c.UnsafeExpression == "" && !validName(c.Name):
 		return fmt.Errorf("sqlpage: %q: %q is no column name", path, c.Name)
-	case inPostgreSQL[form{c.Type, c.Storage}] == nil:
+	case columnTypes[form{c.Type, c.Storage}] == nil:
 		return fmt.Errorf("sqlpage: %q is of an unknown type, or has a storage that its type has not", path)
 	case c.Type == paging.Any && !validPath(c.inDocument(path)):
 		return fmt.Errorf("sqlpage: %q is no path into a document", path)
