@@ -193,7 +193,7 @@ func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 	case slices.Contains([]string{"token", "signing", "session"}, filepath.Base(m.of.ImportPath)):
 		steps = append(steps, []string{"-run", "^TestMemory(Replays|Ledger|Keys|Sessions)$", "./internal/enginetest"})
 	case strings.Contains(m.of.ImportPath, "/paging"):
-		steps = append(steps, []string{"-run", "^Test(SamePage|SameCount|MixedTypes|NoQueryReachesAnotherTenant|AdoptedPages|WalkOfMixedTypes|LongDecimals)$", "./internal/enginetest"})
+		steps = append(steps, []string{"-run", "^Test(SamePage|SameCount|MixedTypes|NoQueryReachesAnotherTenant|AdoptedPages|WalkOfMixedTypes|LongDecimals|CheckFinds|CheckOfAGoodTable)$", "./internal/enginetest"})
 	}
 	for i, packages := range steps {
 		if len(packages) == 0 {

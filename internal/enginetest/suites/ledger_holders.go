@@ -66,3 +66,40 @@ func testHoldersLikeIt(t *testing.T, l *suite.Ledger) {
 	l.Spends(t, "revoked", theirs, token.ErrRevoked)
 	l.Spends(t, "made by a revoked one", child, token.ErrRevoked)
 }
+
+func testRevokeAccount(t *testing.T, l *suite.Ledger) {
+	mine, other := l.Add(t, nil), suite.Random()
+	child := l.Make(t, mine, func(r *token.Record) { r.Subject = l.F.NewAccount() })
+	spent := l.Add(t, suite.Limited(1))
+	l.Spends(t, "the one use", spent, nil)
+	app := l.Add(t, func(r *token.Record) { r.ClientKey = other })
+	others := []token.Record{
+		l.Add(t, func(r *token.Record) { r.Subject = l.F.NewAccount() }),
+		l.Add(t, func(r *token.Record) { r.Org = l.F.NewOrg() }),
+		l.Add(t, func(r *token.Record) { r.Org, r.ClientKey = l.F.NewOrg(), other }),
+	}
+	for what, of := range map[string]token.Holder{
+		"another account":         {Org: l.Org, ClientKey: token.AnyApp, Subject: l.F.NewAccount()},
+		"another org":             {Org: l.F.NewOrg(), ClientKey: token.AnyApp, Subject: l.Subject},
+		"no app":                  {Org: l.Org, Subject: l.Subject},
+		"any subject of all apps": {Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject},
+	} {
+		if n, _ := l.RevokeSubject(t.Context(), of); n != 0 {
+			t.Errorf("%s: %d records", what, n)
+		}
+	}
+	l.Spends(t, "before", mine, nil)
+	for _, want := range []int{2, 0} { // which may be called again
+		if n, err := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: l.Subject}); n != want || err != nil {
+			t.Errorf("RevokeSubject = %d, %v, want %d", n, err, want)
+		}
+	}
+	for what, r := range map[string]token.Record{"in one app": mine, "in another": app, "a descendant": child} {
+		l.Spends(t, what, r, token.ErrRevoked)
+	}
+	for _, r := range others {
+		l.Spends(t, "another's", r, nil)
+	}
+	later := l.Add(t, nil)
+	l.Spends(t, "issued afterwards", later, nil)
+}
