@@ -19,6 +19,7 @@ func testOtherHolders(t *testing.T, l *suite.Ledger) {
 		{Org: mine.Org, ClientKey: mine.ClientKey, Subject: ""},
 		{Org: "", ClientKey: mine.ClientKey, Subject: token.AnySubject},
 		{Org: mine.Org, ClientKey: "", Subject: token.AnySubject},
+		{Org: mine.Org, ClientKey: "", Subject: mine.Subject},
 		{Org: mine.Org, ClientKey: suite.Random(), Subject: token.AnySubject},
 	} {
 		what := fmt.Sprintf("%q", of)
@@ -30,6 +31,9 @@ func testOtherHolders(t *testing.T, l *suite.Ledger) {
 		if n, err := l.RevokeSubject(t.Context(), of); n != 0 || err == nil && of.Subject == "" {
 			t.Errorf("%s: RevokeSubject = %d, %v", what, n, err)
 		}
+	}
+	if n, _ := l.RevokeSubject(t.Context(), l.Of(token.AnySubject)); n != 0 {
+		t.Errorf("RevokeSubject of any subject = %d", n)
 	}
 	l.Spends(t, "afterwards", r, nil)
 }

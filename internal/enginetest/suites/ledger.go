@@ -24,7 +24,6 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f storetest.Feat
 		{"M07 each of five in a row is revoked", testMadeByEachRevoked},
 		{"M08 five makers in a row, and uses", testDeepest},
 		{"T35 holders that look alike, and two orgs of one client key", testHoldersLikeIt},
-		{"T20 revoking an account ends its tokens in all apps of the org", testRevokeAccount},
 		{"pages end with their last record", testPageBoundaries},
 		{"M07 a token made by one of a revoked subject", testMadeByRevokedSubject},
 		{"M07 a token made by an expired one", testMadeByExpired},
