@@ -295,24 +295,18 @@ func (m *Minter) canonical(chains []string) ([]string, error) {
 	}
 	list := make([]string, 0, len(chains))
 	for _, text := range chains {
-		chain, err := m.Scopes.Parse(text)
+		canonical, err := m.Scopes.Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrScope, err)
 		}
-		if canonical := onWire(chain); !slices.Contains(list, canonical) {
+		if canonical == "*" {
+			canonical = "" // the star is for output where an empty string could be misread
+		}
+		if !slices.Contains(list, canonical) {
 			list = append(list, canonical)
 		}
 	}
 	return list, nil
-}
-
-// onWire writes the chain that grants everything as the empty chain. The star is for
-// output where an empty string could be misread.
-func onWire(chain scope.Chain) string {
-	if text := chain.String(); text != "*" {
-		return text
-	}
-	return ""
 }
 
 func (m *Minter) pair(ctx context.Context, clientKey string) (*KeyPair, error) {

@@ -149,7 +149,7 @@ func (a *Answers[K, V]) lead(ctx context.Context, g *Groups, f *flight[V], key K
 }
 
 // Keep keeps an answer that was looked up without Get. since is what g.Forgets returned, and
-// now the time, before the look-up. It keeps nothing if Forget was called since.
+// now the time, before the look-up. It keeps nothing if the group was forgotten since.
 func (a *Answers[K, V]) Keep(g *Groups, since uint64, now time.Time, key K, found Found[V]) {
 	if found.Cost == NotKept {
 		return
@@ -163,7 +163,7 @@ func (a *Answers[K, V]) Keep(g *Groups, since uint64, now time.Time, key K, foun
 		g.kinds = append(g.kinds, a)
 	}
 	known := a.find(key)
-	if g.forgets != since || known != nil && known.until.After(n.until) {
+	if g.isOutdated(found.Group, since) || known != nil && known.until.After(n.until) {
 		return // a slow look-up must not replace a newer answer
 	}
 	if known != nil {
