@@ -328,7 +328,7 @@ func ExampleTransport() {
 
 	client := &http.Client{Transport: &token.Transport{
 		BaseURL: server.URL + "/acme/v2",
-		Source:  token.Token("header.payload.signature"),
+		Token:   token.Token("header.payload.signature"),
 	}}
 	res, err := client.Get(server.URL + "/acme/v2/connections")
 	if err != nil {

@@ -259,7 +259,7 @@ func FuzzTransport(f *testing.F) {
 			host = u.Host
 		}
 		far := &recorder{}
-		transport := &token.Transport{BaseURL: "https://api.example.com/acme/v2", Source: bearer, Base: far}
+		transport := &token.Transport{BaseURL: "https://api.example.com/acme/v2", Token: bearer, Base: far}
 		_, err = transport.RoundTrip(&http.Request{Method: http.MethodGet, URL: u, Host: host})
 		if (err == nil) != (len(far.requests) == 1) || err != nil && !errors.Is(err, token.ErrOutside) {
 			t.Fatalf("%q: %d requests, %v", address, len(far.requests), err)
