@@ -62,7 +62,6 @@
 //
 // # Compatibility
 //
-// Grammar, Root, Reason and SyntaxError may gain fields: write them with field names. A
-// refusal stays a *SyntaxError, or stays an error that wraps ErrLevel. Its text may
-// change, and so may Expected and Hint.
+// Grammar, Reason and SyntaxError may gain fields: write them with field names. A
+// refusal stays a *SyntaxError. Its text may change, and so may Expected and Hint.
 package scope

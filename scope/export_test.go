@@ -17,6 +17,6 @@ func MustParse(s string) Chain {
 	return Chain(c)
 }
 
-var ParseLevel = parseLevel
+var ErrLevel = errLevel
 
 func (c Chain) String() string { return string(c) }

@@ -261,7 +261,7 @@ func FuzzLevel(f *testing.F) {
 		if err != nil || len(out) != 1 || out[0] != '0'+byte(level) {
 			t.Fatalf("%q: %s, %v", text, out, err)
 		}
-		if again, err := scope.ParseLevel(level.String()); err != nil || again != level {
+		if again, err := parseLevel(level.String()); err != nil || again != level {
 			t.Fatalf("%q: %v, %v", text, again, err)
 		}
 	})

@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/baseurl"
 	"github.com/tenantkit/tenantkit/internal/repeat"
+	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
 // Transport is an http.RoundTripper that adds a bearer token to every request it
@@ -75,7 +74,7 @@ func (t *Transport) send(r *http.Request) (res *http.Response, lost bool, err er
 // request that it was given.
 func (t *Transport) authorise(r *http.Request) (authorised *http.Request, err error) {
 	base, ok := baseurl.Parse(t.BaseURL)
-	if !ok || hasDots(base.Path) {
+	if !ok || !isClean(base.EscapedPath()) {
 		return nil, errors.New("token: Transport.BaseURL must be an http or https URL of host and path alone")
 	}
 	if !contains(base, r) {
@@ -99,18 +98,13 @@ func (t *Transport) authorise(r *http.Request) (authorised *http.Request, err er
 	return authorised, nil
 }
 
-// contains reports whether r goes to the host of base and below its path.
+// contains reports whether r goes to the host of base and below its path. A path that is not
+// clean may lead out of it.
 func contains(base *url.URL, r *http.Request) bool {
-	if !baseurl.Has(base, r) || hasDots(r.URL.Path) {
-		return false
-	}
-	_, ok := baseurl.Below(r.URL.EscapedPath(), base.EscapedPath())
-	return ok
+	path := r.URL.EscapedPath()
+	_, below := baseurl.Below(path, base.EscapedPath())
+	return baseurl.Has(base, r) && isClean(path) && below
 }
 
-// hasDots reports whether a decoded path has a dot segment, which may lead out of the
-// base path.
-func hasDots(path string) bool {
-	segments := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
-	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
-}
+// isClean reports whether an escaped path is clean. A URL without a path stands for the root.
+func isClean(escaped string) bool { return escaped == "" || urlpath.IsClean(escaped) }
