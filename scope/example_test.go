@@ -31,11 +31,12 @@ func Example() {
 	// true
 }
 
-func ExampleParse() {
-	chain, _ := scope.Parse("script.execute.route.c_report")
+func ExampleGrammar_Parse() {
+	var standard *scope.Grammar
+	chain, _ := standard.Parse("script.execute.route.c_report")
 	fmt.Println(chain)
 
-	_, err := scope.Parse("object.read.account.name")
+	_, err := standard.Parse("object.read.account.name")
 	fmt.Println(err)
 	// Output:
 	// script.route.c_report
@@ -43,7 +44,7 @@ func ExampleParse() {
 }
 
 func ExampleSyntaxError_Reason() {
-	_, err := scope.Parse("object.raed.c_note")
+	err := scope.Vet("object.raed.c_note")
 	if problem, ok := errors.AsType[*scope.SyntaxError](err); ok {
 		fmt.Println(problem.Reason())
 	}

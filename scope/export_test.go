@@ -1,5 +1,8 @@
 package scope
 
+// Parse is that of the standard grammar.
+var Parse = standard.Parse
+
 // Chain is a canonical chain.
 type Chain string
 

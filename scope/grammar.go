@@ -175,9 +175,6 @@ func (s *shape) vet() *SyntaxError {
 // standard is the grammar of the functions without a receiver.
 var standard *Grammar
 
-// Parse is Grammar.Parse of the standard grammar.
-func Parse(chain string) (canonical string, err error) { return standard.Parse(chain) }
-
 // ParseNeed is Grammar.ParseNeed of the standard grammar.
 func ParseNeed(s string) (Need, error) { return standard.ParseNeed(s) }
 

@@ -19,7 +19,7 @@ type Verifier struct {
 	Replays Replays // required
 	Policy  Policy
 
-	// Header is the prefix of the header names; "" means DefaultPrefix.
+	// Header is the prefix of the header names; "" means "Service-".
 	Header string
 
 	// Now is the clock, time.Now if nil.

@@ -99,7 +99,7 @@ func ExampleMinter_Limited() {
 			fmt.Println(err)
 			continue
 		}
-		fmt.Println("invitation", string(verified.Extra("invitation")))
+		fmt.Println("invitation", string(verified.Claims().Extra["invitation"]))
 	}
 	// Output:
 	// invitation 17

@@ -15,11 +15,6 @@ var (
 	Thumbprint = thumbprint
 )
 
-type Extra = extra
-
-func (e Extra) Name() string { return e.name }
-func (e Extra) Raw() string  { return e.raw }
-
 // Parts are the decoded parts of a token.
 type Parts = compact.Parts
 

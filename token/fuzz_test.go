@@ -119,7 +119,7 @@ func FuzzClaims(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, extras, err := token.ReadClaims(text, "service/")
+		got, err := token.ReadClaims(text, "service/")
 		if err != nil {
 			explained(t, text, err)
 			return
@@ -135,15 +135,16 @@ func FuzzClaims(f *testing.F) {
 		if err := josejson.Unmarshal([]byte(text), &any); err != nil || len(any) != len(members) {
 			t.Fatalf("go-jose refuses %q: %v", text, err)
 		}
-		for _, e := range extras {
-			if diff := cmp.Diff(string(members[e.Name()]), e.Raw()); diff != "" {
-				t.Errorf("claim %q: %s", e.Name(), diff)
+		for name, raw := range got.Extra {
+			if diff := cmp.Diff(string(members[name]), string(raw)); diff != "" {
+				t.Errorf("claim %q: %s", name, diff)
 			}
-			if !json.Valid([]byte(e.Raw())) {
-				t.Errorf("claim %q is not JSON: %q", e.Name(), e.Raw())
+			if !json.Valid(raw) {
+				t.Errorf("claim %q is not JSON: %q", name, raw)
 			}
-			delete(members, e.Name())
+			delete(members, name)
 		}
+		got.Extra = nil
 		if diff := cmp.Diff(claimsOf(t, members), got); diff != "" {
 			t.Errorf("encoding/json reads %q otherwise: %s", text, diff)
 		}

@@ -336,7 +336,7 @@ func (m *Minter) payload(c *Claims) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _, err = readClaims(string(payload), namespace)
+	_, err = readClaims(string(payload), namespace)
 	return payload, err
 }
 
