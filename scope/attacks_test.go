@@ -26,6 +26,12 @@ func TestAttacks(t *testing.T) {
 			}
 		}
 	})
+	t.Run("C01 a text that is missing is not everything", func(t *testing.T) {
+		if chain, err := new(scope.Grammar).Parse(""); err == nil || chain != "" || !strings.HasSuffix(err.Error(), "everything is *") {
+			t.Errorf("an unset variable became %q, %v", chain, err)
+		}
+	})
+
 	t.Run("C02 does not parse, with a hint", func(t *testing.T) {
 		for text, hint := range map[string]string{
 			"object.read.account.name": "object.read.account.*.name",

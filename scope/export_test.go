@@ -1,7 +1,9 @@
 package scope
 
-// Parse is that of the standard grammar.
-var Parse = standard.Parse
+import "cmp"
+
+// Parse is that of the standard grammar, and reads the empty chain of the wire, too.
+func Parse(chain string) (string, error) { return standard.Parse(cmp.Or(chain, "*")) }
 
 // Chain is a canonical chain.
 type Chain string

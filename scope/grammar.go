@@ -55,13 +55,15 @@ func (g *Grammar) isNamed(s string) bool { return isName(s) || g.isIdentifier(s)
 // isRoute reports whether s can identify a script route.
 func (g *Grammar) isRoute(s string) bool { return s != "route" && s != "runner" && g.isNamed(s) }
 
-// Parse reads one chain as it stands on the wire and returns its canonical text: trailing
-// stars are cut and the aliases of script chains resolved. Chains of equal effect have
-// equal canonical texts. The empty chain, which covers everything, has the text *. So
-// nothing canonical is empty, and an unset variable or flag is not everything by mistake
-// if its text was parsed before it was stored. The error is a *SyntaxError. A root that
-// the grammar does not know is an error, too.
+// Parse reads one chain from a flag, a variable or a file, and returns its canonical text:
+// trailing stars are cut and the aliases of script chains resolved. Chains of equal effect
+// have equal canonical texts. An empty text means that nothing was set, so it is refused:
+// everything is *. The error is a *SyntaxError. A root that the grammar does not know is an
+// error, too.
 func (g *Grammar) Parse(chain string) (canonical string, err error) {
+	if chain == "" {
+		return "", &SyntaxError{Expected: "a chain", Hint: "everything is *"}
+	}
 	var s shape
 	if err := g.parseKnown(chain, &s); err != nil {
 		return "", err

@@ -295,12 +295,12 @@ func (m *Minter) canonical(chains []string) ([]string, error) {
 	}
 	list := make([]string, 0, len(chains))
 	for _, text := range chains {
-		canonical, err := m.Scopes.Parse(text)
+		canonical, err := m.Scopes.Parse(cmp.Or(text, "*"))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrScope, err)
 		}
 		if canonical == "*" {
-			canonical = "" // the star is for output where an empty string could be misread
+			canonical = "" // the star is for where an empty text could mean that nothing was set
 		}
 		if !slices.Contains(list, canonical) {
 			list = append(list, canonical)
