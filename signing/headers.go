@@ -52,7 +52,7 @@ func (n *Headers) hasV1(h http.Header) bool {
 // prefixed are the names under one prefix, and what is derived from them.
 type prefixed struct {
 	Headers
-	components [componentCount]string
+	components [6]string // of version 2: the account first and the digest last, so that each may be left out
 }
 
 // headerNames holds a *prefixed for each prefix in use. Making the canonical names for
@@ -83,5 +83,7 @@ func newHeaders(prefix string) *prefixed {
 		ServerTime: name("Server-Time"),
 		Tag:        strings.ToLower(prefix) + "v2",
 	}
-	return &prefixed{names, [componentCount]string{`"@method"`, `"@authority"`, `"@path"`, `"@query"`, `"content-digest"`, `"` + strings.ToLower(names.Account) + `"`}}
+	return &prefixed{names, [6]string{
+		`"` + strings.ToLower(names.Account) + `"`, coversMethod, coversAuthority, coversPath, coversQuery, coversDigest,
+	}}
 }
