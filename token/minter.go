@@ -236,7 +236,10 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 	if err := m.complete(c, now); err != nil {
 		return "", nil, err
 	}
-	pair, err := m.usablePair(ctx, c.Issuer)
+	pair, err := m.pair(ctx, c.Issuer)
+	if err == nil {
+		err = pair.Validate()
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -318,14 +321,6 @@ func (m *Minter) pair(ctx context.Context, clientKey string) (*KeyPair, error) {
 		return nil, errors.New("token: Signers returned another pair than the one asked for")
 	}
 	return pair, nil
-}
-
-func (m *Minter) usablePair(ctx context.Context, clientKey string) (*KeyPair, error) {
-	pair, err := m.pair(ctx, clientKey)
-	if err != nil {
-		return nil, err
-	}
-	return pair, pair.Validate()
 }
 
 // payload writes the claims and reads them back, so that no claims are signed that a
