@@ -453,6 +453,12 @@ func TestADeviceIsRememberedIfItsOwnerAsks(t *testing.T) {
 			s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
 		} else {
 			b.post(t, "/accounts/login", first).ok(t)
+			devices := items(t, b.get(t, "/accounts/me/devices").ok(t), false)
+			if len(devices) != 1 {
+				t.Fatalf("devices %v", devices)
+			}
+			b.send(t, http.MethodDelete, "/accounts/me/devices/"+devices[0].(value)["_id"].(string), "").ok(t)
+			s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
 		}
 		s.refused(t, s.browser(t).post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
 	}
