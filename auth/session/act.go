@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/scope"
 )
 
 // actLife is how long somebody may act for an account.
@@ -65,16 +64,16 @@ func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason st
 }
 
 // mayAct judges an actor by what can be done with an account for an hour.
-func (m *Manager) mayAct(ctx context.Context, t *auth.Tenant, p auth.Principal, account *auth.Account) (err error) {
-	set := scope.Unscoped()
-	if t.Settings().Roles == auth.RolesLimit {
-		set, err = t.RoleScope(ctx, account.Roles)
-	}
-	if err != nil {
+func (m *Manager) mayAct(ctx context.Context, t *auth.Tenant, p auth.Principal, account *auth.Account) error {
+	return m.mayMake(ctx, t, p, auth.Making{Account: account.ID, Roles: account.Roles, Expires: m.now().Add(actLife), EndsWithMaker: true})
+}
+
+// mayMake judges a principal by a making that can do all that its roles permit.
+func (m *Manager) mayMake(ctx context.Context, t *auth.Tenant, p auth.Principal, making auth.Making) (err error) {
+	if making.Scope, err = scopeOf(ctx, t, making.Roles); err != nil {
 		return err
 	}
-	return p.AsAdministrator(m.isAdministrator(p)).MayMake(auth.Making{Account: account.ID, Scope: set, Roles: account.Roles,
-		Expires: m.now().Add(actLife), EndsWithMaker: true})
+	return p.AsAdministrator(m.Administrator != nil && m.Administrator(p)).MayMake(making)
 }
 
 // checkActor returns an error if the actor's session is over, or if the actor may no longer act.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/scope"
 )
 
 // Invitation asks somebody who reads the mails to Address to join the org with Roles. ID and Inviter are
@@ -99,19 +98,8 @@ func (of Mail) endInvitations(ctx context.Context, org auth.OrgKey, address stri
 }
 
 // mayInvite judges a principal by what can be done with the account of an invitation.
-func (m *Manager) mayInvite(ctx context.Context, t *auth.Tenant, p auth.Principal, i Invitation) (err error) {
-	set := scope.Unscoped()
-	if t.Settings().Roles == auth.RolesLimit {
-		set, err = t.RoleScope(ctx, i.Roles)
-	}
-	if err != nil {
-		return err
-	}
-	return p.AsAdministrator(m.isAdministrator(p)).MayMake(auth.Making{Account: i.Address, Scope: set, Roles: i.Roles})
-}
-
-func (m *Manager) isAdministrator(p auth.Principal) bool {
-	return m.Administrator != nil && m.Administrator(p)
+func (m *Manager) mayInvite(ctx context.Context, t *auth.Tenant, p auth.Principal, i Invitation) error {
+	return m.mayMake(ctx, t, p, auth.Making{Account: i.Address, Roles: i.Roles})
 }
 
 // Accept redeems the ticket of an invitation, by join. The holder reads the mails to the Address, so that

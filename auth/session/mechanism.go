@@ -123,10 +123,7 @@ func changedSince(account *auth.Account, at time.Time) bool {
 }
 
 func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, account *auth.Account) (auth.Principal, error) {
-	set, err := scope.Unscoped(), error(nil)
-	if t.Settings().Roles == auth.RolesLimit {
-		set, err = t.RoleScope(ctx, account.Roles)
-	}
+	set, err := scopeOf(ctx, t, account.Roles)
 	p := auth.Principal{
 		Org:           s.Org,
 		Account:       s.Account,
@@ -144,6 +141,14 @@ func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, acc
 		}
 	}
 	return p, err
+}
+
+// scopeOf returns what roles permit a session.
+func scopeOf(ctx context.Context, t *auth.Tenant, roles []string) (scope.Set, error) {
+	if t.Settings().Roles != auth.RolesLimit {
+		return scope.Unscoped(), nil
+	}
+	return t.RoleScope(ctx, roles)
 }
 
 // seen rounds at down to a step of idle/20. All requests within a step write the same
