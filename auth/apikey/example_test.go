@@ -39,7 +39,7 @@ func ExampleKeys_Make() {
 			auth.Fail(w, r, err)
 			return
 		}
-		key = made // show string(made) now: nothing keeps it
+		key = made // show made.Reveal() now: nothing keeps it
 		fmt.Println(record.Name, "of", record.Account, made)
 	})
 	site.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/acme/v2/keys", nil))
@@ -51,7 +51,7 @@ func ExampleKeys_Make() {
 		var method, path string
 		fmt.Sscan(request, &method, &path)
 		r := httptest.NewRequest(method, path, nil)
-		r.Header.Set("Authorization", "Bearer "+string(key))
+		r.Header.Set("Authorization", "Bearer "+key.Reveal())
 		w := httptest.NewRecorder()
 		api.ServeHTTP(w, r)
 		fmt.Println(method, w.Code)
@@ -65,13 +65,13 @@ func ExampleKeys_Make() {
 func ExampleFormat_Parse() {
 	format := apikey.Format{Prefix: "acme_live"}
 	const sent = "acme_live_7h3v9q2m8kx4tn0c5rjw6ybdzgs1fpea0987654321zyx12f6g56"
-	key, err := format.Parse(sent)
-	fmt.Println(key, key.ID(), err)
-	_, err = format.Parse(sent[:len(sent)-1])
-	fmt.Println(err)
+	key, ok := format.Parse(sent)
+	fmt.Println(key, key.ID(), ok)
+	_, ok = format.Parse(sent[:len(sent)-1])
+	fmt.Println(ok)
 	// Output:
-	// REDACTED 7h3v9q2m8kx4t <nil>
-	// apikey: not a key of this format
+	// REDACTED 7h3v9q2m8kx4t true
+	// false
 }
 
 func ExampleFormat_Regexp() {

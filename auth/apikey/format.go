@@ -3,11 +3,8 @@ package apikey
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"log/slog"
 	"regexp"
 	"strings"
 
@@ -41,26 +38,22 @@ var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 func (f Format) valid() bool { return len(f.Prefix) <= maxPrefix && validPrefix.MatchString(f.Prefix) }
 
-// ErrFormat means that a text is not a key of a Format: another prefix or length, another character,
-// or a wrong checksum.
-var ErrFormat = errors.New("apikey: not a key of this format")
-
-// Parse reads a key. It decides by the text alone, in constant space, and looks nothing up. A text of
-// any length is read up to the length of a key. The error is ErrFormat.
-func (f Format) Parse(text string) (Key, error) {
+// Parse reads a key, and reports whether the string is one: the prefix, the length, the characters
+// and the checksum are right. It looks nothing up, and takes no memory.
+func (f Format) Parse(text string) (key Key, ok bool) {
 	if len(text) != len(f.Prefix)+1+bodySize || !f.begins(text) {
-		return "", ErrFormat
+		return Key{}, false
 	}
 	end := len(text) - bodySize + secretEnd
 	for i := len(f.Prefix) + 1; i < end; i++ {
 		if strings.IndexByte(alphabet, text[i]) < 0 {
-			return "", ErrFormat
+			return Key{}, false
 		}
 	}
 	if sum := checksum(text[:end]); string(sum[:]) != text[end:] {
-		return "", ErrFormat
+		return Key{}, false
 	}
-	return Key(text), nil
+	return Key{text: text}, true
 }
 
 // begins reports whether a text can only be a key of this format, well-formed or not.
@@ -84,7 +77,7 @@ func (f Format) generate() Key {
 	}
 	text := f.Prefix + "_" + string(random[:])
 	sum := checksum(text)
-	return Key(text + string(sum[:]))
+	return Key{text: text + string(sum[:])}
 }
 
 // checksum returns the CRC-32 of a text in base32. hash/crc32 would take memory of its own for each.
@@ -99,30 +92,30 @@ func checksum(text string) (sum [bodySize - secretEnd]byte) {
 	return sum
 }
 
-// Key is the text that a client sends, as Parse and Make return it. Show it once, as string(key),
-// and keep it nowhere: it prints REDACTED.
-type Key string
+// Key is what a client sends. It prints REDACTED.
+type Key struct {
+	hidden
+	text string
+}
 
-func (Key) String() string                 { return redacted.Text }
-func (Key) GoString() string               { return redacted.Text }
-func (Key) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
-func (Key) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
-func (Key) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob calls it
+type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
 
-// Format covers the verbs that do not call String, such as %d and %x.
-func (Key) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
+// Reveal returns the key itself. Show it once, and keep it nowhere.
+func (k Key) Reveal() string { return k.text }
 
 // ID returns the public id, which may be logged.
-func (k Key) ID() string {
-	if len(k) < bodySize {
+func (k Key) ID() string { return k.body(0, idSize) }
+
+// body returns a part of what follows the prefix, "" of the zero Key.
+func (k Key) body(from, to int) string {
+	begin := len(k.text) - bodySize
+	if begin < 0 {
 		return ""
 	}
-	return string(k[len(k)-bodySize:][:idSize])
+	return k.text[begin+from : begin+to]
 }
 
-func (k Key) prefix() string { return string(k[:len(k)-bodySize-1]) }
+func (k Key) prefix() string { return k.text[:len(k.text)-bodySize-1] }
 
 // hash returns the SHA-256 of the secret. That is enough for 160 random bits.
-func (k Key) hash() [32]byte {
-	return sha256.Sum256([]byte(k[len(k)-bodySize+idSize : len(k)-bodySize+secretEnd]))
-}
+func (k Key) hash() [32]byte { return sha256.Sum256([]byte(k.body(idSize, secretEnd))) }

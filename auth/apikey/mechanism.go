@@ -136,9 +136,9 @@ func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return p, err
 	}
-	key, err := m.parse(raw)
-	if err != nil {
-		return p, refused("", err)
+	key, ok := m.parse(raw)
+	if !ok {
+		return p, refused("", errors.New("not a key of these formats"))
 	}
 	k, err := m.find(ctx, sentBy(key), stale, t.Now())
 	if err != nil {
@@ -148,7 +148,9 @@ func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.T
 		err = record(ctx, r, t, k)
 	}
 	if err != nil {
-		t.Claim(auth.Claimed{App: k.App, Account: k.Account})
+		if k.Org == t.Org.Key() { // another org's observers must not learn whose it is
+			t.Claim(auth.Claimed{App: k.App, Account: k.Account})
+		}
 		return auth.Principal{}, answer(k.ID, err)
 	}
 	return p, nil
@@ -167,13 +169,13 @@ func (m *Mechanism) read(r *http.Request) (string, error) {
 	return own[0], nil
 }
 
-func (m *Mechanism) parse(raw string) (Key, error) {
+func (m *Mechanism) parse(raw string) (key Key, ok bool) {
 	for _, f := range m.Formats {
-		if key, err := f.Parse(raw); err == nil {
-			return key, nil
+		if key, ok = f.Parse(raw); ok {
+			break
 		}
 	}
-	return "", ErrFormat
+	return key, ok
 }
 
 // find returns the record of an id whose secret has the hash.
@@ -253,7 +255,11 @@ func (m *Mechanism) record(ctx context.Context, r *http.Request, t *auth.Tenant,
 		bits = 24
 	}
 	from, _ := addr.Prefix(bits) // the zero Prefix if there is no address
-	return m.Store.Use(ctx, k.ID, now, from)
+	err := m.Store.Use(ctx, k.ID, now, from)
+	if err != nil && due {
+		k.seen.Store(seen) // so that the next request asks the store, too
+	}
+	return err
 }
 
 // answer returns the answer to an error. What does not answer must not read as a wrong key.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -134,7 +135,7 @@ func (k *apiKeys) Revoke(ctx context.Context, org auth.OrgKey, id string) error 
 func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit int) (page []apikey.Record, next string, err error) {
 	switch {
 	case limit < 1 || limit > apikey.MaxPage:
-		return nil, "", apikey.ErrPage
+		return nil, "", fmt.Errorf("sqlstore: list API keys: the limit is not 1 to %d", apikey.MaxPage)
 	case !storable(string(of.Org), of.Account, of.App, after):
 		return nil, "", nil
 	}
