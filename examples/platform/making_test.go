@@ -65,6 +65,7 @@ func TestMakingBeyondAToken(t *testing.T) {
 		{"M02 its app's credential for another account", "PATCH", own, `{"credential":{"accounts":["` + another + `"]}}`},
 		{"M02 a disabled app", "PATCH", "/apps/" + disabled, `{"disabled":false}`},
 		{"M02 a disabled app, its signing key aside", "PATCH", "/apps/" + off2, `{"disabled":false,"credential":{"account":null}}`},
+		{"M02 an API key", "POST", own + "/keys", `{"name":"x","scope":[""]}`},
 		{"M02 an administrator", "POST", "/admin/accounts", `{"email":"new@acme.example","roles":["administrator"]}`},
 		{"M02 the role of one", "PATCH", "/admin/accounts/" + s.AccountID, `{"roles":["member","administrator"]}`},
 		{"M02 a disabled account", "PATCH", "/admin/accounts/" + off, `{"disabled":false}`},
@@ -115,7 +116,7 @@ func TestMakingBeyondAToken(t *testing.T) {
 // state returns everything that administrative routes show.
 func (s *server) state(t *testing.T) (all []value) {
 	t.Helper()
-	for _, path := range []string{"/apps", "/admin/accounts", "/admin/roles", "/admin/settings", "/apps/" + s.ClientKey} {
+	for _, path := range []string{"/apps", "/admin/accounts", "/admin/roles", "/admin/settings", "/apps/" + s.ClientKey, "/apps/" + s.ClientKey + "/keys"} {
 		all = append(all, s.as(t, "", "GET", path, "").ok(t))
 	}
 	return all
