@@ -42,7 +42,7 @@ func (c cli) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.AddCommand(
-		c.get(), c.list(), c.tail(), c.post(), c.patch(), c.delete(), c.sign(), c.mint(), c.verify(),
+		c.get(), c.list(), c.tail(), c.post(), c.patch(), c.delete(), c.sign(), c.mint(), c.verify(), c.key(),
 		group("scope", "Decides about scope chains, without a server.", c.scopeCheck(), c.scopeExplain()),
 		c.login(), c.logout(),
 		group("profile", "Lists and chooses what client login has kept.", c.listProfiles(), c.useProfile()),
