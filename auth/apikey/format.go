@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"regexp"
-	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
@@ -32,7 +31,16 @@ const (
 	secretEnd = idSize + 32
 	bodySize  = secretEnd + 7
 	maxPrefix = 32
+	maxSize   = maxPrefix + 1 + bodySize
 )
+
+// digits are the characters of the alphabet.
+var digits = func() (is [256]bool) {
+	for _, c := range []byte(alphabet) {
+		is[c] = true
+	}
+	return is
+}()
 
 var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
@@ -45,8 +53,8 @@ func (f Format) Parse(text string) (key Key, ok bool) {
 		return Key{}, false
 	}
 	end := len(text) - bodySize + secretEnd
-	for i := len(f.Prefix) + 1; i < end; i++ {
-		if strings.IndexByte(alphabet, text[i]) < 0 {
+	for _, c := range []byte(text[len(f.Prefix)+1 : end]) {
+		if !digits[c] {
 			return Key{}, false
 		}
 	}

@@ -240,7 +240,7 @@ func (k Keys) RevokeLeaked(ctx context.Context, text string) (Record, error) {
 	if !ok {
 		return Record{}, auth.ErrNotFound
 	}
-	found, err := look(ctx, k.store, sentBy(key))
+	found, err := look(ctx, k.store, key)
 	if err != nil {
 		return Record{}, fault(err)
 	}
