@@ -112,18 +112,17 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // Details of its errors are auth.DetailAmbiguous and auth.DetailInvalidToken. Any other error wraps
 // auth.ErrUnavailable. Whatever is wrong with a key, the answer is the same.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	return m.authenticate(ctx, r, t, m.Stale, m.record)
+	return m.authenticate(ctx, r, t, m.Stale, true)
 }
 
 // Readmit implements auth.Readmitter. It reads the Store, and records no use. It also refuses a key
 // that has no use left, so the request of its last use is not kept open.
 func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	return m.authenticate(ctx, r, t, 0, func(context.Context, *http.Request, *auth.Tenant, *known, time.Time) error { return nil })
+	return m.authenticate(ctx, r, t, 0, false)
 }
 
-// authenticate decides about the key of a request, and records its use after every other check.
-func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, stale time.Duration,
-	record func(context.Context, *http.Request, *auth.Tenant, *known, time.Time) error) (p auth.Principal, err error) {
+// authenticate decides about the key of a request. With use, it records one after every other check.
+func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, stale time.Duration, use bool) (p auth.Principal, err error) {
 	raw, err := m.read(r)
 	if err != nil {
 		return p, err
@@ -133,8 +132,8 @@ func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return p, answer(id, err)
 	}
-	if p, err = k.principal(ctx, r, t, now); err == nil {
-		err = record(ctx, r, t, k, now)
+	if p, err = k.principal(ctx, r, t, now); err == nil && use {
+		err = m.record(ctx, r, t, k, now)
 	}
 	if err != nil {
 		if k.Org == t.Org.Key() { // another org's observers must not learn whose it is
