@@ -194,8 +194,8 @@ func (m *Mechanism) find(ctx context.Context, raw string, stale time.Duration, n
 	return k, key.ID(), err
 }
 
-// look returns the record of a key. An unknown id is compared, too: it takes as long as a wrong secret,
-// and is answered alike.
+// look returns the record of a key. An unknown id is compared, too, and rejected like a wrong secret. A
+// store that decodes the records that it finds takes a little longer for those: an id is public.
 func look(ctx context.Context, in Issuing, key Key) (*known, error) {
 	r, err := in.Get(ctx, key.ID())
 	hash := key.hash()

@@ -103,7 +103,7 @@ func TestBadKeysCostNoLookup(t *testing.T) {
 }
 
 // An unknown id and a wrong secret give one answer and make the same calls, also while the key itself is
-// answered from memory. So they take the same time.
+// answered from memory.
 func TestUnknownIdsAndWrongSecretsAreAnsweredAlike(t *testing.T) {
 	for _, stale := range []time.Duration{0, time.Minute} {
 		w := newWorld(t, func(w *world) { w.mechanism.Stale = stale })
