@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"regexp"
+	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/redacted"
 )
@@ -34,31 +35,19 @@ const (
 	maxSize   = maxPrefix + 1 + bodySize
 )
 
-// digits are the characters of the alphabet.
-var digits = func() (is [256]bool) {
-	for _, c := range []byte(alphabet) {
-		is[c] = true
-	}
-	return is
-}()
-
 var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 func (f Format) valid() bool { return len(f.Prefix) <= maxPrefix && validPrefix.MatchString(f.Prefix) }
 
 // Parse reads a key, and reports whether the string is one: the prefix, the length, the characters
-// and the checksum are right. It looks nothing up, and takes no memory.
+// and the checksum are right. It looks nothing up.
 func (f Format) Parse(text string) (key Key, ok bool) {
 	if len(text) != len(f.Prefix)+1+bodySize || !f.begins(text) {
 		return Key{}, false
 	}
 	end := len(text) - bodySize + secretEnd
-	for _, c := range []byte(text[len(f.Prefix)+1 : end]) {
-		if !digits[c] {
-			return Key{}, false
-		}
-	}
-	if sum := checksum(text[:end]); string(sum[:]) != text[end:] {
+	wrong := func(c rune) bool { return !strings.ContainsRune(alphabet, c) }
+	if strings.ContainsFunc(text[len(f.Prefix)+1:end], wrong) || checksum(text[:end]) != text[end:] {
 		return Key{}, false
 	}
 	return Key{text: text}, true
@@ -84,20 +73,16 @@ func (f Format) generate() Key {
 		random[i] = alphabet[b&31]
 	}
 	text := f.Prefix + "_" + string(random[:])
-	sum := checksum(text)
-	return Key{text: text + string(sum[:])}
+	return Key{text: text + checksum(text)}
 }
 
-// checksum returns the CRC-32 of a text in base32. hash/crc32 would take memory of its own for each.
-func checksum(text string) (sum [bodySize - secretEnd]byte) {
-	crc := ^uint32(0)
-	for i := range len(text) {
-		crc = crc32.IEEETable[byte(crc)^text[i]] ^ crc>>8
-	}
-	for i, crc := len(sum)-1, ^crc; i >= 0; i, crc = i-1, crc>>5 {
+// checksum returns the CRC-32 of a string in base32.
+func checksum(text string) string {
+	var sum [bodySize - secretEnd]byte
+	for i, crc := len(sum)-1, crc32.ChecksumIEEE([]byte(text)); i >= 0; i, crc = i-1, crc>>5 {
 		sum[i] = alphabet[crc&31]
 	}
-	return sum
+	return string(sum[:])
 }
 
 // Key is what a client sends. It prints REDACTED.
