@@ -39,7 +39,7 @@ func ExampleKeys_Make() {
 			auth.Fail(w, r, err)
 			return
 		}
-		key = made // show made.Reveal() now: nothing keeps it
+		key = made // show string(made) now: nothing keeps it
 		fmt.Println(record.Name, "of", record.Account, made)
 	})
 	site.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/acme/v2/keys", nil))
@@ -51,7 +51,7 @@ func ExampleKeys_Make() {
 		var method, path string
 		fmt.Sscan(request, &method, &path)
 		r := httptest.NewRequest(method, path, nil)
-		r.Header.Set("Authorization", "Bearer "+key.Reveal())
+		r.Header.Set("Authorization", "Bearer "+string(key))
 		w := httptest.NewRecorder()
 		api.ServeHTTP(w, r)
 		fmt.Println(method, w.Code)
@@ -66,7 +66,7 @@ func ExampleFormat_Parse() {
 	format := apikey.Format{Prefix: "acme_live"}
 	const sent = "acme_live_7h3v9q2m8kx4tn0c5rjw6ybdzgs1fpea0987654321zyx12f6g56"
 	key, ok := format.Parse(sent)
-	fmt.Println(key, key.ID(), ok)
+	fmt.Println(key, apikey.ID(key), ok)
 	_, ok = format.Parse(sent[:len(sent)-1])
 	fmt.Println(ok)
 	// Output:

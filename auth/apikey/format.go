@@ -43,14 +43,14 @@ func (f Format) valid() bool { return len(f.Prefix) <= maxPrefix && validPrefix.
 // and the checksum are right. It looks nothing up.
 func (f Format) Parse(text string) (key Key, ok bool) {
 	if len(text) != len(f.Prefix)+1+bodySize || !f.begins(text) {
-		return Key{}, false
+		return "", false
 	}
 	end := len(text) - bodySize + secretEnd
 	wrong := func(c rune) bool { return !strings.ContainsRune(alphabet, c) }
 	if strings.ContainsFunc(text[len(f.Prefix)+1:end], wrong) || checksum(text[:end]) != text[end:] {
-		return Key{}, false
+		return "", false
 	}
-	return Key{text: text}, true
+	return Key(text), true
 }
 
 // begins reports whether a text can only be a key of this format, well-formed or not.
@@ -73,7 +73,7 @@ func (f Format) generate() Key {
 		random[i] = alphabet[b&31]
 	}
 	text := f.Prefix + "_" + string(random[:])
-	return Key{text: text + checksum(text)}
+	return Key(text + checksum(text))
 }
 
 // checksum returns the CRC-32 of a string in base32.
@@ -85,30 +85,25 @@ func checksum(text string) string {
 	return string(sum[:])
 }
 
-// Key is what a client sends. It prints REDACTED.
-type Key struct {
-	hidden
-	text string
-}
+// Key is the text that a client sends, as Parse and Make return it. Show it once, as string(key),
+// and keep it nowhere: it prints REDACTED.
+type Key = redacted.String[key]
 
-type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
+type key struct{}
 
-// Reveal returns the key itself. Show it once, and keep it nowhere.
-func (k Key) Reveal() string { return k.text }
+// ID returns the public id of a key, which may be logged.
+func ID(k Key) string { return part(k, 0, idSize) }
 
-// ID returns the public id, which may be logged.
-func (k Key) ID() string { return k.body(0, idSize) }
-
-// body returns a part of what follows the prefix, "" of the zero Key.
-func (k Key) body(from, to int) string {
-	begin := len(k.text) - bodySize
+// part returns a part of what follows the prefix, "" if it is not a key.
+func part(k Key, from, to int) string {
+	begin := len(k) - bodySize
 	if begin < 0 {
 		return ""
 	}
-	return k.text[begin+from : begin+to]
+	return string(k[begin+from : begin+to])
 }
 
-func (k Key) prefix() string { return k.text[:len(k.text)-bodySize-1] }
+func prefixOf(k Key) string { return string(k[:len(k)-bodySize-1]) }
 
-// hash returns the SHA-256 of the secret. That is enough for 160 random bits.
-func (k Key) hash() [32]byte { return sha256.Sum256([]byte(k.body(idSize, secretEnd))) }
+// hashOf returns the SHA-256 of the secret. That is enough for 160 random bits.
+func hashOf(k Key) [32]byte { return sha256.Sum256([]byte(part(k, idSize, secretEnd))) }

@@ -55,7 +55,7 @@ func (k Keys) issue(ctx context.Context, by auth.Principal, t *auth.Tenant, g Gr
 		err = fault(store(&r))
 	}
 	if err != nil {
-		return Key{}, Record{}, err
+		return "", Record{}, err
 	}
 	return key, r, nil
 }
@@ -69,25 +69,25 @@ func (k Keys) prepare(ctx context.Context, by auth.Principal, t *auth.Tenant, g 
 	g.Scope, g.Networks, g.Expires = slices.Clone(g.Scope), slices.Clone(g.Networks), milli(g.Expires)
 	now := t.Now()
 	if !slices.Contains(k.mechanism.Formats, Format{g.Prefix}) {
-		return Key{}, r, &auth.Error{Detail: auth.DetailOption, Path: "prefix"}
+		return "", r, &auth.Error{Detail: auth.DetailOption, Path: "prefix"}
 	}
 	if err := g.vet(t, now); err != nil {
-		return Key{}, r, err
+		return "", r, err
 	}
 	if err := within(by, t, g); err != nil {
-		return Key{}, r, err
+		return "", r, err
 	}
 	// Only now, so that nobody learns which accounts and apps exist who may make nothing for them.
 	if _, err := t.Account(ctx, g.Account); err != nil {
-		return Key{}, r, missing(auth.DetailNotFound, "sub", err)
+		return "", r, missing(auth.DetailNotFound, "sub", err)
 	}
 	if g.App != "" {
 		if _, err := t.App(ctx, g.App); err != nil {
-			return Key{}, r, missing(auth.DetailUnknownApp, "", err)
+			return "", r, missing(auth.DetailUnknownApp, "", err)
 		}
 	}
 	key = Format{g.Prefix}.generate()
-	return key, Record{Grant: g, ID: key.ID(), Hash: key.hash(), Org: t.Org.Key(), Maker: cmp.Or(by.Caller, by.Account), Created: milli(now)}, nil
+	return key, Record{Grant: g, ID: ID(key), Hash: hashOf(key), Org: t.Org.Key(), Maker: cmp.Or(by.Caller, by.Account), Created: milli(now)}, nil
 }
 
 // missing returns the error for what a grant names and a directory does not find.
@@ -154,13 +154,13 @@ func (k Keys) Replace(ctx context.Context, by auth.Principal, t *auth.Tenant, id
 	before, err := k.Get(ctx, t.Org.Key(), id)
 	switch now := t.Now(); {
 	case err != nil:
-		return Key{}, Record{}, err
+		return "", Record{}, err
 	case before.Uses > 0:
-		return Key{}, Record{}, &auth.Error{Detail: auth.DetailOption, Path: "uses", Reason: "a key with limited uses cannot be replaced"}
+		return "", Record{}, &auth.Error{Detail: auth.DetailOption, Path: "uses", Reason: "a key with limited uses cannot be replaced"}
 	case before.Successor != "":
-		return Key{}, Record{}, auth.ErrConflict
+		return "", Record{}, auth.ErrConflict
 	case !before.LiveAt(now):
-		return Key{}, Record{}, auth.ErrNotFound
+		return "", Record{}, auth.ErrNotFound
 	case until.Before(now):
 		until = now
 	}

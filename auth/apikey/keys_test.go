@@ -92,7 +92,7 @@ func TestMakeAsksTheBound(t *testing.T) {
 		if got := problem(err); got != c.want {
 			t.Errorf("%s: %q (%v), want %q", c.what, got, err, c.want)
 		}
-		if made := err == nil; (key.Reveal() != "") != made || (r.ID != "") != made {
+		if made := err == nil; (string(key) != "") != made || (r.ID != "") != made {
 			t.Errorf("%s: %q beside the error %v", c.what, r.ID, err)
 		}
 	}
@@ -262,7 +262,7 @@ func TestReplace(t *testing.T) {
 		g.Prefix, g.Expires, g.Networks, g.App = "acme_test", noon.Add(time.Hour), office, app
 	})
 	key, next, err := keys.Replace(t.Context(), signedByApp(), w.tenant, r.ID, noon.Add(10*time.Minute), noon.Add(48*time.Hour))
-	if err != nil || !strings.HasPrefix(key.Reveal(), "acme_test_") {
+	if err != nil || !strings.HasPrefix(string(key), "acme_test_") {
 		t.Fatal(err)
 	}
 	want := r.Grant
@@ -275,10 +275,10 @@ func TestReplace(t *testing.T) {
 		t.Errorf("replaced twice: %v", err)
 	}
 	w.want(t, "the old one during the overlap", old, 200)
-	w.want(t, "the new one", key.Reveal(), 200)
+	w.want(t, "the new one", string(key), 200)
 	w.clock.Advance(10 * time.Minute)
 	w.want(t, "the old one after it", old, 401)
-	w.want(t, "the new one", key.Reveal(), 200)
+	w.want(t, "the new one", string(key), 200)
 
 	old, r = w.make(t, func(g *apikey.Grant) { g.Expires = w.clock.Now().Add(time.Minute) })
 	if _, _, err := keys.Replace(t.Context(), session("ann"), w.tenant, r.ID, w.clock.Now().Add(time.Hour), time.Time{}); err != nil {

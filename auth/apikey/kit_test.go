@@ -137,7 +137,7 @@ func (w *world) make(t testing.TB, alter func(*apikey.Grant)) (string, apikey.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	return key.Reveal(), r
+	return string(key), r
 }
 
 // send returns the answer to a request of the client address 192.0.2.1.

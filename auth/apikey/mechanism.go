@@ -191,16 +191,16 @@ func (m *Mechanism) find(ctx context.Context, raw string, stale time.Duration, n
 			return recent.Found[*known]{Value: k, Group: string(k.Org), Cost: 1 + len(k.Stored())/1024}, nil
 		})
 	}
-	return k, key.ID(), err
+	return k, ID(key), err
 }
 
 // look returns the record of a key. An unknown id is compared, too, and rejected like a wrong secret. A
 // store that decodes the records that it finds takes a little longer for those: an id is public.
 func look(ctx context.Context, in Issuing, key Key) (*known, error) {
-	r, err := in.Get(ctx, key.ID())
-	hash := key.hash()
+	r, err := in.Get(ctx, ID(key))
+	hash := hashOf(key)
 	proven := subtle.ConstantTimeCompare(hash[:], r.Hash[:]) == 1
-	if err == nil && (!proven || r.ID != key.ID() || r.Prefix != key.prefix()) {
+	if err == nil && (!proven || r.ID != ID(key) || r.Prefix != prefixOf(key)) {
 		err = auth.ErrNotFound
 	}
 	if err != nil {

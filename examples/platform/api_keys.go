@@ -197,7 +197,7 @@ func (h apiKeys) issue(r *http.Request, issue func(auth.Principal, *auth.Tenant)
 		return keyReply{}, inFields(err, keyFields)
 	}
 	reply := replyOfKey(record)
-	reply.Key = shownOnce(key.Reveal())
+	reply.Key = shownOnce(key)
 	return reply, nil
 }
 

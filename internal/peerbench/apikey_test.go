@@ -112,13 +112,13 @@ func ourKey(t testing.TB, whole bool) keyed {
 		}
 	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, audience+"/start", nil))
 	k := keyed{
-		key: key.Reveal(),
+		key: string(key),
 		check: func(r *http.Request) error {
 			_, err := mechanism.Authenticate(r.Context(), r, tenant)
 			return err
 		},
 		revoke: func() {
-			if err := mechanism.Keys().Revoke(context.Background(), "acme", key.ID()); err != nil {
+			if err := mechanism.Keys().Revoke(context.Background(), "acme", apikey.ID(key)); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -39,7 +39,7 @@ func made(t *testing.T, n int) (keys []string) {
 				t.Error(err)
 				return
 			}
-			keys = append(keys, key.Reveal())
+			keys = append(keys, string(key))
 		}
 	})
 	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/acme/v2/keys", nil))

@@ -74,7 +74,7 @@ func (s *Server) make(_ http.ResponseWriter, r *http.Request, ask newKey) (envel
 	key, record, err := s.keys.Make(r.Context(), administrator(r), tenant, apikey.Grant{
 		Account: ask.Account, Name: ask.Name, Scope: ask.Scope, Expires: tenant.Now().AddDate(0, 0, ask.Days),
 	})
-	return envelope.Result[shown]{Data: shown{record.ID, key.Reveal(), record.Expires}}, err
+	return envelope.Result[shown]{Data: shown{record.ID, string(key), record.Expires}}, err
 }
 
 type replacement struct {
@@ -87,7 +87,7 @@ func (s *Server) replace(_ http.ResponseWriter, r *http.Request, ask replacement
 	now := tenant.Now()
 	key, record, err := s.keys.Replace(r.Context(), administrator(r), tenant, r.PathValue("id"),
 		now.Add(time.Duration(ask.Overlap)*time.Minute), now.AddDate(0, 0, ask.Days))
-	return envelope.Result[shown]{Data: shown{record.ID, key.Reveal(), record.Expires}}, err
+	return envelope.Result[shown]{Data: shown{record.ID, string(key), record.Expires}}, err
 }
 
 // listed is a key without its secret.
