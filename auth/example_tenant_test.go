@@ -87,6 +87,6 @@ func ExampleEverything() {
 	by = auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()}
 	fmt.Println(by.MayMake(auth.Everything("ann")))
 	// Output:
-	// auth: it would exceed its maker: expires
+	// auth: accessDenied.delegation; "expires" ""
 	// <nil>
 }

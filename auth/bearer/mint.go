@@ -21,7 +21,7 @@ import (
 // The errors are the following. All are ready for auth.Fail. Any other error wraps
 // auth.ErrUnavailable.
 //
-//   - An *auth.BeyondError that names what is beyond the principal: see auth.Principal.MayMake.
+//   - auth.DetailDelegation, with what is beyond the principal: see auth.Principal.MayMake.
 //     With the option lineage, the token would be the sixth maker in a row, or have two makers.
 //   - auth.DetailNotFound with the Path sub or roles, for an unknown subject or role.
 //   - auth.DetailOption: the claims contradict each other, or cannot be signed.

@@ -384,9 +384,9 @@ func TestO21WhatAForeignTokenMints(t *testing.T) {
 			grant.App = c.app
 			_, _, err := w.bearer.Mint(t.Context(), principal().AsAdministrator(c.admin), tenant, c.wish)
 			var got []string
-			if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
-				for _, e := range beyond.Excess {
-					got = append(got, e.Option)
+			if beyond, ok := errors.AsType[*auth.Error](err); ok && beyond.Detail == auth.DetailDelegation {
+				for _, e := range beyond.Faults {
+					got = append(got, e.Path)
 				}
 			} else if err != nil {
 				t.Fatal(err)
