@@ -34,4 +34,3 @@ func ExamplePrincipal_MayMake() {
 	// not yours to give: expires ""
 	// not yours to give: scope "*"
 }
-

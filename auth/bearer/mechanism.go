@@ -30,10 +30,6 @@ type Mechanism struct {
 
 	PerSubject int // permanent and limited-use tokens of one app and subject; 0: 10
 
-	// Admit runs after all checks of the mechanism, and before a use is spent. It refuses with an
-	// *auth.Error. Any other error counts as a failure of a store. nil: nothing more is checked.
-	Admit func(context.Context, *token.Verified) error
-
 	// ResourceMetadata adds the URL of the tenant's metadata to each challenge (RFC 9728, section
 	// 5.1). Set it if the server serves that document, as package oauth does.
 	ResourceMetadata bool
@@ -107,7 +103,7 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // Authenticate implements auth.Mechanism.
 //
 // Details of its errors are auth.DetailAmbiguous, DetailInvalidToken, DetailTokenExpired,
-// DetailTokenNotActive and DetailKeyMismatch, and those of Admit. Any other error wraps
+// DetailTokenNotActive and DetailKeyMismatch. Any other error wraps
 // auth.ErrUnavailable, except if the mechanism was given to Guards of different settings.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	b, err := m.boundTo(t.Settings())
@@ -122,7 +118,7 @@ func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request,
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	a := attempt{tenant: t, also: m.Admit}
+	a := attempt{tenant: t}
 	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
 		Takes:     t.Takes,
 		Org:       t.Org.Key(),
