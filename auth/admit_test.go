@@ -38,8 +38,6 @@ func (m stamped) Authenticate(context.Context, *http.Request, *auth.Tenant) (aut
 
 func (stamped) Challenge(*auth.Tenant, error) string { return "Stamped" }
 
-func (stamped) Scheme(*auth.Settings) auth.Scheme { return auth.Scheme{Mechanism: "stamped"} }
-
 func stampedGuard(m stamped) *auth.Guard {
 	g := guard()
 	g.Mechanisms = []auth.Mechanism{m}

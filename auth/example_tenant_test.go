@@ -36,16 +36,6 @@ func ExampleTenant_Vet() {
 	// Output: 400
 }
 
-// Chains may be checked without a tenant, for instance with the application's own grammar.
-// ScopeError answers them in the same way.
-func ExampleScopeError() {
-	err := auth.ScopeError("scope", new(scope.Grammar).Vet("view", "object.raed.c_note"))
-	w := httptest.NewRecorder()
-	auth.Fail(w, httptest.NewRequest("PUT", "/", nil), err)
-	fmt.Println(w.Code, err.(*auth.Error).Faults[0].Path)
-	// Output: 400 scope[1]
-}
-
 // An org whose name in URLs can change has an ID that stays.
 func ExampleOrg_Key() {
 	before := auth.Org{Code: "acme", ID: "7f3b"}

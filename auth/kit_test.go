@@ -78,8 +78,6 @@ func (m letter) Challenge(_ *auth.Tenant, err error) string {
 	return m.name
 }
 
-func (m letter) Scheme(*auth.Settings) auth.Scheme { return auth.Scheme{Mechanism: m.name} }
-
 // directory holds the orgs acme and globex with an account each, and a disabled org.
 func directory() *auth.Memory {
 	d := new(auth.Memory)

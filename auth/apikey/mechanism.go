@@ -279,11 +279,11 @@ func (m *Mechanism) Invalidate(org auth.OrgKey) { m.orgs.Forget(string(org)) }
 // Challenge implements auth.Mechanism.
 func (m *Mechanism) Challenge(_ *auth.Tenant, err error) string { return admission.Challenge(err) }
 
-// Scheme implements auth.Describer.
-func (m *Mechanism) Scheme(*auth.Settings) auth.Scheme {
-	s := auth.Scheme{Mechanism: Name, Authorization: "bearer", Format: "API key", Description: "A key that begins with `" + m.Formats[0].Prefix + "_`."}
+// Schemes implements auth.Describer.
+func (m *Mechanism) Schemes(*auth.Settings) []auth.Scheme {
+	s := []auth.Scheme{{Authorization: "bearer", Format: "API key", Description: "A key that begins with `" + m.Formats[0].Prefix + "_`."}}
 	if m.Header != "" {
-		s.Others = []auth.Scheme{{Mechanism: Name + "_header", Also: []string{Name}, Headers: []string{m.Header}, Description: s.Description}}
+		s = append(s, auth.Scheme{Name: Name + "_header", Headers: []string{m.Header}, Description: s[0].Description})
 	}
 	return s
 }

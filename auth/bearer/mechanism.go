@@ -161,13 +161,12 @@ func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant
 	return m.authenticate(ctx, b.unspending(&peek{ledger: m.Ledger, org: t.Org.Key()}), r, t)
 }
 
-// Scheme implements auth.Describer.
-func (m *Mechanism) Scheme(s *auth.Settings) auth.Scheme {
-	return auth.Scheme{
-		Mechanism:     Name,
+// Schemes implements auth.Describer.
+func (m *Mechanism) Schemes(s *auth.Settings) []auth.Scheme {
+	return []auth.Scheme{{
 		Authorization: "bearer",
 		Format:        "JWT",
 		Description: "A token with scope chains in its claim `" + s.Brand.Claims + "scp`. The chains are checked by the server " +
 			"and are no OAuth scopes: `x-need` of an operation has the chain that it needs.",
-	}
+	}}
 }

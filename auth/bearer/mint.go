@@ -142,7 +142,7 @@ func mintFault(err error) error {
 	case err == nil, errors.Is(err, auth.ErrUnavailable):
 		return err // first: see auth.IsNotFound
 	case errors.Is(err, token.ErrScope):
-		return auth.ScopeError("scope", err)
+		return &auth.Error{Detail: auth.DetailInvalidScope, Err: err}
 	case errors.Is(err, token.ErrClaims):
 		reason := strings.TrimPrefix(err.Error(), token.ErrClaims.Error()+": ")
 		return &auth.Error{Detail: auth.DetailOption, Reason: reason, Err: err}

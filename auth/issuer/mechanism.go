@@ -251,12 +251,11 @@ func (m *Mechanism) Challenge(t *auth.Tenant, err error) string {
 	return admission.Challenge(err)
 }
 
-// Scheme implements auth.Describer.
-func (m *Mechanism) Scheme(*auth.Settings) auth.Scheme {
-	return auth.Scheme{
-		Mechanism:     Name,
+// Schemes implements auth.Describer.
+func (m *Mechanism) Schemes(*auth.Settings) []auth.Scheme {
+	return []auth.Scheme{{
 		Authorization: "bearer",
 		Format:        "JWT",
 		Description:   "An access token of an identity provider that the org trusts.",
-	}
+	}}
 }

@@ -38,7 +38,7 @@ var arrows = map[string]string{
 	"paging/sqllist":  "envelope internal/faults internal/listing internal/ascii paging paging/sqlcheck paging/sqlpage scope",
 	"paging/walk":     "envelope internal/clock internal/strictjson paging",
 
-	"auth":            "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/orgkey internal/recent internal/urlpath scope",
+	"auth":            "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/listing internal/orgkey internal/recent internal/urlpath scope",
 	"auth/signature":  "auth internal/ascii scope signing",
 	"auth/apikey":     "auth internal/admission internal/compact internal/recent internal/redacted",
 	"auth/bearer":     "auth internal/admission internal/compact internal/whole scope token",
