@@ -60,7 +60,7 @@ func ExampleSettings() {
 
 // The device of an account was stolen: end its tokens, also those that no ledger has.
 func ExampleCachedDirectory_TokensFrom() {
-	directory := auth.Cached(new(auth.Memory), 2*time.Second, 0) // that of the Guard
+	directory := auth.Cached(new(auth.Memory), 2*time.Second)    // that of the Guard
 	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC) // time.Now()
 	account := auth.Account{ID: "ann", Org: "acme"}
 	account.TokensFrom = directory.TokensFrom(now) // and store it

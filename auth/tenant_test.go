@@ -342,7 +342,7 @@ func TestTokensFromIsRoundedUp(t *testing.T) {
 		{"in another zone", at(5, 1).In(time.FixedZone("", 5*3600+30*60+1)), 2 * time.Second, at(9, 0)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := auth.Cached(nil, c.stale, 0).TokensFrom(c.now)
+			got := auth.Cached(nil, c.stale).TokensFrom(c.now)
 			if !got.Equal(c.want) || got.Nanosecond() != 0 {
 				t.Errorf("got %v, want %v", got, c.want)
 			}

@@ -115,7 +115,7 @@ func (t mechanismTest) otherOrg() {
 
 // sentToOther sends a credential that was made for Org.
 func (t mechanismTest) sentToOther() *reply {
-	elsewhere := t.request(t.Other, "/resource", nothing)
+	elsewhere := t.request(other, "/resource", nothing)
 	elsewhere.Header = t.request(t.Org, "/resource", t.Present).Header
 	return t.send(elsewhere)
 }

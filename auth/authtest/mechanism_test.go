@@ -117,13 +117,12 @@ func (v *voucher) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 
 func (v *voucher) candidate() authtest.Candidate {
 	d := directory()
-	d.PutOrg(auth.Org{Code: "globex"})
 	d.PutApp(auth.App{ClientKey: "voucher app", Org: "acme"})
 	with := func(value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Voucher", value) }
 	}
 	return authtest.Candidate{
-		Mechanism: v, Directory: d, Org: "acme", Other: "globex",
+		Mechanism: v, Directory: d, Org: "acme",
 		Present:   with(valid),
 		Refused:   map[string]func(*http.Request){"unknown": with(another), "short": with("x")},
 		Records:   func() int { return int(v.uses.Load()) },

@@ -14,7 +14,7 @@ import (
 // up before the mechanism runs.
 type tampered struct {
 	auth.Directory
-	other          auth.OrgKey
+	org            string // the code of the Candidate's
 	calls          [3]atomic.Int64
 	down, hangs    atomic.Int32 // the kind of look-up, or none
 	accounts, apps atomic.Int32
@@ -67,6 +67,25 @@ func (d *tampered) answer(ctx context.Context, kind int32) error {
 	return nil
 }
 
+// other is the code and the key of another org. It has every account: ids are unique only within an
+// org.
+const other = "authtest-other"
+
+func (d *tampered) Org(ctx context.Context, code string) (*auth.Org, error) {
+	if code != other {
+		return d.Directory.Org(ctx, code)
+	}
+	org, err := d.Directory.Org(ctx, d.org)
+	if err != nil {
+		return nil, err
+	}
+	another := auth.Org{Code: other}
+	if org.ID != "" {
+		another.ID = other
+	}
+	return &another, nil
+}
+
 func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error) {
 	if err := d.answer(ctx, apps); err != nil {
 		return nil, err
@@ -83,12 +102,11 @@ func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error)
 	return &changed, nil
 }
 
-// Account finds each account in the other org, too: ids are unique only within an org.
 func (d *tampered) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	if err := d.answer(ctx, accounts); err != nil {
 		return nil, err
 	}
-	if org == d.other {
+	if org == other {
 		return &auth.Account{ID: id, Org: org}, nil
 	}
 	account, err := d.Directory.Account(ctx, org, id)
