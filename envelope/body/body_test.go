@@ -125,7 +125,7 @@ var refusedBodies = []struct {
 		"text": "must be a string", "likes": "must be an integer of 64 bits", "pinned": "must be true or false",
 		"tags": "must be an array of strings", "extra": "must be an object", "meta": "must be an object"}},
 	{"null for what always has a value", `{"text":null,"pinned":null,"tags":[null]}`, map[string]string{
-		"text": "must be a string", "pinned": "must be true or false", "tags": "must be an array of strings"}},
+		"text": "must be a string", "pinned": "must be true or false", "tags": "[0] must be a string"}},
 	{"2^63", `{"text":"","likes":9223372036854775808}`, map[string]string{"likes": "must be an integer of 64 bits"}},
 	{"NUL", `{"text":"\u0000","tags":["","\u0000"]}`, map[string]string{"text": "must not contain NUL", "tags": "[1] must not contain NUL"}},
 	{"missing, and other things", `{"meta":{"lang":2}}`, map[string]string{
@@ -309,7 +309,7 @@ func TestReadRefuses(t *testing.T) {
 			"name": "must be a string", "count": "must be an integer of 8 bits, 0 or more", "due": "is not valid", "note": "must be a string",
 			"labels": "must be an object", "address": "must be an object"}},
 		{`{"_id":"","object":"","name":"\u0000","lines":[{"article":""},{"article":"","Price":2}],"any":{"a":1,"\u0061":2},"address":{"city":[],"x":1}}`, map[string]string{
-			"name": "NUL in a string", "lines": "[1] Price unknown field", "any": "a name occurs twice", "address.city": "must be a string", "address.x": "unknown field"}},
+			"name": "must not contain NUL", "lines": "[1] Price unknown field", "any": "a name occurs twice", "address.city": "must be a string", "address.x": "unknown field"}},
 		{`{"_id":"","object":"","name":"","lines":[{"parts":[]}]}`, map[string]string{"lines": "[0] article is required"}},
 		{`{"_id":"","object":"","name":"","lines":[null]}`, map[string]string{"lines": "[0] must be an object"}},
 	} {
