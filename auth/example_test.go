@@ -343,7 +343,7 @@ func (*badge) Name() string { return "badge" }
 
 func (*badge) Bind(*auth.Settings) error { return nil }
 
-func (b *badge) Presented(*http.Request) auth.Presence { return auth.Header }
+func (b *badge) Presented(*http.Request) auth.Presence { return auth.InHeader }
 
 func (b *badge) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	p := auth.Principal{Org: auth.OrgKey(t.Org.Code), Account: "ann", Mechanism: "badge"}

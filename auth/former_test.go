@@ -59,7 +59,7 @@ func TestFormerCodesAreServed(t *testing.T) {
 				d.PutAccount(auth.Account{ID: "ann", Org: auth.OrgKey(id)})
 			}
 			g := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: auth.Cached(d, 0), OrgIDs: true, FormerCodes: c.serves,
-				Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.Header}}}}
+				Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.InHeader}}}}
 			mux := g.Mux()
 			mux.HandleFunc("GET /all", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
 				tenant, took := auth.TenantFrom(r.Context()), ""

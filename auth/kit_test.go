@@ -97,7 +97,7 @@ func guard() *auth.Guard {
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test",
 		Directory:  directory(),
-		Mechanisms: []auth.Mechanism{letter{name: "Wax", presence: auth.Header}},
+		Mechanisms: []auth.Mechanism{letter{name: "Wax", presence: auth.InHeader}},
 	}
 }
 

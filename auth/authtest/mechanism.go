@@ -104,7 +104,7 @@ func newMechanismSuite(c Candidate) *mechanismSuite {
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  s.directory,
-		Mechanisms: []auth.Mechanism{c.Mechanism, rival{}},
+		Mechanisms: []auth.Mechanism{c.Mechanism, theRival},
 		Timeout:    time.Second, // long enough that a busy machine is no outage
 		Observe: func(ctx context.Context, e auth.Event) {
 			if told, ok := ctx.Value(replyKey{}).(*reply); ok {

@@ -246,9 +246,9 @@ func (t mechanismTest) beside() {
 		t.Present(r)
 		r.Header.Set(rivalHeader, "1")
 	})
-	if presence == auth.Header {
+	if presence == auth.InHeader {
 		t.want("beside another header", got, http.StatusBadRequest)
-	} else if got.principal.Mechanism != (rival{}).Name() {
+	} else if got.principal.Mechanism != theRival.Name() {
 		t.Errorf("a cookie beside a header of another mechanism: got %d and %q", got.status, got.principal.Mechanism)
 	}
 	if t.recorded() != before {

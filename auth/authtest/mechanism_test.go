@@ -57,7 +57,7 @@ func newVoucher() *voucher {
 			if r.Header["Voucher"] == nil {
 				return auth.Absent
 			}
-			return auth.Header
+			return auth.InHeader
 		},
 		read: func(h http.Header) string {
 			if len(h["Voucher"]) > 1 {
@@ -146,7 +146,7 @@ func TestCheckMechanismFinds(t *testing.T) {
 		sabotage  func(*voucher)
 	}{
 		{"A01 it takes every request for its own", "a request without the credential",
-			func(v *voucher) { v.present = func(*http.Request) auth.Presence { return auth.Header } }},
+			func(v *voucher) { v.present = func(*http.Request) auth.Presence { return auth.InHeader } }},
 		{"A01 it looks at the method", "Presented reads headers only", func(v *voucher) {
 			headers := v.present
 			v.present = func(r *http.Request) auth.Presence {

@@ -27,7 +27,7 @@ type as struct{ principal auth.Principal }
 
 func (a as) Name() string { return a.principal.Mechanism }
 
-func (as) Presented(*http.Request) auth.Presence { return auth.Header }
+func (as) Presented(*http.Request) auth.Presence { return auth.InHeader }
 
 func (a as) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	p := a.principal

@@ -135,21 +135,13 @@ func (d *tampered) Roles(ctx context.Context, org auth.OrgKey, names []string) (
 const rivalHeader = "X-Authtest-Rival"
 
 // rival is another mechanism of the same server.
-type rival struct{}
+type rival struct{ as }
+
+var theRival = rival{as{auth.Principal{Account: "rival", Caller: "rival", Mechanism: "authtest rival"}}}
 
 func (rival) Presented(r *http.Request) auth.Presence {
 	if r.Header[rivalHeader] != nil {
-		return auth.Header
+		return auth.InHeader
 	}
 	return auth.Absent
 }
-
-func (rival) Authenticate(_ context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	return auth.Principal{Org: t.Org.Key(), Account: "rival", Caller: "rival", Mechanism: rival{}.Name()}, nil
-}
-
-func (rival) Name() string { return "authtest rival" }
-
-func (rival) Challenge(*auth.Tenant, error) string { return "" }
-
-func (rival) Bind(*auth.Settings) error { return nil }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -34,8 +33,7 @@ type Mechanism struct {
 	// 5.1). Set it if the server serves that document, as package oauth does.
 	ResourceMetadata bool
 
-	binding sync.Mutex
-	bound   atomic.Pointer[bound]
+	bound atomic.Pointer[bound] // nil: no Guard has called Bind
 }
 
 // bound is what follows from the settings of the Guard.
@@ -58,29 +56,22 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 			return fmt.Errorf("bearer: the mechanism %T hides Owns of the %s.Mechanism: embed it", other, other.Name())
 		}
 	}
-	m.binding.Lock()
-	defer m.binding.Unlock()
-	if b := m.bound.Load(); b != nil {
-		if !b.settings.Same(s) {
-			// The claims of another brand would be unknown, and so limit nothing.
-			return errors.New("bearer: one Mechanism serves Guards of different settings")
-		}
-		return nil
-	}
 	v := token.Verifier{Keys: m.Keys, Scopes: s.Scopes, Namespace: s.Brand.Claims, Cache: m.Cache, Now: s.Now}
 	if m.Ledger != nil {
 		v.Ledger = m.Ledger
 	}
-	m.bound.Store(&bound{s, v, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
-	return nil
+	m.bound.CompareAndSwap(nil, &bound{s, v, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
+	_, err := m.boundTo(s)
+	return err
 }
 
-// boundTo returns what follows from the settings of a Guard.
+// boundTo returns what follows from the settings of a Guard. In those of another brand, claims would be
+// unknown, and so limit nothing.
 func (m *Mechanism) boundTo(s *auth.Settings) (*bound, error) {
 	if b := m.bound.Load(); b != nil && b.settings.Same(s) {
 		return b, nil
 	}
-	return nil, errors.New("bearer: the Mechanism is not bound to this Guard")
+	return nil, errors.New("bearer: the Mechanism serves another Guard, of other settings, or none")
 }
 
 // Presented implements auth.Mechanism. It checks only for the scheme, and whether the token is one of
@@ -97,7 +88,7 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 			return auth.Absent
 		}
 	}
-	return auth.Header
+	return auth.InHeader
 }
 
 // Authenticate implements auth.Mechanism.
