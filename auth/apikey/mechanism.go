@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/internal/recent"
 )
 
@@ -279,11 +280,11 @@ func (m *Mechanism) Invalidate(org auth.OrgKey) { m.orgs.Forget(string(org)) }
 // Challenge implements auth.Mechanism.
 func (m *Mechanism) Challenge(_ *auth.Tenant, err error) string { return admission.Challenge(err) }
 
-// Schemes implements auth.Describer.
-func (m *Mechanism) Schemes(*auth.Settings) []auth.Scheme {
-	s := []auth.Scheme{{Authorization: "bearer", Format: "API key", Description: "A key that begins with `" + m.Formats[0].Prefix + "_`."}}
+// Schemes implements openapi.Describer.
+func (m *Mechanism) Schemes(*auth.Settings) []listing.Scheme {
+	s := []listing.Scheme{{Authorization: "bearer", Format: "API key", Description: "A key that begins with `" + m.Formats[0].Prefix + "_`."}}
 	if m.Header != "" {
-		s = append(s, auth.Scheme{Name: Name + "_header", Headers: []string{m.Header}, Description: s[0].Description})
+		s = append(s, listing.Scheme{Name: Name + "_header", Headers: []string{m.Header}, Description: s[0].Description})
 	}
 	return s
 }

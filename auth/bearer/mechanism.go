@@ -10,6 +10,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -152,9 +153,9 @@ func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant
 	return m.authenticate(ctx, b.unspending(&peek{ledger: m.Ledger, org: t.Org.Key()}), r, t)
 }
 
-// Schemes implements auth.Describer.
-func (m *Mechanism) Schemes(s *auth.Settings) []auth.Scheme {
-	return []auth.Scheme{{
+// Schemes implements openapi.Describer.
+func (m *Mechanism) Schemes(s *auth.Settings) []listing.Scheme {
+	return []listing.Scheme{{
 		Authorization: "bearer",
 		Format:        "JWT",
 		Description: "A token with scope chains in its claim `" + s.Brand.Claims + "scp`. The chains are checked by the server " +

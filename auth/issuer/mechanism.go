@@ -12,6 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/internal/recent"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -250,9 +251,9 @@ func (m *Mechanism) Challenge(t *auth.Tenant, err error) string {
 	return admission.Challenge(err)
 }
 
-// Schemes implements auth.Describer.
-func (m *Mechanism) Schemes(*auth.Settings) []auth.Scheme {
-	return []auth.Scheme{{
+// Schemes implements openapi.Describer.
+func (m *Mechanism) Schemes(*auth.Settings) []listing.Scheme {
+	return []listing.Scheme{{
 		Authorization: "bearer",
 		Format:        "JWT",
 		Description:   "An access token of an identity provider that the org trusts.",

@@ -65,7 +65,7 @@ type Route struct {
 	Status int
 
 	// Credentials are what the handler of a Public route reads itself, as alternatives to none.
-	Credentials []auth.Scheme
+	Credentials []Scheme
 
 	// Refusal is the body of errors that have another form than section 6 of the interface,
 	// such as those of OAuth: 400, 401, 413, 429, 500 and 503. nil: none.

@@ -481,10 +481,10 @@ var some = authtest.As(auth.Principal{Account: "ann"})
 
 type describer struct {
 	auth.Mechanism
-	scheme auth.Scheme
+	scheme openapi.Scheme
 }
 
-func (d describer) Schemes(*auth.Settings) []auth.Scheme { return []auth.Scheme{d.scheme} }
+func (d describer) Schemes(*auth.Settings) []openapi.Scheme { return []openapi.Scheme{d.scheme} }
 
 func TestRefusedDocuments(t *testing.T) {
 	other := func(m auth.Mechanism) *auth.Mux {
@@ -504,7 +504,7 @@ func TestRefusedDocuments(t *testing.T) {
 		"no version":                           {Mux: newMux(), Title: "x"},
 		"a description of no route":            {Mux: newMux(), Title: "x", Version: "1", Routes: map[string]openapi.Route{"GET /notse": {}}},
 		"a mechanism that is no Describer":     {Mux: other(some), Title: "x", Version: "1"},
-		"a scheme without a place":             {Mux: other(describer{some, auth.Scheme{Name: "x"}}), Title: "x", Version: "1"},
+		"a scheme without a place":             {Mux: other(describer{some, openapi.Scheme{Name: "x"}}), Title: "x", Version: "1"},
 		"a Resolve of the server's own":        {Mux: own, Title: "x", Version: "1"},
 		"two patterns that OpenAPI has as one": {Mux: clash, Title: "x", Version: "1"},
 	} {
@@ -519,7 +519,7 @@ func TestRefusedDocuments(t *testing.T) {
 			}
 		})
 	}
-	key := describer{some, auth.Scheme{Name: "apikey", Authorization: "ApiKey"}}
+	key := describer{some, openapi.Scheme{Name: "apikey", Authorization: "ApiKey"}}
 	described(t, other(key), nil)
 	if _, err := (&openapi.Document{Mux: own, Title: "x", Version: "1", Servers: []string{"https://{org}.example.net"}}).JSON(); err != nil {
 		t.Error(err)

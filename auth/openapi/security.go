@@ -10,17 +10,27 @@ import (
 	"github.com/tenantkit/tenantkit/internal/listing"
 )
 
+// Describer is a mechanism that can say in which ways a request carries its credential. The mechanisms
+// of this library are Describers.
+type Describer interface {
+	Schemes(s *auth.Settings) []Scheme
+}
+
+// Scheme is one way in which a request carries a credential, by its fields Authorization, Headers or
+// Cookie. Name is what the document calls it; "" is the name of the mechanism.
+type Scheme = listing.Scheme
+
 // scheme is a way in which requests carry the credential of a mechanism.
 type scheme struct {
-	auth.Scheme
+	Scheme
 	mechanism string
 }
 
 func (m *maker) readSchemes() error {
 	for _, mechanism := range m.guard.Mechanisms {
-		d, ok := mechanism.(auth.Describer)
+		d, ok := mechanism.(Describer)
 		if !ok {
-			return fmt.Errorf("openapi: the mechanism %T is no auth.Describer", mechanism)
+			return fmt.Errorf("openapi: the mechanism %T is no Describer", mechanism)
 		}
 		for _, s := range d.Schemes(m.guard.Settings()) {
 			if s.Authorization == "" && len(s.Headers) == 0 && s.Cookie == "" {
@@ -56,7 +66,7 @@ func (m *maker) securitySchemes() object {
 
 // schemeNames returns the names of a mechanism's security schemes. OpenAPI needs one for each
 // header.
-func (m *maker) schemeNames(s auth.Scheme) (names []string) {
+func (m *maker) schemeNames(s Scheme) (names []string) {
 	if len(s.Headers) < 2 {
 		return []string{word(s.Name)}
 	}

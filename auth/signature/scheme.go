@@ -2,21 +2,22 @@ package signature
 
 import (
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// Schemes implements auth.Describer. They are the versions that the Policy accepts.
-func (m *Mechanism) Schemes(s *auth.Settings) []auth.Scheme {
-	all := []auth.Scheme{v1Scheme(s.Brand.Header), v2Scheme(s.Brand.Header)}
+// Schemes implements openapi.Describer. They are the versions that the Policy accepts.
+func (m *Mechanism) Schemes(s *auth.Settings) []listing.Scheme {
+	all := []listing.Scheme{v1Scheme(s.Brand.Header), v2Scheme(s.Brand.Header)}
 	if v := m.Policy.Version; v != 0 {
 		return all[v-1 : v]
 	}
 	return all
 }
 
-func v1Scheme(prefix string) auth.Scheme {
+func v1Scheme(prefix string) listing.Scheme {
 	client := prefix + "Client-"
-	return auth.Scheme{
+	return listing.Scheme{
 		Headers: []string{client + "Key", client + "Timestamp", client + "Nonce", client + "Signature"},
 		Description: "One of the four headers of a request that is signed by version 1. The timestamp is Unix " +
 			"milliseconds. The nonce is 16 random letters or digits, new for each request. The signature is the " +
@@ -26,9 +27,9 @@ func v1Scheme(prefix string) auth.Scheme {
 	}
 }
 
-func v2Scheme(prefix string) auth.Scheme {
+func v2Scheme(prefix string) listing.Scheme {
 	names := signing.HeadersFor(prefix)
-	return auth.Scheme{
+	return listing.Scheme{
 		Headers: []string{"Signature-Input", "Signature"},
 		Description: "One of the two headers of a request that is signed by version 2, an HTTP Message Signature (RFC " +
 			"9421). It covers `@method`, `@authority`, `@path` and `@query`, `content-digest` (RFC 9530) if there is a " +

@@ -1,4 +1,4 @@
-// Package listing holds what a list and a need say of themselves to documents about routes. It is for
+// Package listing holds what lists, needs and mechanisms say of themselves to documents about routes. It is for
 // packages that must not import each other.
 package listing
 
