@@ -125,7 +125,7 @@ var refusedBodies = []struct {
 		"text": "must be a string", "likes": "must be an integer of 64 bits", "pinned": "must be true or false",
 		"tags": "must be an array of strings", "extra": "must be an object", "meta": "must be an object"}},
 	{"null for what always has a value", `{"text":null,"pinned":null,"tags":[null]}`, map[string]string{
-		"text": "must be a string", "pinned": "must be true or false", "tags": "[0] must be a string"}},
+		"text": "must be a string", "pinned": "must be true or false", "tags": "must be an array of strings"}},
 	{"2^63", `{"text":"","likes":9223372036854775808}`, map[string]string{"likes": "must be an integer of 64 bits"}},
 	{"NUL", `{"text":"\u0000","tags":["","\u0000"]}`, map[string]string{"text": "must not contain NUL", "tags": "[1] must not contain NUL"}},
 	{"missing, and other things", `{"meta":{"lang":2}}`, map[string]string{

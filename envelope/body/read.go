@@ -183,7 +183,11 @@ func decodeSlice(text string, to reflect.Value) (refused string) {
 	to.Set(reflect.MakeSlice(to.Type(), 0, 0))
 	for range r.Array {
 		v := reflect.New(to.Type().Elem()).Elem()
-		if refused := decode(r.Skip(), v); refused != "" {
+		switch refused := decode(r.Skip(), v); refused {
+		case "":
+		case wanted(reflect.TypeFor[string]()):
+			return wanted(to.Type()) // which says it, too
+		default:
 			return fmt.Sprintf("[%d] %s", to.Len(), refused)
 		}
 		to.Set(reflect.Append(to, v))
