@@ -87,7 +87,7 @@ func (b *excess) addExcess(p *Principal, m *Making, admin bool) {
 	}
 	b.beyondApp(p, m, admin)
 	for _, chain := range p.Granted.Missing(m.Scope) {
-		b.add(true, "scope", chain.String())
+		b.add(true, "scope", chain)
 	}
 }
 

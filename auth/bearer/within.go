@@ -132,10 +132,10 @@ func unknown(option string, err error) error {
 }
 
 // beyond returns an error like that of auth.Principal.MayMake.
-func beyond(option string, chains ...scope.Chain) error {
+func beyond(option string, chains ...string) error {
 	e := &auth.Error{Detail: auth.DetailDelegation}
 	for _, chain := range chains {
-		e.Faults = append(e.Faults, &auth.Error{Detail: e.Detail, Path: option, Reason: chain.String()})
+		e.Faults = append(e.Faults, &auth.Error{Detail: e.Detail, Path: option, Reason: chain})
 	}
 	if chains == nil {
 		e.Faults = []*auth.Error{{Detail: e.Detail, Path: option}}

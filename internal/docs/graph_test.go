@@ -29,7 +29,7 @@ var arrows = map[string]string{
 	"envelope/body": "auth envelope internal/jsonfields internal/strictjson",
 	"scope":         "internal/ascii",
 	"signing":       "internal/ascii internal/baseurl internal/clock internal/redacted internal/repeat internal/replaytable internal/urlpath internal/weakkey",
-	"token":         "internal/ascii internal/baseurl internal/clock internal/compact internal/jwks internal/orgkey internal/recent internal/redacted internal/repeat internal/strictjson internal/weakkey scope " + jwt + " " + jose,
+	"token":         "internal/ascii internal/baseurl internal/clock internal/compact internal/jwks internal/orgkey internal/recent internal/redacted internal/repeat internal/strictjson internal/urlpath internal/weakkey scope " + jwt + " " + jose,
 
 	"paging":          "envelope internal/faults internal/listing internal/ascii internal/strictjson",
 	"paging/mempage":  "envelope paging",

@@ -8,8 +8,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Decision is a decision as JSON. Segments are counted from 1, as in the faults of a
-// server.
+// Decision is a decision as JSON. Segments are counted from 1, as in the faults of a server.
 type Decision struct {
 	Allowed bool   `json:"allowed"`
 	Need    string `json:"need"`              // in canonical form, like the chain
@@ -20,7 +19,7 @@ type Decision struct {
 
 // Of returns the decision of a set about a need.
 func Of(r scope.Reason, need scope.Need) Decision {
-	d := Decision{Allowed: r.Allowed, Need: need.String(), Chain: r.Chain.String(), Why: "The chain covers the whole need."}
+	d := Decision{Allowed: r.Allowed, Need: need.String(), Chain: r.Chain, Why: "The chain covers the whole need."}
 	switch {
 	case r.Allowed:
 	case d.Chain == "":
