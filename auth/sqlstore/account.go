@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/token"
 )
 
 // RevokeAccount ends everything by which an account of an org is let in: its sessions, incomplete
@@ -17,12 +16,19 @@ import (
 // API keys; the credentials that act as the account, with their former secrets. A credential of another account
 // that may also act as this one stays without it. The second factor stays: it lets nobody in.
 //
+// What its sessions and credentials made for other accounts has its own life: tokens are dead while the
+// account is disabled, and if they are older than its TokensFrom (auth.Account). DeleteAccount deletes them.
+//
 // RevokeAccount is one transaction. After an error it has changed nothing, or the outcome is unknown
 // (auth.ErrUnavailable): call it again. Disable or delete the account in the Directory first:
-// RevokeAccount does not stop concurrent logins and makers. What another store keeps, such as that of
-// package redisstore, has its own RevokeAccount. An empty org or account is an error.
+// RevokeAccount does not stop concurrent logins and makers. If In does both in one transaction, a request
+// that was admitted before the commit may still make something: it is of no use while the account is
+// disabled, and TokensFrom or another call after the commit ends it for good. What another store keeps,
+// such as that of package redisstore, has its own RevokeAccount. An empty org or account is an error.
 func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account string) error {
-	return s.endAccount(ctx, "revoke an account", org, account, `DELETE FROM {sessions} WHERE `+ofAccountText+` AND replaced = 0`,
+	return s.endAccount(ctx, "revoke an account", org, account,
+		endTokens(`subject = $2`),
+		`DELETE FROM {sessions} WHERE `+ofAccountText+` AND replaced = 0`,
 		endKeysText)
 }
 
@@ -34,7 +40,7 @@ func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account stri
 // DeleteAccount reads all tokens of the org. Otherwise it does what RevokeAccount does.
 func (s *Store) DeleteAccount(ctx context.Context, org auth.OrgKey, account string) error {
 	return s.endAccount(ctx, "delete an account", org, account,
-		`DELETE FROM {ledger} WHERE org = $1 AND maker = $2`,
+		endTokens(`(subject = $2 OR maker = $2)`),
 		`DELETE FROM {sessions} WHERE `+ofAccountText,
 		endKeysText,
 		`UPDATE {api_keys} SET maker = '' WHERE org = $1 AND maker = $2`,
@@ -43,21 +49,22 @@ func (s *Store) DeleteAccount(ctx context.Context, org auth.OrgKey, account stri
 
 const endKeysText = `DELETE FROM {api_keys} WHERE ` + ofAccountText
 
-// endAccount deletes the credentials and tokens of an account, and then runs the texts. The tables come
-// in the order of deleteOrg, so that no two calls wait for each other.
+// endTokens returns the statement that deletes records of the org $1. It locks them in an order, so that
+// two accounts that made tokens for each other are deleted at the same time.
+func endTokens(condition string) string {
+	return `DELETE FROM {ledger} WHERE (client_key, id) IN (
+		SELECT client_key, id FROM {ledger} WHERE org = $1 AND ` + condition + ` ORDER BY client_key, id {lock})`
+}
+
+// endAccount ends the credentials of an account, and then runs the texts. The tables come in the order of
+// deleteOrg, so that no two calls wait for each other.
 func (s *Store) endAccount(ctx context.Context, what string, org auth.OrgKey, account string, texts ...string) error {
 	if org == "" || account == "" {
 		return fmt.Errorf("sqlstore: %s: no org or no account is named", what)
 	}
-	if !storable(string(org), account) {
-		return nil
-	}
 	// With the lock, a login does not begin and end during this call and survive it.
 	return failed(what, s.transact(ctx, accountLock(org, account), func(q conn) error {
 		err := revokeCredentials(ctx, q, org, account)
-		if err == nil {
-			_, err = revokeSubject(ctx, q, token.Holder{Org: org, ClientKey: token.AnyApp, Subject: account})
-		}
 		for _, text := range texts {
 			if err == nil {
 				_, err = q.exec(ctx, text, org, account)

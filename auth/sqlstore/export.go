@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -25,8 +26,10 @@ import (
 // and API keys are those that the account holds and those that it made. There are no secrets and no hashes. Counts of
 // attempts do not name the account. Dead records that are not yet deleted are among the lines.
 //
-// An error of w is returned as it is, and some lines may have been written. An empty org or account is
-// an error.
+// ExportAccount writes each line as the database sends it, and keeps a connection until the last one: if w
+// is slow, give ctx a deadline. Each kind is as it was at one moment, and the kinds follow each other.
+// After an error some lines may have been written; an error of w is returned as it is. An empty org or
+// account is an error.
 func (s *Store) ExportAccount(ctx context.Context, w io.Writer, org auth.OrgKey, account string) error {
 	if org == "" || account == "" {
 		return errors.New("sqlstore: export an account: no org or no account is named")
@@ -47,17 +50,19 @@ func (s *Store) ExportAccount(ctx context.Context, w io.Writer, org auth.OrgKey,
 		{exportKeys, []any{org, account}, exportedKeyLine},
 		{factorText, []any{org, account}, s.factorLine(org, account)},
 	} {
-		lines, err := list(ctx, s, part.text, part.args, part.line)
-		if err != nil {
+		var refused error
+		// Not by list, which keeps all rows, nor by read, which would write lines again.
+		err := conn{s, s.single}.each(ctx, part.text, part.args, func(rows *sql.Rows) error {
+			line, err := part.line(rows)
+			if err == nil && line != nil {
+				refused = to.Encode(line)
+			}
+			return cmp.Or(err, refused)
+		})
+		if refused != nil {
+			return refused
+		} else if err != nil {
 			return failed("export an account", err)
-		}
-		for _, line := range lines {
-			if line == nil {
-				continue
-			}
-			if err := to.Encode(line); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

@@ -135,9 +135,13 @@ func (s *Store) step(ctx context.Context, lock string, f func(conn) error) error
 	}
 	if err == nil {
 		_, err = q.exec(ctx, "RELEASE SAVEPOINT tenantkit_step")
-		return err
 	}
-	ctx = context.WithoutCancel(ctx)
+	if err == nil {
+		return nil
+	}
+	// Also if the context has ended: the application may commit what it did before.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
 	_, failed := q.exec(ctx, "ROLLBACK TO SAVEPOINT tenantkit_step")
 	if failed == nil {
 		_, failed = q.exec(ctx, "RELEASE SAVEPOINT tenantkit_step")
