@@ -14,8 +14,7 @@ import (
 // Credential is a signing key of an app, and its restrictions (section 5.3 of the interface).
 // Requests share it, so it must not be changed once returned.
 type Credential struct {
-	// Key holds the client key and the live secrets, or the public keys. To build one costs more
-	// than to verify a signature with it, so a store keeps it while it is unchanged.
+	// Key holds the client key and the live secrets, or the public keys.
 	Key *signing.Key
 
 	// MinVersion is the lowest version of signatures that the credential accepts. Version 1 covers

@@ -46,7 +46,7 @@ var arrows = map[string]string{
 	"auth/oauth":      "auth auth/bearer auth/openapi auth/signature internal/compact internal/strictjson internal/whole scope signing token",
 	"auth/openapi":    "auth envelope envelope/body internal/faults internal/jsonfields internal/listing internal/whole",
 	"auth/session":    "auth internal/clock internal/hotp internal/redacted scope",
-	"auth/sqlstore":   "auth auth/apikey auth/session auth/signature internal/prepared internal/recent internal/redacted internal/sqldialect signing token",
+	"auth/sqlstore":   "auth auth/apikey auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
 	"auth/redisstore": "auth auth/apikey auth/session signing token",
 	"auth/storetest":  "auth auth/apikey auth/session auth/signature internal/suite signing token",
 	"auth/authtest":   "auth auth/session internal/hotp signing token",
