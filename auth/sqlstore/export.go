@@ -88,7 +88,7 @@ type exportedSession struct {
 }
 
 func sessionLine(rows *sql.Rows) (any, error) {
-	n, err := scanSession(rows.Scan)
+	n, err := scanSession(rows)
 	return exportedSession{"session", n.ID, n.Ticket, n.Created, n.Seen, n.Expires, n.Address, n.Agent}, err
 }
 
@@ -169,7 +169,7 @@ type exportedFactor struct {
 
 func (s *Store) factorLine(org auth.OrgKey, account string) func(*sql.Rows) (any, error) {
 	return func(rows *sql.Rows) (any, error) {
-		f, err := (&factors{s}).scan(org, account)(rows.Scan)
+		f, err := (&factors{s}).scan(org, account)(rows)
 		return exportedFactor{"secondFactor", len(f.Secret.Reveal()) > 0, len(f.Recovery)}, err
 	}
 }

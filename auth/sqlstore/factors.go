@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 
@@ -32,11 +33,11 @@ func (f *factors) Factor(ctx context.Context, org auth.OrgKey, account string) (
 const factorText = `SELECT version, sealed, step, recovery FROM {factors} WHERE ` + ofAccountText
 
 // scan returns what scans the columns of factorText.
-func (f *factors) scan(org auth.OrgKey, account string) func(scan func(...any) error) (session.Factor, error) {
-	return func(scan func(...any) error) (none session.Factor, err error) {
+func (f *factors) scan(org auth.OrgKey, account string) func(*sql.Rows) (session.Factor, error) {
+	return func(rows *sql.Rows) (none session.Factor, err error) {
 		var factor session.Factor
 		var secrets, recovery []byte
-		err = scan(&factor.Version, &secrets, &factor.Step, &recovery)
+		err = rows.Scan(&factor.Version, &secrets, &factor.Step, &recovery)
 		if err == nil {
 			secrets, err = f.store.unseal(factorLocation(org, account), secrets)
 		}

@@ -94,7 +94,7 @@ func (k *Keys) Ensure(ctx context.Context, org auth.OrgKey, clientKey string) (*
 
 // present returns the present key of an app, or nil if it has none.
 func (k *Keys) present(ctx context.Context, org auth.OrgKey, clientKey string) (public *token.PublicKey, err error) {
-	public, err = get(ctx, k.store, presentText+`WHERE k.client_key = $1`, []any{clientKey}, scanPublic)
+	public, err = get(ctx, k.store, presentText+`WHERE k.client_key = $1`, []any{clientKey}, func(rows *sql.Rows) (*token.PublicKey, error) { return scanPublic(rows) })
 	if err == nil && public.Org != org {
 		return nil, fmt.Errorf("%w: client key of another org", token.ErrBadKey)
 	}
@@ -292,7 +292,7 @@ const (
 
 // Public implements token.Keys.
 func (k *Keys) Public(ctx context.Context, kid string) (*token.PublicKey, error) {
-	public, err := get(ctx, k.store, publicText, []any{kid}, scanPublic)
+	public, err := get(ctx, k.store, publicText, []any{kid}, func(rows *sql.Rows) (*token.PublicKey, error) { return scanPublic(rows) })
 	return public, failed("find a key", found(err, token.ErrNotFound))
 }
 
@@ -305,7 +305,7 @@ func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, er
 		public, formers = nil, nil
 		return q.each(ctx, signerText, []any{clientKey}, func(rows *sql.Rows) (err error) {
 			var former sql.NullString
-			public, err = scanPublic(func(into ...any) error { return rows.Scan(append(into, &sealed, &former)...) })
+			public, err = scanPublic(rows, &sealed, &former)
 			if former.Valid {
 				formers = append(formers, former.String)
 			}
@@ -341,7 +341,7 @@ func (k *Keys) unsealed(ctx context.Context, public *token.PublicKey, sealed []b
 func (k *Keys) Exposed(ctx context.Context, org auth.OrgKey) ([]token.PublicKey, error) {
 	keys, err := list(ctx, k.store, exposedText, []any{org},
 		func(rows *sql.Rows) (token.PublicKey, error) {
-			public, err := scanPublic(rows.Scan)
+			public, err := scanPublic(rows)
 			if err != nil {
 				return token.PublicKey{}, err
 			}
@@ -350,12 +350,12 @@ func (k *Keys) Exposed(ctx context.Context, org auth.OrgKey) ([]token.PublicKey,
 	return keys, failed("list exposed keys", err)
 }
 
-// scanPublic scans the columns of presentText.
-func scanPublic(scan func(...any) error) (*token.PublicKey, error) {
+// scanPublic scans the columns of presentText, and then more.
+func scanPublic(rows *sql.Rows, more ...any) (*token.PublicKey, error) {
 	p := &token.PublicKey{}
 	var der []byte
 	var ends sql.NullInt64
-	if err := scan(&p.ClientKey, &p.Org, &p.KeyID, &p.Exposed, &der, &ends); err != nil {
+	if err := rows.Scan(append([]any{&p.ClientKey, &p.Org, &p.KeyID, &p.Exposed, &der, &ends}, more...)...); err != nil {
 		return nil, err
 	}
 	if ends.Valid {

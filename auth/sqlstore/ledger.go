@@ -160,8 +160,8 @@ func (l *ledger) issue(ctx context.Context, q conn, r token.Record, keys string,
 func (l *ledger) vet(ctx context.Context, q conn, r token.Record, keys string, limit int) (stale bool, err error) {
 	var known, parentLives, parentMayMake bool
 	var live, replaced int
-	err = q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent, r.Issued.Unix()).
-		Scan(&known, &live, &parentLives, &parentMayMake, &replaced, &stale)
+	err = q.one(ctx, checkIssueText, []any{r.ClientKey, r.Subject, keys, r.ID, r.Parent, r.Issued.Unix()},
+		&known, &live, &parentLives, &parentMayMake, &replaced, &stale)
 	switch {
 	case err != nil:
 	case known:
@@ -302,7 +302,7 @@ func revokeSubject(ctx context.Context, q conn, of token.Holder) (live int, err 
 		// Count before deleting: one record may be the parent of another.
 		`SELECT count(*) FROM {ledger} WHERE ` + ofHolder + ` AND ` + liveText,
 	} {
-		if err := q.row(ctx, text, args...).Scan(&live); err != nil {
+		if err := q.one(ctx, text, args, &live); err != nil {
 			return 0, err
 		}
 	}

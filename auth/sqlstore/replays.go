@@ -211,7 +211,7 @@ func (r *replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err e
 	// Try twice: the first statement records nothing if there is no epoch.
 	for range 2 {
 		var recorded sql.NullInt64 // when, unless the nonce was refused
-		err = q.row(ctx, claimText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs).Scan(&recorded, &o.accepted)
+		err = q.one(ctx, claimText, []any{c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs}, &recorded, &o.accepted)
 		switch {
 		case err != nil:
 			return outcome{}, err
@@ -221,7 +221,7 @@ func (r *replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err e
 			return outcome{inTime: true}, unclaim(ctx, q, c, recorded.Int64)
 		}
 		begun := false
-		err = q.row(ctx, whyText, c.signed, c.keep).Scan(&begun, &o.inTime)
+		err = q.one(ctx, whyText, []any{c.signed, c.keep}, &begun, &o.inTime)
 		if err != nil || begun {
 			return o, err
 		}

@@ -273,10 +273,10 @@ func schemaVersion(ctx context.Context, q conn) (found int, err error) {
 		look = "SELECT to_regclass('{schema}') IS NOT NULL"
 	}
 	var exist bool
-	if err = q.row(ctx, look).Scan(&exist); err != nil || !exist {
+	if err = q.one(ctx, look, nil, &exist); err != nil || !exist {
 		return 0, err
 	}
-	err = q.row(ctx, "SELECT coalesce(max(version), 0) FROM {schema}").Scan(&found)
+	err = q.one(ctx, "SELECT coalesce(max(version), 0) FROM {schema}", nil, &found)
 	return found, err
 }
 

@@ -601,8 +601,8 @@ func TestRemoveFactorNeedsTheSealer(t *testing.T) {
 // believed is a transaction whose isolation In cannot see.
 type believed struct{ *sql.Tx }
 
-func (b believed) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return b.Tx.QueryRowContext(ctx, strings.Replace(query, "current_setting('transaction_isolation')", "'read committed'", 1), args...)
+func (b believed) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return b.Tx.QueryContext(ctx, strings.Replace(query, "current_setting('transaction_isolation')", "'read committed'", 1), args...)
 }
 
 // issueInTransactions issues tokens of one subject in 16 transactions at once, at a limit of 5, and
@@ -958,11 +958,6 @@ func (m mortal) ExecContext(ctx context.Context, query string, args ...any) (sql
 func (m mortal) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	m.step()
 	return m.Tx.QueryContext(ctx, query, args...)
-}
-
-func (m mortal) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	m.step()
-	return m.Tx.QueryRowContext(ctx, query, args...)
 }
 
 func (m mortal) Commit() error {
