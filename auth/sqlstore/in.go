@@ -66,8 +66,7 @@ var ErrTx = errors.New("sqlstore: In needs another transaction")
 // remembers its answers, as token.CachedKeys and auth.CachedDirectory do, learns of the change within its
 // bound, or at once by its Invalidate.
 func (s *Store) In(ctx context.Context, tx Tx) (*In, error) {
-	in := &Store{single: tx, inside: new(application), dialect: s.dialect, prefix: s.prefix, sealer: s.sealer, signer: s.signer,
-		unsealed: s.unsealed, undurable: s.undurable, replacer: s.replacer, texts: s.texts, place: s.place}
+	in := &Store{single: tx, inside: new(application), dialect: s.dialect, options: s.options, replacer: s.replacer, texts: s.texts, place: s.place}
 	if err := in.checkTx(ctx); err != nil {
 		return nil, failed("in", err)
 	}
@@ -109,7 +108,7 @@ func (s *Store) checkTx(ctx context.Context) error {
 	}
 	// A crash may undo a commit that does not wait for the disk.
 	f := settings{s.dialect, map[string]string{p.durability: p.synchronous}}
-	if err := errors.Join(f.lossy(s.undurable)...); err != nil {
+	if err := errors.Join(f.lossy(s.options.UnsafeDurability)...); err != nil {
 		return fmt.Errorf("%w: %w", ErrTx, err)
 	}
 	if s.dialect == PostgreSQL {

@@ -235,9 +235,9 @@ func (s *Store) migrate(ctx context.Context) error {
 	switch {
 	case err == nil && found != 0:
 		return checkVersion(found)
-	case s.noMigrate && err == nil:
+	case s.options.NoMigrate && err == nil:
 		return fmt.Errorf("there are no tables: run %s of Migrations", migrationName)
-	case s.noMigrate:
+	case s.options.NoMigrate:
 		return err
 	}
 	// The tables are missing or unreadable: the transaction returns the error, if any.

@@ -114,7 +114,7 @@ func (s *Store) checkBegun(ctx context.Context) error {
 var errEnded = fmt.Errorf("%w: SQLite has ended it, and nothing of it is left: roll it back and repeat it", ErrTx)
 
 func (s *Store) lockKey(lock string) int64 {
-	sum := sha256.Sum256([]byte(s.prefix + "\x00" + lock))
+	sum := sha256.Sum256([]byte(s.options.Prefix + "\x00" + lock))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
