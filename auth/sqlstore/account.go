@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/signature"
 )
 
 // RevokeAccount ends everything by which an account of an org is let in: its sessions, incomplete
@@ -74,12 +75,6 @@ func (s *Store) endAccount(ctx context.Context, what string, org auth.OrgKey, ac
 	}))
 }
 
-// actingAs is a credential that may act as an account.
-type actingAs struct {
-	clientKey string
-	rules     rules
-}
-
 // revokeCredentials deletes the credentials of an account, and takes the account from the others. The
 // text of the restrictions has the account as JSON, so the statement selects few rows too many. It
 // locks them: a concurrent rotation is complete before, or it finds nothing to rotate.
@@ -88,39 +83,39 @@ func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account str
 	if err != nil {
 		return err
 	}
-	var found []actingAs
+	var keys []string
+	var found []*signature.Credential
 	err = q.each(ctx, `SELECT client_key, restrictions FROM {credentials}
 		WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key {lock}`, []any{org, string(quoted)},
 		func(rows *sql.Rows) error {
-			var c actingAs
-			var text string
-			err := rows.Scan(&c.clientKey, &text)
-			if err == nil {
-				c.rules, err = readRules(text)
+			var clientKey, text string
+			if err := rows.Scan(&clientKey, &text); err != nil {
+				return err
 			}
-			found = append(found, c)
+			c, err := restrictionsOf(text)
+			keys, found = append(keys, clientKey), append(found, c)
 			return err
 		})
-	for _, c := range found {
+	for i, c := range found {
 		if err == nil {
-			err = c.revoke(ctx, q, account)
+			err = revokeCredential(ctx, q, keys[i], c, account)
 		}
 	}
 	return err
 }
 
-func (c actingAs) revoke(ctx context.Context, q conn, account string) error {
-	if c.rules.Account == account {
-		_, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1`, c.clientKey)
+func revokeCredential(ctx context.Context, q conn, clientKey string, c *signature.Credential, account string) error {
+	if c.Account == account {
+		_, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1`, clientKey)
 		if err != nil {
 			return err
 		}
-		return keepFormers(ctx, q, c.clientKey, 0)
+		return keepFormers(ctx, q, clientKey, 0)
 	}
-	c.rules.Accounts = slices.DeleteFunc(c.rules.Accounts, func(other string) bool { return other == account })
-	text, err := json.Marshal(c.rules)
+	c.Accounts = slices.DeleteFunc(c.Accounts, func(other string) bool { return other == account })
+	text, err := json.Marshal(c)
 	if err == nil {
-		_, err = q.exec(ctx, `UPDATE {credentials} SET version = $2, restrictions = $3 WHERE client_key = $1`, c.clientKey, rand.Text(), string(text))
+		_, err = q.exec(ctx, `UPDATE {credentials} SET version = $2, restrictions = $3 WHERE client_key = $1`, clientKey, rand.Text(), string(text))
 	}
 	return err
 }

@@ -19,10 +19,10 @@ import (
 // cannot have.
 type engine struct {
 	settings map[string]string
-	fails    map[string]error  // errors of statements, by a part of their text
-	stale    bool              // whether an Issue has records to delete
-	closed   int               // connections
-	sent     int               // statements
+	fails    map[string]error // errors of statements, by a part of their text
+	stale    bool             // whether an Issue has records to delete
+	closed   int              // connections
+	sent     int              // statements
 }
 
 func (e *engine) Connect(context.Context) (driver.Conn, error) { return connection{e}, nil }

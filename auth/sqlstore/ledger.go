@@ -53,7 +53,7 @@ func ancestorsLive(row string, ancestors int) string {
 		isLive(parent, ancestors-1) + `))`
 }
 
-const ledgerColumns = `id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, `
+const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, `
 
 // sameText is the condition that a row accepts a token, and reusedText that the token was renewed and
 // its grace is over.
@@ -256,7 +256,6 @@ func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Rec
 	if err != nil || len(rows) == 0 || !rows[0].live {
 		return token.Record{}, failed("get a token", cmp.Or(err, token.ErrNotFound))
 	}
-	rows[0].ClientKey = of.ClientKey
 	return rows[0].Record, nil
 }
 
@@ -335,7 +334,6 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 	page = make([]token.Record, 0, len(rows))
 	for _, row := range rows {
 		if row.live && row.Org == of.Org {
-			row.ClientKey = of.ClientKey
 			page = append(page, row.Record)
 		}
 	}
@@ -350,7 +348,7 @@ type ledgerRow struct {
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
 	var issued int64
 	var expires sql.NullInt64
-	err = rows.Scan(&r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
+	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
 	r.Issued = time.Unix(issued, 0).UTC()
 	if expires.Valid {
 		r.Expires = time.Unix(expires.Int64, 0).UTC()

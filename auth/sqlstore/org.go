@@ -9,24 +9,25 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// deleteOrgTexts are statements that each delete at most $2 rows of the org $1. They name
-// the org again only where the selected columns are not unique over all orgs: otherwise
-// SQLite reads all rows of the org for each batch.
+// deleteOrgTexts are statements that each delete at most $2 rows of the org $1.
 //
 // Live sessions are selected by id, because a concurrent Replace changes the hash. Those
 // that were evicted come after them, because a live one may be evicted meanwhile.
-//
-// A concurrent call selects the same rows. It must lock them before it counts them:
-// otherwise it would find all of its batch deleted, and take the table for empty.
 var deleteOrgTexts = []string{
-	`DELETE FROM {ledger} WHERE (client_key, id) IN (
-		SELECT client_key, id FROM {ledger} WHERE org = $1 LIMIT $2 {lock})`,
-	`DELETE FROM {sessions} WHERE org = $1 AND replaced = 0 AND (account, id) IN (
-		SELECT account, id FROM {sessions} WHERE org = $1 AND replaced = 0 LIMIT $2 {lock})`,
-	`DELETE FROM {sessions} WHERE hash IN (SELECT hash FROM {sessions} WHERE org = $1 AND replaced <> 0 LIMIT $2 {lock})`,
-	`DELETE FROM {api_keys} WHERE id IN (SELECT id FROM {api_keys} WHERE org = $1 LIMIT $2 {lock})`,
-	`DELETE FROM {factors} WHERE org = $1 AND account IN (SELECT account FROM {factors} WHERE org = $1 LIMIT $2 {lock})`,
-	`DELETE FROM {attempts} WHERE org = $1 AND key IN (SELECT key FROM {attempts} WHERE org = $1 LIMIT $2 {lock})`,
+	ofOrg("{ledger}", "client_key, id", ``),
+	ofOrg("{sessions}", "org, account, id", ` AND replaced = 0`),
+	ofOrg("{sessions}", "hash", ` AND replaced <> 0`),
+	ofOrg("{api_keys}", "id", ``),
+	ofOrg("{factors}", "org, account", ``),
+	ofOrg("{attempts}", "org, key", ``),
+}
+
+// ofOrg deletes rows of an org. key is a unique key. A concurrent call selects the same rows. It must
+// lock them before it counts them: otherwise it would find all of its batch deleted, and take the
+// table for empty.
+func ofOrg(table, key, condition string) string {
+	return `DELETE FROM ` + table + ` WHERE (` + key + `) IN (
+		SELECT ` + key + ` FROM ` + table + ` WHERE org = $1` + condition + ` LIMIT $2 {lock})` + condition
 }
 
 // DeleteOrg deletes what the store keeps of an org: signing secrets and key pairs with

@@ -841,15 +841,15 @@ func TestExportAccount(t *testing.T) {
 			expect(t, "ExportAccount", e.ExportAccount(ctx, &out, "acme", "ann"), nil)
 			s, one := annsSession("acme"), recordOf("acme", "one")
 			stamp := func(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
-			want := fmt.Sprintf(`{"kind":"session","id":%q,"created":%q,"seen":%q,"expires":%q,"address":"192.0.2.1","agent":"test"}
-{"kind":"token","app":"app of acme","id":"made","subject":"bob","maker":"ann","issued":%q,"expires":%q,"uses":0,"maxUses":0}
-{"kind":"token","app":"app of acme","id":"one","subject":"ann","issued":%q,"uses":0,"maxUses":0}
-{"kind":"credential","clientKey":%q,"restrictions":{"account":"ann","accounts":null,"scope":null,"networks":null}}
-{"kind":"credential","clientKey":%q,"restrictions":{"account":"bob","accounts":["ann"],"scope":null,"networks":null}}
-{"kind":"apiKey","id":"made by ann","name":"","account":"bob","maker":"ann","created":"2026Z","uses":0,"maxUses":0,"scope":null}
-{"kind":"apiKey","id":"of ann in acme","name":"","account":"ann","maker":"ann","created":"2026Z","uses":0,"maxUses":0,"scope":null}
-{"kind":"secondFactor","active":true,"recoveryCodes":0}
-`, s.ID, stamp(s.Created), stamp(s.Seen), stamp(s.Expires), stamp(made.Issued), stamp(made.Expires), stamp(one.Issued), clientKeyOf("acme"), clientKeyOf("too"))
+			want := fmt.Sprintf(`{"address":"192.0.2.1","agent":"test","created":%q,"expires":%q,"id":%q,"kind":"session","seen":%q}
+{"app":"app of acme","expires":%q,"id":"made","issued":%q,"kind":"token","maker":"ann","maxUses":0,"subject":"bob","uses":0}
+{"app":"app of acme","id":"one","issued":%q,"kind":"token","maxUses":0,"subject":"ann","uses":0}
+{"clientKey":%q,"kind":"credential","restrictions":{"account":"ann","accounts":null,"scope":null,"networks":null}}
+{"clientKey":%q,"kind":"credential","restrictions":{"account":"bob","accounts":["ann"],"scope":null,"networks":null}}
+{"account":"bob","created":"2026Z","id":"made by ann","kind":"apiKey","maker":"ann","maxUses":0,"scope":null,"uses":0}
+{"account":"ann","created":"2026Z","id":"of ann in acme","kind":"apiKey","maker":"ann","maxUses":0,"scope":null,"uses":0}
+{"active":true,"kind":"secondFactor","recoveryCodes":0}
+`, stamp(s.Created), stamp(s.Expires), s.ID, stamp(s.Seen), stamp(made.Expires), stamp(made.Issued), stamp(one.Issued), clientKeyOf("acme"), clientKeyOf("too"))
 			times := regexp.MustCompile(`"20[^"]*Z"`)
 			if diff := cmp.Diff(times.ReplaceAllString(want, "T"), times.ReplaceAllString(out.String(), "T")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -1,5 +1,5 @@
 -- +goose Up
-CREATE TABLE IF NOT EXISTS tenantkit_schema (
+CREATE TABLE IF NOT EXISTS tenantkit_schema ( -- one row
 	version bigint PRIMARY KEY,
 	probe bytea -- sealed by the first Open with a Sealer
 );
@@ -14,6 +14,12 @@ CREATE TABLE IF NOT EXISTS tenantkit_v7_replays (
 	engine text COLLATE "C" NOT NULL    -- of the epoch: identity of the engine and the table
 );
 CREATE INDEX IF NOT EXISTS tenantkit_v7_replays_keep ON tenantkit_v7_replays (keep);
+
+-- One row in PostgreSQL, of the epoch. A recovery from a crash empties the table.
+CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_v7_marks (
+	id bigint PRIMARY KEY,    -- 1
+	mark text COLLATE "C" NOT NULL     -- random
+);
 
 CREATE TABLE IF NOT EXISTS tenantkit_v7_ledger (
 	client_key text COLLATE "C" NOT NULL,
@@ -143,10 +149,5 @@ CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_org ON tenantkit_v7_api_keys (o
 CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_account ON tenantkit_v7_api_keys (org, account, id);
 CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_app ON tenantkit_v7_api_keys (org, app, id);
 CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_expires ON tenantkit_v7_api_keys (expires) WHERE expires IS NOT NULL;
--- One row, of the epoch in tenantkit_v7_replays. A recovery from a crash empties the table.
-CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_v7_marks (
-	id bigint PRIMARY KEY,    -- 1
-	mark text COLLATE "C" NOT NULL     -- random
-);
 
 INSERT INTO tenantkit_schema (version) SELECT 7 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
