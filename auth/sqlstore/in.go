@@ -75,16 +75,14 @@ func (s *Store) In(ctx context.Context, tx Tx) (*In, error) {
 
 // place is where a transaction is, and how. In SQLite it has no isolation to choose.
 type place struct {
-	name                    string // what tells databases apart, as far as a statement can
-	isolation, readOnly     string
-	durability, synchronous string // the setting of the commit's durability, and its value
+	name                string // what tells databases apart, as far as a statement can
+	isolation, readOnly string
+	synchronous         string // whether a commit waits for the disk
 }
 
 func (s *Store) findPlace(ctx context.Context) (p place, err error) {
-	p.durability = "synchronous"
 	text := `SELECT coalesce((SELECT file FROM pragma_database_list WHERE name = 'main'), ''), '', 'off', synchronous FROM pragma_synchronous`
 	if s.dialect == PostgreSQL {
-		p.durability = "synchronous_commit"
 		text = `SELECT CAST(coalesce(CAST(to_regclass('{ledger}') AS oid), 0) AS text) || ' in ' ||
 			(SELECT CAST(oid AS text) FROM pg_database WHERE datname = current_database()) || ' of ' ||
 			(SELECT CAST(system_identifier AS text) FROM pg_control_system()), current_setting('transaction_isolation'),
@@ -107,7 +105,7 @@ func (s *Store) checkTx(ctx context.Context) error {
 		return fmt.Errorf("%w: it is not of this Store's database and tables", ErrTx)
 	}
 	// A crash may undo a commit that does not wait for the disk.
-	f := settings{s.dialect, map[string]string{p.durability: p.synchronous}}
+	f := settings{s.dialect, map[string]string{"synchronous": p.synchronous, "synchronous_commit": p.synchronous}}
 	if err := errors.Join(f.lossy(s.options.UnsafeDurability)...); err != nil {
 		return fmt.Errorf("%w: %w", ErrTx, err)
 	}
@@ -167,8 +165,8 @@ func (in *In) DeleteAccount(ctx context.Context, org auth.OrgKey, account string
 	return in.store.DeleteAccount(ctx, org, account)
 }
 
-// DeleteOrg is Store.DeleteOrg in the transaction. Everybody who makes a key pair waits for its end.
-// For an org with more than some thousand sessions or tokens call Store.DeleteOrg after the commit.
+// DeleteOrg is Store.DeleteOrg in the transaction. For an org with more than some thousand sessions or
+// tokens call Store.DeleteOrg after the commit.
 func (in *In) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 	return in.store.DeleteOrg(ctx, org)
 }
