@@ -273,40 +273,31 @@ func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	return failed("revoke", found(err, token.ErrNotFound))
 }
 
-// RevokeSubject implements token.Ledger.
+// RevokeSubject implements token.Ledger. It returns how many of the records that it deletes were live.
 func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, err error) {
-	switch {
-	case of.Subject == "":
+	if of.Subject == "" {
 		return 0, errors.New("sqlstore: revoke a subject: the subject is empty")
-	case !storable(string(of.Org), of.Subject), of.ClientKey != token.AnyApp && !storable(of.ClientKey):
-		return 0, nil
 	}
-	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {
-		live, err = revokeSubject(ctx, q, of)
-		return err
-	})
-	return live, failed("revoke a subject", err)
-}
-
-// revokeSubject returns how many of the records that it deletes were live.
-func revokeSubject(ctx context.Context, q conn, of token.Holder) (live int, err error) {
 	ofHolder, args := `org = $1 AND subject = $2`, []any{of.Org, of.Subject}
 	if of.ClientKey != token.AnyApp {
 		ofHolder, args = `client_key = $3 AND `+ofHolder, append(args, of.ClientKey)
 	}
-	for _, text := range []string{
-		// Locked rows are not used meanwhile. The count is a statement of its own, which also
-		// sees the changes that the first one has waited for.
-		`SELECT count(*) FROM (SELECT 1 FROM {ledger} WHERE ` + ofHolder + ` ORDER BY client_key, id {lock}) AS locked`,
-		// Count before deleting: one record may be the parent of another.
-		`SELECT count(*) FROM {ledger} WHERE ` + ofHolder + ` AND ` + liveText,
-	} {
-		if err := q.one(ctx, text, args, &live); err != nil {
-			return 0, err
+	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {
+		for _, text := range []string{
+			// Locked rows are not used meanwhile. The count is a statement of its own, which also
+			// sees the changes that the first one has waited for.
+			`SELECT count(*) FROM (SELECT 1 FROM {ledger} WHERE ` + ofHolder + ` ORDER BY client_key, id {lock}) AS locked`,
+			// Count before deleting: one record may be the parent of another.
+			`SELECT count(*) FROM {ledger} WHERE ` + ofHolder + ` AND ` + liveText,
+		} {
+			if err := q.one(ctx, text, args, &live); err != nil {
+				return found(err, nil) // no row can have such a name
+			}
 		}
-	}
-	_, err = q.exec(ctx, `DELETE FROM {ledger} WHERE `+ofHolder, args...)
-	return live, err
+		_, err := q.exec(ctx, `DELETE FROM {ledger} WHERE `+ofHolder, args...)
+		return err
+	})
+	return live, failed("revoke a subject", err)
 }
 
 // List implements token.Ledger.
