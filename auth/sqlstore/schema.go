@@ -26,7 +26,7 @@ var tables = []string{
 // version is the version of schema. The names of all tables but {schema} contain it: an instance
 // of another version never finds them, also if it runs while they are replaced. Raise it with
 // each change of the tables or of what their columns mean.
-const version = 7
+const version = 8
 
 // schema creates the tables. It may run again. In SQLite they are STRICT.
 const schema = `CREATE TABLE IF NOT EXISTS {schema} ( -- one row
