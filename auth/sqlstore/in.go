@@ -55,7 +55,7 @@ var ErrTx = errors.New("sqlstore: In needs another transaction")
 //
 // Locks last until tx ends, and who waits for one waits as long as its own context lasts: other makers of
 // tokens for the same app and subject, other changes of the same credential, logins of an account whose
-// sessions tx has ended, and all other new key pairs. So end tx soon, call nothing slow before it ends,
+// sessions tx has ended, and all who change key pairs after Keys did: use Ensure. So end tx soon, call nothing slow before it ends,
 // and call verbs about several accounts or apps in one order everywhere. If two transactions wait for
 // each other, the engine ends one. That error reaches the caller unchanged, who alone can repeat the
 // whole transaction.
@@ -128,8 +128,8 @@ func (s *Store) checkTx(ctx context.Context) error {
 // Credentials returns the signing secrets, or ErrNoSealer.
 func (in *In) Credentials() (*Credentials, error) { return in.store.Credentials() }
 
-// Keys returns the key pairs, or ErrNoSealer. Their Generate, Ensure and Rotate make other instances
-// wait for the end of the transaction before they make a pair.
+// Keys returns the key pairs, or ErrNoSealer. After Generate, Put, Rotate and Delete all others who change
+// pairs wait for the end of the transaction; after Ensure those of the same client key alone.
 func (in *In) Keys() (*Keys, error) { return in.store.Keys() }
 
 // Ledger returns the ledger without its uses, for bearer.Mechanism.MintIn.

@@ -325,17 +325,21 @@ func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, er
 			pair.Former = append(pair.Former, r.former.String)
 		}
 	}
-	secret, err := k.store.unseal(pairLocation(pair.Org, clientKey), all[0].sealed)
-	if err != nil {
-		return nil, err
-	}
-	if pair.Signer, err = k.signerIn(ctx, secret); err != nil {
+	if err := k.setSigner(ctx, pair, all[0].sealed); err != nil {
 		return nil, failed("find a key pair", err)
 	}
-	if !pair.Key.Equal(pair.Signer.Public()) {
-		return nil, fmt.Errorf("sqlstore: the private key of %q is not that of its public key", clientKey)
-	}
 	return pair, nil
+}
+
+func (k *Keys) setSigner(ctx context.Context, pair *token.KeyPair, sealed []byte) error {
+	secret, err := k.store.unseal(pairLocation(pair.Org, pair.ClientKey), sealed)
+	if err == nil {
+		pair.Signer, err = k.signerIn(ctx, secret)
+	}
+	if err == nil && !pair.Key.Equal(pair.Signer.Public()) {
+		err = fmt.Errorf("the private key of %q is not that of its public key", pair.ClientKey)
+	}
+	return err
 }
 
 // Exposed implements token.Exposed. The keys are in the order of their client keys. The
