@@ -55,7 +55,7 @@ var ErrTx = errors.New("sqlstore: In needs another transaction")
 //
 // Locks last until tx ends, and who waits for one waits as long as its own context lasts: other makers of
 // tokens for the same app and subject, other changes of the same credential, logins of an account whose
-// sessions tx has ended, and all who change key pairs after Keys did: use Ensure. So end tx soon, call nothing slow before it ends,
+// sessions tx has ended, and all who change key pairs unless tx used Keys.Ensure alone. So end tx soon, call nothing slow before it ends,
 // and call verbs about several accounts or apps in one order everywhere. If two transactions wait for
 // each other, the engine ends one. That error reaches the caller unchanged, who alone can repeat the
 // whole transaction.
