@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -167,6 +168,23 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 				if s != nil || err == nil || !strings.Contains(err.Error(), "tables are of version "+version) {
 					t.Errorf("Open = %v", err)
 				}
+			}
+		})
+	}
+}
+
+// TestARestrictionThatIsNotKnown: a credential of a later release admits nobody. Without its restriction
+// it would permit more.
+func TestARestrictionThatIsNotKnown(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			s, db := h.store(t), h.open(t)
+			credentials := must(s.Credentials())(t)
+			clientKey, _, err := credentials.Create(t.Context(), "acme", signature.Credential{Account: "ann"})
+			expect(t, "Create", err, nil)
+			run(t, db, "UPDATE "+h.prefix+"credentials SET restrictions = $1", `{"account":"ann","hours":"9-17"}`)
+			if c, err := credentials.Credential(t.Context(), clientKey); c != nil || err == nil || errors.Is(err, auth.ErrNotFound) {
+				t.Errorf("got %+v, %v", c, err)
 			}
 		})
 	}
