@@ -18,7 +18,9 @@ func TestRedisStores(t *testing.T) {
 	stores := storesAt(t, server.addr())
 	t.Run("Replays", func(t *testing.T) {
 		t.Parallel()
-		storetest.Replays(t, func(*testing.T) signing.Replays { return stores.replays }, storetest.Features{})
+		replays := func(*testing.T) signing.Replays { return stores.replays }
+		storetest.Replays(t, replays, storetest.Features{})
+		suites.Replays(t, replays, storetest.Features{})
 	})
 	t.Run("Ledger", func(t *testing.T) {
 		t.Parallel()
@@ -28,7 +30,9 @@ func TestRedisStores(t *testing.T) {
 	})
 	t.Run("Sessions", func(t *testing.T) {
 		t.Parallel()
-		storetest.Sessions(t, func(*testing.T) session.Store { return stores.sessions }, storetest.Features{})
+		sessions := func(*testing.T) session.Store { return stores.sessions }
+		storetest.Sessions(t, sessions, storetest.Features{})
+		suites.Sessions(t, sessions, storetest.Features{})
 	})
 	t.Run("APIKeys", func(t *testing.T) {
 		t.Parallel()
