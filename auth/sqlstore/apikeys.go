@@ -54,7 +54,7 @@ func addKey(ctx context.Context, q conn, r apikey.Record, limit int) error {
 	created, count := r.Created.UnixMilli(), 0
 	_, err := q.exec(ctx, `DELETE FROM {api_keys} WHERE `+ofAccountText+` AND (expires <= $3 OR max_uses > 0 AND uses >= max_uses)`, r.Org, r.Account, created)
 	if err == nil {
-		err = q.row(ctx, `SELECT count(*) FROM {api_keys} WHERE `+ofAccountText, r.Org, r.Account).Scan(&count)
+		err = q.one(ctx, `SELECT count(*) FROM {api_keys} WHERE `+ofAccountText, []any{r.Org, r.Account}, &count)
 	}
 	switch {
 	case err != nil:
