@@ -62,7 +62,7 @@ func TestTenantAtAnotherOrg(t *testing.T) {
 			t.Error("no people")
 		}
 	})
-	inTenant(t, guard(auth.Cached(d, 0, 0)), func(tenant *auth.Tenant) {
+	inTenant(t, guard(auth.Cached(d, 0)), func(tenant *auth.Tenant) {
 		if tenant.People() != auth.People(d) {
 			t.Error("no people behind a cache")
 		}

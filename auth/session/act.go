@@ -25,8 +25,8 @@ const methodActing = "acting"
 // fresh, makes nothing (auth.Principal.MayMake), enters no other org, and changes neither password nor
 // second factor. Its cookie takes the place of the actor's, and Logout ends both.
 //
-// Act returns an *auth.BeyondError, or an error that wraps auth.ErrNotFound for an account that is unknown or
-// disabled, or auth.ErrUnavailable. Its detail is auth.DetailForbidden without a session or within one
+// Act returns an error that wraps auth.ErrNotFound for an account that is unknown or
+// disabled, or auth.ErrUnavailable. Its detail is auth.DetailDelegation, auth.DetailForbidden without a session or within one
 // of Act, auth.DetailReauthenticate, auth.DetailOption for a reason that is not 1 to 256 bytes, or
 // auth.DetailCrossOrigin.
 func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason string) (auth.Principal, error) {
@@ -93,7 +93,7 @@ func (m *Manager) checkActor(ctx context.Context, t *auth.Tenant, from origin, a
 	if err == nil {
 		err = m.mayAct(ctx, t, p, account)
 	}
-	if _, beyond := errors.AsType[*auth.BeyondError](err); beyond {
+	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailDelegation {
 		err = errOrigin
 	}
 	return err

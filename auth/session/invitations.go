@@ -46,7 +46,7 @@ type invited struct {
 // by auth.Principal.MayMake, and Manager.Administrator says who administers the org. A session must have
 // authenticated within the last ten minutes. An org has at most 1000 invitations.
 //
-// Invite returns an *auth.BeyondError, or an error that wraps auth.ErrUnavailable. Its detail is
+// Invite returns an error that wraps auth.ErrUnavailable. Its detail is auth.DetailDelegation,
 // auth.DetailReauthenticate, auth.DetailThrottled, or auth.DetailOption for an address that is no line of 1
 // to 254 bytes, for roles of more than 1 KiB and for another Expires.
 func (of Mail) Invite(r *http.Request, i Invitation) (ticket MailTicket, err error) {
@@ -175,7 +175,7 @@ func (of Mail) invitation(ctx context.Context, t *auth.Tenant, ticket string) (i
 	if err == nil {
 		err = m.mayInvite(ctx, t, by, i)
 	}
-	if _, beyond := errors.AsType[*auth.BeyondError](err); beyond {
+	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailDelegation {
 		err = errCode // the holder of the ticket learns nothing about the inviter
 	}
 	return i, err

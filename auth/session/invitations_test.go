@@ -135,7 +135,7 @@ func TestF42WhoInvites(t *testing.T) {
 		by := auth.Principal{Org: "acme", Account: "ann", Mechanism: "bearer", Roles: []string{"administrator"}, TokenID: "jti",
 			Granted: scope.Unscoped(), Scope: scope.Unscoped()}
 		w.as(t, by, func(_ http.ResponseWriter, r *http.Request) {
-			if _, err := w.manager.Mail().Invite(r, session.Invitation{Address: "eve@new.example"}); !errors.As(err, new(*auth.BeyondError)) {
+			if _, err := w.manager.Mail().Invite(r, session.Invitation{Address: "eve@new.example"}); !isBeyond(err) {
 				t.Error(err)
 			}
 		})

@@ -220,7 +220,7 @@ func TestMigrations(t *testing.T) {
 		h := newSQLiteHome(t)
 		db := h.open(t)
 		h.storeIn(t, db)
-		must(db.Exec("UPDATE " + prefixOf(h.prefix) + "schema SET version = 8"))(t)
+		must(db.Exec("UPDATE " + prefixOf(h.prefix) + "schema SET version = 9"))(t)
 		o := h.options()
 		o.NoMigrate = true
 		if _, err := sqlstore.Open(t.Context(), db, h.dialect, o); err == nil || !strings.Contains(err.Error(), "version 9") || !strings.Contains(err.Error(), "00008_tables.sql") {
