@@ -142,9 +142,15 @@ const PersonKey OrgKey = "@person"
 
 // Account is a user of an org.
 type Account struct {
-	ID       string
-	Org      OrgKey
-	Person   string // whose account it is, if a person has several; "": it stands alone; see People
+	ID  string
+	Org OrgKey
+
+	// Person is whose account it is, if a person has several; "": it stands alone. The second factor is
+	// then the person's, under PersonKey: an account that has one of its own loses it with its Person, so
+	// copy it first, by the session.FactorStore. When the person's last account goes, delete what is kept
+	// for the person, as with sqlstore.Store.DeleteAccount and PersonKey.
+	Person string
+
 	Roles    []string
 	Disabled bool
 	Changed  time.Time // sessions that began earlier are ended: password changed, account disabled
