@@ -20,6 +20,7 @@ import (
 //	{"kind":"credential","clientKey":…,"restrictions":{…}}
 //	{"kind":"apiKey","id":…,"name":…,"app":…,"account":…,"maker":…,"created":…,"expires":…,"uses":…,"maxUses":…,"seen":…,"from":…,"scope":[…]}
 //	{"kind":"secondFactor","active":true,"recoveryCodes":8}
+//	{"kind":"idempotencyKey","done":true,"bytes":…,"expires":…}
 //
 // Times are RFC 3339 in UTC; expires is missing if there is no end, and ticket if it is a session. Tokens
 // and API keys are those that the account holds and those that it made. There are no secrets and no hashes. Counts of
@@ -46,6 +47,7 @@ func (s *Store) ExportAccount(ctx context.Context, w io.Writer, org auth.OrgKey,
 		{exportCredentials, []any{org, string(quoted)}, credentialLine(account)},
 		{exportKeys, []any{org, account}, exportedKeyLine},
 		{factorText, []any{org, account}, s.factorLine(org, account)},
+		{exportRepeats, []any{org, account}, repeatLine},
 	} {
 		lines, err := list(ctx, s, part.text, part.args, part.line)
 		if err != nil {

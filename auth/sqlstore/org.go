@@ -27,11 +27,12 @@ var deleteOrgTexts = []string{
 	`DELETE FROM {api_keys} WHERE id IN (SELECT id FROM {api_keys} WHERE org = $1 LIMIT $2 {lock})`,
 	`DELETE FROM {factors} WHERE org = $1 AND account IN (SELECT account FROM {factors} WHERE org = $1 LIMIT $2 {lock})`,
 	`DELETE FROM {attempts} WHERE org = $1 AND key IN (SELECT key FROM {attempts} WHERE org = $1 LIMIT $2 {lock})`,
+	`DELETE FROM {repeats} WHERE id IN (SELECT id FROM {repeats} WHERE org = $1 LIMIT $2 {lock})`,
 }
 
 // DeleteOrg deletes what the store keeps of an org: signing secrets and key pairs with
 // their former ones, tokens, sessions, API keys, incomplete logins, mailed tickets, second
-// factors and counts of attempts. Call it when an org is deleted for good, so that nobody finds them who gets
+// factors, idempotency keys and counts of attempts. Call it when an org is deleted for good, so that nobody finds them who gets
 // its key (auth.Org.Key) later. Accepted requests stay until they end.
 //
 // Delete or disable the org in the Directory first, and wait until no cache knows it:

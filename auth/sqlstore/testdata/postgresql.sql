@@ -6,16 +6,16 @@ CREATE TABLE IF NOT EXISTS tenantkit_schema (
 
 -- Accepted requests: a row for each nonce and each signature. The row with the
 -- empty id is the epoch. It is deleted with the others when the table is emptied.
-CREATE TABLE IF NOT EXISTS tenantkit_v7_replays (
+CREATE TABLE IF NOT EXISTS tenantkit_v8_replays (
 	id bytea PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
 	keep bigint NOT NULL,     -- Unix milliseconds
 	uses bigint NOT NULL,     -- acceptances of a signature; a huge number for single use
 	began bigint NOT NULL,    -- first acceptance, Unix milliseconds
 	engine text COLLATE "C" NOT NULL    -- of the epoch: identity of the engine and the table
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v7_replays_keep ON tenantkit_v7_replays (keep);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_replays_keep ON tenantkit_v8_replays (keep);
 
-CREATE TABLE IF NOT EXISTS tenantkit_v7_ledger (
+CREATE TABLE IF NOT EXISTS tenantkit_v8_ledger (
 	client_key text COLLATE "C" NOT NULL,
 	id text COLLATE "C" NOT NULL,
 	subject text COLLATE "C" NOT NULL,
@@ -32,14 +32,14 @@ CREATE TABLE IF NOT EXISTS tenantkit_v7_ledger (
 	graced bigint NOT NULL DEFAULT 0,     -- Unix milliseconds: the generation before is accepted until then
 	PRIMARY KEY (client_key, id)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_subject ON tenantkit_v7_ledger (client_key, subject, issued, id);
-CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_expires ON tenantkit_v7_ledger (expires) WHERE expires IS NOT NULL;
-CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_parent ON tenantkit_v7_ledger (client_key, parent) WHERE parent <> '';
-CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_org ON tenantkit_v7_ledger (org, subject);
-CREATE INDEX IF NOT EXISTS tenantkit_v7_ledger_issued ON tenantkit_v7_ledger (client_key, issued, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_ledger_subject ON tenantkit_v8_ledger (client_key, subject, issued, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_ledger_expires ON tenantkit_v8_ledger (expires) WHERE expires IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tenantkit_v8_ledger_parent ON tenantkit_v8_ledger (client_key, parent) WHERE parent <> '';
+CREATE INDEX IF NOT EXISTS tenantkit_v8_ledger_org ON tenantkit_v8_ledger (org, subject);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_ledger_issued ON tenantkit_v8_ledger (client_key, issued, id);
 
 -- Key pairs, one for each app.
-CREATE TABLE IF NOT EXISTS tenantkit_v7_keys (
+CREATE TABLE IF NOT EXISTS tenantkit_v8_keys (
 	client_key text COLLATE "C" PRIMARY KEY,
 	org text COLLATE "C" NOT NULL,
 	key_id text COLLATE "C" NOT NULL UNIQUE,
@@ -47,31 +47,31 @@ CREATE TABLE IF NOT EXISTS tenantkit_v7_keys (
 	sealed bytea NOT NULL,  -- PKCS #8
 	exposed bigint NOT NULL   -- 0 or 1
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v7_keys_org ON tenantkit_v7_keys (org);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_keys_org ON tenantkit_v8_keys (org);
 
--- Former public keys of the apps in tenantkit_v7_keys that still verify.
-CREATE TABLE IF NOT EXISTS tenantkit_v7_former_keys (
+-- Former public keys of the apps in tenantkit_v8_keys that still verify.
+CREATE TABLE IF NOT EXISTS tenantkit_v8_former_keys (
 	key_id text COLLATE "C" PRIMARY KEY,
 	client_key text COLLATE "C" NOT NULL,
-	present text COLLATE "C" NOT NULL,  -- the key_id in tenantkit_v7_keys that follows; beside another one this key is dead
+	present text COLLATE "C" NOT NULL,  -- the key_id in tenantkit_v8_keys that follows; beside another one this key is dead
 	public bytea NOT NULL,  -- PKIX
 	ends bigint NOT NULL      -- Unix milliseconds
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v7_former_keys_client_key ON tenantkit_v7_former_keys (client_key);
-CREATE INDEX IF NOT EXISTS tenantkit_v7_former_keys_ends ON tenantkit_v7_former_keys (ends);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_former_keys_client_key ON tenantkit_v8_former_keys (client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_former_keys_ends ON tenantkit_v8_former_keys (ends);
 
 -- Signing secrets.
-CREATE TABLE IF NOT EXISTS tenantkit_v7_credentials (
+CREATE TABLE IF NOT EXISTS tenantkit_v8_credentials (
 	client_key text COLLATE "C" PRIMARY KEY,
 	org text COLLATE "C" NOT NULL,
 	version text COLLATE "C" NOT NULL,  -- random, new with each change
 	sealed bytea NOT NULL,  -- the secret
 	restrictions text COLLATE "C" NOT NULL -- JSON
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v7_credentials_org ON tenantkit_v7_credentials (org, client_key);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_credentials_org ON tenantkit_v8_credentials (org, client_key);
 
--- Former secrets of the client keys in tenantkit_v7_credentials.
-CREATE TABLE IF NOT EXISTS tenantkit_v7_formers (
+-- Former secrets of the client keys in tenantkit_v8_credentials.
+CREATE TABLE IF NOT EXISTS tenantkit_v8_formers (
 	client_key text COLLATE "C" NOT NULL,
 	id text COLLATE "C" NOT NULL,       -- random
 	org text COLLATE "C" NOT NULL,
@@ -79,9 +79,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_v7_formers (
 	sealed bytea NOT NULL,  -- the secret
 	PRIMARY KEY (client_key, id)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v7_formers_ends ON tenantkit_v7_formers (ends);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_formers_ends ON tenantkit_v8_formers (ends);
 
-CREATE TABLE IF NOT EXISTS tenantkit_v7_sessions (
+CREATE TABLE IF NOT EXISTS tenantkit_v8_sessions (
 	hash bytea PRIMARY KEY, -- SHA-256 of the token
 	previous bytea,         -- the hash before the latest Replace
 	id text COLLATE "C" NOT NULL,
@@ -97,20 +97,20 @@ CREATE TABLE IF NOT EXISTS tenantkit_v7_sessions (
 	replaced bigint NOT NULL, -- 1: ended by a newer session, over the limit
 	remember bigint NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
 );
-CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_v7_sessions_id ON tenantkit_v7_sessions (org, account, id) WHERE replaced = 0;
-CREATE INDEX IF NOT EXISTS tenantkit_v7_sessions_previous ON tenantkit_v7_sessions (previous) WHERE previous IS NOT NULL;
-CREATE INDEX IF NOT EXISTS tenantkit_v7_sessions_expires ON tenantkit_v7_sessions (expires);
+CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_v8_sessions_id ON tenantkit_v8_sessions (org, account, id) WHERE replaced = 0;
+CREATE INDEX IF NOT EXISTS tenantkit_v8_sessions_previous ON tenantkit_v8_sessions (previous) WHERE previous IS NOT NULL;
+CREATE INDEX IF NOT EXISTS tenantkit_v8_sessions_expires ON tenantkit_v8_sessions (expires);
 
-CREATE TABLE IF NOT EXISTS tenantkit_v7_attempts (
+CREATE TABLE IF NOT EXISTS tenantkit_v8_attempts (
 	org text COLLATE "C" NOT NULL,
 	key text COLLATE "C" NOT NULL,
 	record text COLLATE "C" NOT NULL,
 	swapped bigint NOT NULL, -- Unix milliseconds
 	PRIMARY KEY (org, key)
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v7_attempts_swapped ON tenantkit_v7_attempts (swapped);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_attempts_swapped ON tenantkit_v8_attempts (swapped);
 
-CREATE TABLE IF NOT EXISTS tenantkit_v7_factors (
+CREATE TABLE IF NOT EXISTS tenantkit_v8_factors (
 	org text COLLATE "C" NOT NULL,
 	account text COLLATE "C" NOT NULL,
 	version bigint NOT NULL,
@@ -121,12 +121,12 @@ CREATE TABLE IF NOT EXISTS tenantkit_v7_factors (
 );
 
 -- Data keys, each wrapped by a KMS.
-CREATE TABLE IF NOT EXISTS tenantkit_v7_wrapped (
+CREATE TABLE IF NOT EXISTS tenantkit_v8_wrapped (
 	name text COLLATE "C" PRIMARY KEY,
 	wrapped bytea NOT NULL
 );
 
-CREATE TABLE IF NOT EXISTS tenantkit_v7_api_keys (
+CREATE TABLE IF NOT EXISTS tenantkit_v8_api_keys (
 	id text COLLATE "C" PRIMARY KEY,
 	org text COLLATE "C" NOT NULL,
 	account text COLLATE "C" NOT NULL,
@@ -139,14 +139,28 @@ CREATE TABLE IF NOT EXISTS tenantkit_v7_api_keys (
 	seen bigint NOT NULL,     -- Unix milliseconds; 0: never
 	seen_from text COLLATE "C" NOT NULL
 );
-CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_org ON tenantkit_v7_api_keys (org, id);
-CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_account ON tenantkit_v7_api_keys (org, account, id);
-CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_app ON tenantkit_v7_api_keys (org, app, id);
-CREATE INDEX IF NOT EXISTS tenantkit_v7_api_keys_expires ON tenantkit_v7_api_keys (expires) WHERE expires IS NOT NULL;
--- One row, of the epoch in tenantkit_v7_replays. A recovery from a crash empties the table.
-CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_v7_marks (
+CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_org ON tenantkit_v8_api_keys (org, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_account ON tenantkit_v8_api_keys (org, account, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_app ON tenantkit_v8_api_keys (org, app, id);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_expires ON tenantkit_v8_api_keys (expires) WHERE expires IS NOT NULL;
+
+-- Requests with an Idempotency-Key.
+CREATE TABLE IF NOT EXISTS tenantkit_v8_repeats (
+	id bytea PRIMARY KEY,   -- SHA-256 of org, caller, app, route and key
+	org text COLLATE "C" NOT NULL,
+	caller text COLLATE "C" NOT NULL,   -- account
+	fence text COLLATE "C" NOT NULL,    -- random, of who executes it; empty: complete
+	lease bigint NOT NULL,    -- until when, Unix milliseconds
+	keep bigint NOT NULL,     -- Unix milliseconds
+	cost bigint NOT NULL,     -- bytes towards the bound of the caller
+	sealed bytea NOT NULL   -- digests of the request, and its response
+);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_repeats_caller ON tenantkit_v8_repeats (org, caller, keep, cost);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_repeats_keep ON tenantkit_v8_repeats (keep);
+-- One row, of the epoch in tenantkit_v8_replays. A recovery from a crash empties the table.
+CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_v8_marks (
 	id bigint PRIMARY KEY,    -- 1
 	mark text COLLATE "C" NOT NULL     -- random
 );
 
-INSERT INTO tenantkit_schema (version) SELECT 7 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
+INSERT INTO tenantkit_schema (version) SELECT 8 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

@@ -1,0 +1,138 @@
+package idempotency
+
+import (
+	"context"
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/clock"
+)
+
+// Entry is what a Store keeps of a request.
+type Entry struct {
+	ID     [sha256.Size]byte // of org, caller, app, route pattern and key
+	Org    auth.OrgKey
+	Caller string // id of an account
+	Fence  string // of the attempt that holds the lease; "": the response is complete
+	Sealed []byte // of the request, and of its response if that is complete
+}
+
+// minCost is about what an empty entry takes in a store.
+const minCost = 1024
+
+// Cost is what an entry counts towards Options.MaxBytes.
+func (e Entry) Cost() int64 { return max(minCost, int64(len(e.Sealed))) }
+
+// Store keeps entries. An implementation is safe for concurrent use, and storetest.Idempotency checks it.
+// Each method is one atomic step that survives what the store's other changes survive. Times are of the
+// store's clock. An error other than those named wraps auth.ErrUnavailable.
+type Store interface {
+	// Begin returns the entry with e's ID. If there is none, or o.Keep has passed since it began, it stores e
+	// with a lease of o.Lease, and returns e. If the lease of an incomplete one has ended, Begin gives it e's
+	// Fence and a new lease, and returns it with its own Sealed. Any other entry is returned as it is.
+	//
+	// If it would store e, but the live entries of e's caller in e's org cost o.MaxBytes or more, it
+	// stores nothing and returns the zero Entry. Concurrent calls may each find the room that is left.
+	Begin(ctx context.Context, e Entry, o Options) (Entry, error)
+
+	// End completes the entry with e's ID by e.Sealed, or deletes it if that is nil. Its Fence is "" from
+	// then on. If there is none with e's Fence, End changes nothing, and its error wraps auth.ErrConflict.
+	End(ctx context.Context, e Entry) error
+}
+
+// NewMemory returns a Store in memory, for one process and for tests. now is its clock; nil: time.Now.
+func NewMemory(now func() time.Time) Store {
+	return &memory{now: now, entries: make(map[[sha256.Size]byte]*remembered), costs: make(map[owner]int64)}
+}
+
+type memory struct {
+	now     func() time.Time
+	mu      sync.Mutex
+	entries map[[sha256.Size]byte]*remembered
+	costs   map[owner]int64
+	begun   int // since the latest sweep
+}
+
+type owner struct {
+	org    auth.OrgKey
+	caller string
+}
+
+type remembered struct {
+	Entry
+	lease, keep time.Time
+}
+
+func (m *memory) Begin(ctx context.Context, e Entry, o Options) (Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := clock.Now(m.now)
+	if err := ctx.Err(); err != nil {
+		return Entry{}, auth.Unavailable(err)
+	}
+	m.sweep(now)
+	found := m.entries[e.ID]
+	switch {
+	case found != nil && !now.Before(found.keep):
+		m.drop(found)
+	case found != nil && found.Fence != "" && !now.Before(found.lease):
+		found.Fence, found.lease = e.Fence, now.Add(o.Lease)
+		return found.Entry, nil
+	case found != nil:
+		return found.Entry, nil
+	}
+	if m.costs[owner{e.Org, e.Caller}] >= o.MaxBytes {
+		if m.sweepAll(now); m.costs[owner{e.Org, e.Caller}] >= o.MaxBytes {
+			return Entry{}, nil
+		}
+	}
+	m.entries[e.ID] = &remembered{e, now.Add(o.Lease), now.Add(o.Keep)}
+	m.costs[owner{e.Org, e.Caller}] += e.Cost()
+	return e, nil
+}
+
+func (m *memory) End(ctx context.Context, e Entry) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return auth.Unavailable(err)
+	}
+	found := m.entries[e.ID]
+	if found == nil || e.Fence == "" || found.Fence != e.Fence {
+		return auth.ErrConflict
+	}
+	m.drop(found)
+	if e.Sealed != nil {
+		found.Fence, found.Sealed = "", e.Sealed
+		m.entries[e.ID] = found
+		m.costs[owner{found.Org, found.Caller}] += found.Cost()
+	}
+	return nil
+}
+
+func (m *memory) drop(r *remembered) {
+	delete(m.entries, r.ID)
+	of := owner{r.Org, r.Caller}
+	if m.costs[of] -= r.Cost(); m.costs[of] == 0 {
+		delete(m.costs, of)
+	}
+}
+
+// sweep deletes expired entries after as many calls as there are entries, so that a call costs the same
+// with any number of them.
+func (m *memory) sweep(now time.Time) {
+	if m.begun++; m.begun > len(m.entries) {
+		m.sweepAll(now)
+	}
+}
+
+func (m *memory) sweepAll(now time.Time) {
+	m.begun = 0
+	for _, r := range m.entries {
+		if !now.Before(r.keep) {
+			m.drop(r)
+		}
+	}
+}
