@@ -59,7 +59,7 @@ func (a *attempt) Write(b []byte) (int, error) {
 	if a.status == 0 {
 		a.status = http.StatusOK
 	}
-	if !a.sent && len(a.body)+len(b) > a.keys.MaxReply {
+	if !a.sent && len(a.body)+len(b) > a.keys.options.MaxReply {
 		a.send()
 	}
 	if a.sent {
@@ -116,7 +116,7 @@ func (a *attempt) end(ctx context.Context) {
 
 // keep seals what is kept of a response.
 func (a *attempt) keep(status int, h http.Header, body []byte, whole bool) []byte {
-	whole = whole && len(body) <= a.keys.MaxReply && !(a.route.reference && status < 400)
+	whole = whole && len(body) <= a.keys.options.MaxReply && !(a.route.reference && status < 400)
 	return a.keys.seal(&a.entry, a.print, replyOf(status, h, body, whole))
 }
 

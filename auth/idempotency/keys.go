@@ -37,15 +37,15 @@ type Options struct {
 	MaxReply int           // bytes of body of a response that is kept; 0: 64 KiB
 
 	// MaxBytes limits the entries of a caller of an org: beyond it new keys get 429 until entries expire.
-	// An entry counts its bytes, and at least 1 KiB, so this limits their number, too. Requests that
+	// An entry counts what is sealed of it and 1 KiB, so this limits their number, too. Requests that
 	// begin at the same time may exceed it. 0: 16 MiB, which are at most 16,384 entries.
 	MaxBytes int64
 }
 
 // Keys wraps handlers. It is safe for concurrent use.
 type Keys struct {
-	store Store
-	Options
+	store   Store
+	options Options
 }
 
 // New returns Keys with the defaults of its options filled in. It panics without a Store or a Sealer,
@@ -126,7 +126,7 @@ func (k *Keys) serve(w http.ResponseWriter, r *http.Request, to route, next http
 	}
 	a.ResponseWriter = w
 	// What the handler does after its lease could be done twice.
-	ctx, cancel := context.WithDeadline(context.WithValue(r.Context(), attemptKey{}, a), began.Add(k.Lease))
+	ctx, cancel := context.WithDeadline(context.WithValue(r.Context(), attemptKey{}, a), began.Add(k.options.Lease))
 	defer cancel()
 	defer a.end(r.Context())
 	r = r.WithContext(ctx) // the caller's request stays as it is
@@ -157,7 +157,7 @@ func (k *Keys) begin(r *http.Request, to route) (*attempt, *reply, error) {
 	e.Sealed = k.seal(&e, a.print, nil)
 	ctx, cancel := tenant.Bound(r.Context())
 	defer cancel()
-	held, err := k.store.Begin(ctx, e, k.Options)
+	held, err := k.store.Begin(ctx, e, k.options)
 	switch {
 	case err != nil:
 		return nil, nil, err

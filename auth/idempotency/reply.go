@@ -65,7 +65,7 @@ func (k *Keys) seal(e *Entry, p prints, r *reply) []byte {
 		head, _ := json.Marshal(r) // its types can be encoded
 		secret = append(append(append(secret, head...), '\n'), r.body...)
 	}
-	return k.Sealer.Seal(secret, bound(e))
+	return k.options.Sealer.Seal(secret, bound(e))
 }
 
 // bound is the identity of an entry. What was sealed for it opens in no other row.
@@ -74,7 +74,7 @@ func bound(e *Entry) []byte { return append([]byte("idempotency "), e.ID[:]...) 
 var errMalformed = errors.New("idempotency: an entry is malformed")
 
 func (k *Keys) open(e *Entry) (p prints, r *reply, err error) {
-	secret, err := k.Sealer.Open(e.Sealed, bound(e))
+	secret, err := k.options.Sealer.Open(e.Sealed, bound(e))
 	if err != nil {
 		return p, nil, err
 	}

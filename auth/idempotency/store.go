@@ -19,12 +19,6 @@ type Entry struct {
 	Sealed []byte // of the request, and of its response if that is complete
 }
 
-// minCost is about what an empty entry takes in a store.
-const minCost = 1024
-
-// Cost is what an entry counts towards Options.MaxBytes.
-func (e Entry) Cost() int64 { return max(minCost, int64(len(e.Sealed))) }
-
 // Store keeps entries. An implementation is safe for concurrent use, and storetest.Idempotency checks it.
 // Each method is one atomic step that survives what the store's other changes survive. Times are of the
 // store's clock. An error other than those named wraps auth.ErrUnavailable.
@@ -34,7 +28,8 @@ type Store interface {
 	// Fence and a new lease, and returns it with its own Sealed. Any other entry is returned as it is.
 	//
 	// If it would store e, but the live entries of e's caller in e's org cost o.MaxBytes or more, it
-	// stores nothing and returns the zero Entry. Concurrent calls may each find the room that is left.
+	// stores nothing and returns the zero Entry. An entry costs the bytes of its Sealed and 1024. Concurrent
+	// calls may each find the room that is left.
 	Begin(ctx context.Context, e Entry, o Options) (Entry, error)
 
 	// End completes the entry with e's ID by e.Sealed, or deletes it if that is nil. Its Fence is "" from
@@ -88,8 +83,7 @@ func (m *memory) Begin(ctx context.Context, e Entry, o Options) (Entry, error) {
 			return Entry{}, nil
 		}
 	}
-	m.entries[e.ID] = &remembered{e, now.Add(o.Lease), now.Add(o.Keep)}
-	m.costs[owner{e.Org, e.Caller}] += e.Cost()
+	m.put(&remembered{e, now.Add(o.Lease), now.Add(o.Keep)})
 	return e, nil
 }
 
@@ -106,16 +100,22 @@ func (m *memory) End(ctx context.Context, e Entry) error {
 	m.drop(found)
 	if e.Sealed != nil {
 		found.Fence, found.Sealed = "", e.Sealed
-		m.entries[e.ID] = found
-		m.costs[owner{found.Org, found.Caller}] += found.Cost()
+		m.put(found)
 	}
 	return nil
+}
+
+func (r *remembered) cost() int64 { return int64(len(r.Sealed)) + 1024 }
+
+func (m *memory) put(r *remembered) {
+	m.entries[r.ID] = r
+	m.costs[owner{r.Org, r.Caller}] += r.cost()
 }
 
 func (m *memory) drop(r *remembered) {
 	delete(m.entries, r.ID)
 	of := owner{r.Org, r.Caller}
-	if m.costs[of] -= r.Cost(); m.costs[of] == 0 {
+	if m.costs[of] -= r.cost(); m.costs[of] == 0 {
 		delete(m.costs, of)
 	}
 }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"cmp"
 	"context"
+	"strconv"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/idempotency"
@@ -21,10 +22,12 @@ var (
 // server loses one, as a promoted replica may, a repetition runs the handler again.
 func (s *Store) Idempotency() idempotency.Store { return &repeats{s} }
 
+func costOf(e idempotency.Entry) string { return strconv.Itoa(len(e.Sealed) + 1024) }
+
 // Begin implements idempotency.Store.
 func (r *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.Options) (idempotency.Entry, error) {
 	reply, err := r.store.rows(ctx, beginRepeatScript, nil, r.store.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
-		decimal(o.Lease.Milliseconds()), decimal(o.Keep.Milliseconds()), decimal(e.Cost()), string(e.Sealed), decimal(o.MaxBytes))
+		decimal(o.Lease.Milliseconds()), decimal(o.Keep.Milliseconds()), costOf(e), string(e.Sealed), decimal(o.MaxBytes))
 	if err != nil || len(reply) == 0 {
 		return idempotency.Entry{}, err
 	}
@@ -39,6 +42,6 @@ func (r *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.
 // End implements idempotency.Store.
 func (r *repeats) End(ctx context.Context, e idempotency.Entry) error {
 	code, err := r.store.code(ctx, endRepeatScript, nil, r.store.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
-		decimal(e.Cost()), string(e.Sealed))
+		costOf(e), string(e.Sealed))
 	return cmp.Or(err, codeError(code, nil, auth.ErrConflict))
 }

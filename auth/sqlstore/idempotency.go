@@ -32,12 +32,14 @@ const beginRepeatText = `
 	WHERE {repeats}.keep <= {now} OR {repeats}.fence <> '' AND {repeats}.lease <= {now}
 	RETURNING fence, sealed`
 
+func costOf(e idempotency.Entry) int { return len(e.Sealed) + 1024 }
+
 // Begin implements idempotency.Store.
 func (s *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.Options) (idempotency.Entry, error) {
 	if !storable(string(e.Org), e.Caller) {
 		return idempotency.Entry{}, failed("begin a request", errText)
 	}
-	args := []any{e.ID[:], e.Org, e.Caller, e.Fence, o.Lease.Milliseconds(), o.Keep.Milliseconds(), e.Cost(), e.Sealed, o.MaxBytes}
+	args := []any{e.ID[:], e.Org, e.Caller, e.Fence, o.Lease.Milliseconds(), o.Keep.Milliseconds(), costOf(e), e.Sealed, o.MaxBytes}
 	held := e
 	err := s.store.write(ctx, func(q conn) error { return q.one(ctx, beginRepeatText, args, &held.Fence, &held.Sealed) })
 	if err == nil {
@@ -61,7 +63,7 @@ func (s *repeats) End(ctx context.Context, e idempotency.Entry) error {
 	text, args := `DELETE FROM {repeats} WHERE id = $1 AND fence = $2 AND fence <> ''`, []any{e.ID[:], e.Fence}
 	if e.Sealed != nil {
 		text = `UPDATE {repeats} SET fence = '', sealed = $3, cost = $4 WHERE id = $1 AND fence = $2 AND fence <> ''`
-		args = append(args, e.Sealed, e.Cost())
+		args = append(args, e.Sealed, costOf(e))
 	}
 	n, err := s.store.exec(ctx, text, args...)
 	return failed("end a request", changed(n, err, auth.ErrConflict))

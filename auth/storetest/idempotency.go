@@ -62,7 +62,7 @@ func (s *repeats) entry() idempotency.Entry {
 
 // again returns another attempt of e, with other bytes.
 func again(e idempotency.Entry) idempotency.Entry {
-	e.Fence, e.Sealed = suite.Random(), []byte("again "+suite.Random())
+	e.Fence, e.Sealed = suite.Random(), []byte("\x00another\xff"+suite.Random())
 	return e
 }
 
@@ -219,6 +219,8 @@ func testRepeatKept(t *testing.T, s *repeats) {
 	}
 }
 
+func cost(e idempotency.Entry) int64 { return int64(len(e.Sealed)) + 1024 }
+
 // full fails the test unless the caller has no room.
 func (s *repeats) full(t *testing.T, what string) {
 	t.Helper()
@@ -226,14 +228,14 @@ func (s *repeats) full(t *testing.T, what string) {
 }
 
 func testCost(t *testing.T, s *repeats) {
-	s.o.MaxBytes = 10 * (idempotency.Entry{}).Cost()
+	s.o.MaxBytes = 10 * cost(s.entry())
 	first := s.begun(t)
 	for range 9 {
 		s.begun(t)
 	}
 	s.full(t, "the eleventh")
 	s.begins(t, "one that is there", again(first), first)
-	done := s.end(t, first, "done")
+	done := s.end(t, first, string(first.Sealed))
 	s.full(t, "one that is complete counts")
 	s.begins(t, "and is found", again(first), done)
 
@@ -244,7 +246,7 @@ func testCost(t *testing.T, s *repeats) {
 }
 
 func testRoom(t *testing.T, s *repeats) {
-	s.o.MaxBytes, s.o.Keep = 2*(idempotency.Entry{}).Cost(), 4*s.o.Lease
+	s.o.MaxBytes, s.o.Keep = 2*cost(s.entry()), 4*s.o.Lease
 	first, second := s.begun(t), s.begun(t)
 	for range 5 {
 		s.full(t, "a third")
@@ -255,7 +257,7 @@ func testRoom(t *testing.T, s *repeats) {
 	s.f.Wait(2 * s.o.Lease)
 	taken := again(third) // which changes no count
 	s.begins(t, "taken over", taken, with(third, taken.Fence, third.Sealed))
-	s.end(t, taken, "done")
+	s.end(t, taken, string(third.Sealed))
 	s.full(t, "after it was taken over")
 	s.f.Wait(3 * s.o.Lease)
 	s.begun(t)
@@ -265,7 +267,7 @@ func testRoom(t *testing.T, s *repeats) {
 }
 
 func testOthers(t *testing.T, s *repeats) {
-	s.o.MaxBytes = (idempotency.Entry{}).Cost()
+	s.o.MaxBytes = cost(s.entry())
 	mine := s.begun(t)
 	org, caller := s.org, s.caller
 	s.org = s.f.NewOrg()
