@@ -48,11 +48,11 @@ func Example() {
 		r.Header.Set("Idempotency-Key", "order-17")
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, r)
-		fmt.Println(w.Code, w.Header().Get("Location"), w.Header().Get("Idempotent-Replayed"))
+		fmt.Printf("%d %s again: %t\n", w.Code, w.Header().Get("Location"), w.Header().Get("Idempotent-Replayed") == "true")
 	}
 	// Output:
-	// 201 /acme/v2/payments/1
-	// 201 /acme/v2/payments/1 true
+	// 201 /acme/v2/payments/1 again: false
+	// 201 /acme/v2/payments/1 again: true
 }
 
 // The rows of the application and the response are one transaction.
