@@ -71,9 +71,9 @@ func TestARepetitionGetsTheFirstResponse(t *testing.T) {
 	}
 }
 
-// TestK30NoResponseIsForAnother repeats a request in every other org, as every other caller, on another
+// TestR01NoResponseIsForAnother repeats a request in every other org, as every other caller, on another
 // path, and with another authority.
-func TestK30NoResponseIsForAnother(t *testing.T) {
+func TestR01NoResponseIsForAnother(t *testing.T) {
 	ann := auth.Principal{Account: "ann", Caller: "ann", App: "app", Roles: []string{"writer", "reader"},
 		Scope: chains("object.read.c_note", "object.update.c_note")}
 	ann.Granted = ann.Scope
@@ -330,8 +330,8 @@ func TestAPanicIsKept(t *testing.T) {
 	}
 }
 
-// TestK31SecretsAreNotKept looks for them in what the store has got, and repeats routes with Reference.
-func TestK31SecretsAreNotKept(t *testing.T) {
+// TestR02SecretsAreNotKept looks for them in what the store has got, and repeats routes with Reference.
+func TestR02SecretsAreNotKept(t *testing.T) {
 	const secret = "the-secret-of-this-request"
 	w := newWorld(t)
 	handler := http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -369,7 +369,7 @@ func TestK31SecretsAreNotKept(t *testing.T) {
 	}
 }
 
-func TestK32AnEntryOfAnotherRowDoesNotOpen(t *testing.T) {
+func TestR03AnEntryOfAnotherRowDoesNotOpen(t *testing.T) {
 	w := newWorld(t)
 	w.notes()
 	w.do(request{key: []string{"other"}})
@@ -395,7 +395,7 @@ func TestK32AnEntryOfAnotherRowDoesNotOpen(t *testing.T) {
 	w.ran(2)
 }
 
-func TestK33RefusedRequestsLeaveNoEntry(t *testing.T) {
+func TestR04RefusedRequestsLeaveNoEntry(t *testing.T) {
 	w := newWorld(t, func(o *idempotency.Options) { o.MaxBytes = 2400 })
 	w.notes()
 	w.mux.Handle("POST /forbidden", auth.Allow("admin.update"), w.keys.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { w.run() })))

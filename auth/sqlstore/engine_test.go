@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -22,6 +23,7 @@ type engine struct {
 	answers  map[string]string // SQLite's answers, by a part of the query
 	fails    map[string]error  // errors of statements, by a part of their text
 	stale    bool              // whether an Issue has records to delete
+	none     bool              // whether an INSERT returns no row
 	closed   int               // connections
 	sent     int               // statements
 }
@@ -44,7 +46,9 @@ type statement struct {
 
 func (s statement) Close() error                               { return nil }
 func (s statement) NumInput() int                              { return -1 }
-func (s statement) Exec([]driver.Value) (driver.Result, error) { return nil, errors.ErrUnsupported }
+func (s statement) Exec([]driver.Value) (driver.Result, error) {
+	return s.ExecContext(context.Background(), s.query, nil)
+}
 func (s statement) Query([]driver.Value) (driver.Rows, error) {
 	return s.QueryContext(context.Background(), s.query, nil)
 }
@@ -77,6 +81,10 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 		}
 	}
 	switch {
+	case c.none && strings.Contains(query, "INSERT"):
+		return &noRows{}, nil
+	case strings.HasPrefix(query, "SELECT fence, sealed"), strings.Contains(query, "RETURNING fence, sealed"):
+		return &rows{{"fence", []byte("sealed")}}, nil
 	case strings.Contains(query, "maker, maker_app, parent"):
 		return &rows{{"ann", "app", "up"}}, nil
 	case strings.Contains(query, "max(version)"):
@@ -88,6 +96,12 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 	}
 	return &rows{{int64(1)}}, nil
 }
+
+type noRows struct{}
+
+func (noRows) Columns() []string         { return nil }
+func (noRows) Close() error              { return nil }
+func (noRows) Next([]driver.Value) error { return io.EOF }
 
 type rows [][]driver.Value
 
@@ -212,6 +226,32 @@ func TestSpendIsOneStatement(t *testing.T) {
 			if err != nil || l != (token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up"}) || e.sent != 1 {
 				t.Errorf("dialect %v, %d uses: Spend = %+v, %v by %d statements", dialect, uses, l, err, e.sent)
 			}
+		}
+	}
+}
+
+// TestAKeyIsTwoStatements counts those of a request that is executed, and of one that is not.
+func TestAKeyIsTwoStatements(t *testing.T) {
+	for _, e := range []*engine{sqlite("3.42.0"), postgres()} {
+		dialect := sqlstore.SQLite
+		if e.settings != nil {
+			dialect = sqlstore.PostgreSQL
+		}
+		s, err := e.open(dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry := idempotency.Entry{Org: "acme", Caller: "ann", Fence: "fence", Sealed: []byte("sealed")}
+		e.sent = 0
+		if _, err := s.Idempotency().Begin(t.Context(), entry, idempotency.Options{}); err != nil || e.sent != 1 {
+			t.Errorf("dialect %v: Begin = %v by %d statements", dialect, err, e.sent)
+		}
+		if err := s.Idempotency().End(t.Context(), entry); err != nil || e.sent != 2 {
+			t.Errorf("dialect %v: End = %v, %d statements", dialect, err, e.sent)
+		}
+		e.sent, e.none = 0, true
+		if _, err := s.Idempotency().Begin(t.Context(), entry, idempotency.Options{}); err != nil || e.sent != 2 {
+			t.Errorf("dialect %v: Begin of one that is there = %v by %d statements", dialect, err, e.sent)
 		}
 	}
 }

@@ -36,13 +36,13 @@ func Idempotency(t *testing.T, open func(t *testing.T) idempotency.Store, f Feat
 		{"a call whose context has ended changes nothing", testRepeatContext},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, lease := suite.Features(f), time.Minute
+			s, brief := suite.Features(f), time.Second
 			if f.Pass == nil {
 				t.Parallel()
-				lease = 500 * time.Millisecond
+				brief = 500 * time.Millisecond
 			}
-			c.test(t, &repeats{Store: open(t), f: s, org: s.NewOrg(), caller: s.NewAccount(),
-				o: idempotency.Options{Keep: time.Hour, Lease: lease, MaxBytes: 1 << 20}})
+			c.test(t, &repeats{Store: open(t), f: s, org: s.NewOrg(), caller: s.NewAccount(), brief: brief,
+				o: idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 20}})
 		})
 	}
 }
@@ -53,6 +53,7 @@ type repeats struct {
 	org    auth.OrgKey
 	caller string
 	o      idempotency.Options
+	brief  time.Duration // a lease that a test waits for
 }
 
 // entry returns a new entry of the caller.
@@ -98,10 +99,7 @@ func testRepeat(t *testing.T, s *repeats) {
 	e := s.begun(t)
 	s.begins(t, "while it is executed", again(e), e)
 	whole := "\x00\xff" + strings.Repeat("response ", 20_000)
-	done := s.end(t, e, whole)
-	s.begins(t, "when it is complete", again(e), done)
-	s.f.Wait(2 * s.o.Lease)
-	s.begins(t, "after its lease", again(e), done)
+	s.begins(t, "when it is complete", again(e), s.end(t, e, whole))
 	empty := s.begun(t)
 	s.begins(t, "an empty response", again(empty), s.end(t, empty, "-"))
 }
@@ -132,23 +130,28 @@ func testBeginRace(t *testing.T, s *repeats) {
 }
 
 func testLease(t *testing.T, s *repeats) {
-	first := s.begun(t)
-	s.begins(t, "before the lease has ended", again(first), first)
-	s.f.Wait(s.o.Lease + time.Millisecond)
+	long := s.o.Lease
+	s.o.Lease = s.brief
+	first, late, complete := s.begun(t), s.begun(t), s.begun(t)
+	done := s.end(t, complete, "done")
+	s.f.Wait(s.brief + time.Millisecond)
+	s.o.Lease = long
+	s.begins(t, "one that is complete", again(complete), done)
 	second := again(first)
 	s.begins(t, "after it", second, with(first, second.Fence, first.Sealed))
 	s.begins(t, "during the second lease", again(first), with(first, second.Fence, first.Sealed))
 	suite.Expect(t, "End of the first", s.End(t.Context(), first), auth.ErrConflict)
 	suite.Expect(t, "its deletion", s.End(t.Context(), with(first, first.Fence, nil)), auth.ErrConflict)
 	s.begins(t, "after the second", again(first), s.end(t, second, "done"))
-	late := s.begun(t)
-	s.f.Wait(2 * s.o.Lease)
 	s.begins(t, "a late one that nobody has taken over", again(late), s.end(t, late, "done"))
 }
 
 func testTakeOverRace(t *testing.T, s *repeats) {
+	long := s.o.Lease
+	s.o.Lease = s.brief
 	first := s.begun(t)
-	s.f.Wait(2 * s.o.Lease)
+	s.f.Wait(2 * s.brief)
+	s.o.Lease = long
 	won := make([]bool, suite.Crowd)
 	errs := suite.AtOnce(suite.Crowd, func(i int) error {
 		attempt := again(first)
@@ -205,12 +208,12 @@ func testRelease(t *testing.T, s *repeats) {
 }
 
 func testRepeatKept(t *testing.T, s *repeats) {
-	s.o.Keep = 3 * s.o.Lease
+	s.o.Keep = 4 * s.brief
 	complete, never := s.begun(t), s.begun(t)
 	done := s.end(t, complete, "done")
-	s.f.Wait(2 * s.o.Lease)
+	s.f.Wait(s.brief)
 	s.begins(t, "before the end", again(complete), done)
-	s.f.Wait(2 * s.o.Lease)
+	s.f.Wait(4 * s.brief)
 	for _, e := range []idempotency.Entry{complete, never} {
 		next := again(e)
 		s.begins(t, "after it", next, next)
@@ -246,7 +249,7 @@ func testCost(t *testing.T, s *repeats) {
 }
 
 func testRoom(t *testing.T, s *repeats) {
-	s.o.MaxBytes, s.o.Keep = 2*cost(s.entry()), 4*s.o.Lease
+	s.o.MaxBytes, s.o.Keep, s.o.Lease = 2*cost(s.entry()), 6*s.brief, s.brief
 	first, second := s.begun(t), s.begun(t)
 	for range 5 {
 		s.full(t, "a third")
@@ -254,12 +257,12 @@ func testRoom(t *testing.T, s *repeats) {
 	suite.Expect(t, "End", s.End(t.Context(), with(first, first.Fence, nil)), nil)
 	third := s.begun(t)
 	s.full(t, "a fourth")
-	s.f.Wait(2 * s.o.Lease)
+	s.f.Wait(2 * s.brief)
 	taken := again(third) // which changes no count
 	s.begins(t, "taken over", taken, with(third, taken.Fence, third.Sealed))
 	s.end(t, taken, string(third.Sealed))
 	s.full(t, "after it was taken over")
-	s.f.Wait(3 * s.o.Lease)
+	s.f.Wait(5 * s.brief)
 	s.begun(t)
 	next := again(second)
 	s.begins(t, "a forgotten one, again", next, next)

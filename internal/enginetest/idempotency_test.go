@@ -240,10 +240,10 @@ func (f *repeatFleet) pay(i int, key, signal string) (string, int) {
 	return string(body), res.StatusCode
 }
 
-// TestK34KilledBetweenRowsAndResponse has 8 clients that repeat one request at 3 processes until they have
+// TestR05KilledBetweenRowsAndResponse has 8 clients that repeat one request at 3 processes until they have
 // an answer. The processes that execute their first attempts are killed at one step of the request. With
 // LONG=1 there are many more rounds.
-func TestK34KilledBetweenRowsAndResponse(t *testing.T) {
+func TestR05KilledBetweenRowsAndResponse(t *testing.T) {
 	t.Parallel()
 	rounds := requestSteps
 	if os.Getenv("LONG") == "1" {
@@ -325,9 +325,9 @@ func (j repeatJob) holdsNo(t *testing.T, db *sql.DB, texts ...string) {
 	}
 }
 
-// TestK35FrozenPastItsLease stops a process at a step until another one has executed the request, or has
+// TestR06FrozenPastItsLease stops a process at a step until another one has executed the request, or has
 // waited for it. Then it goes on.
-func TestK35FrozenPastItsLease(t *testing.T) {
+func TestR06FrozenPastItsLease(t *testing.T) {
 	t.Parallel()
 	for name, j := range repeatJobs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -372,6 +372,103 @@ func TestK35FrozenPastItsLease(t *testing.T) {
 			}
 			if overtaken < 2 {
 				t.Errorf("%d attempts were overtaken and refused", overtaken)
+			}
+		})
+	}
+}
+
+func repeatOf(org auth.OrgKey, caller string) idempotency.Entry {
+	e := idempotency.Entry{Org: org, Caller: caller, Fence: rand.Text(), Sealed: []byte("sealed")}
+	rand.Read(e.ID[:])
+	return e
+}
+
+// TestR08KeysEndWithTheirAccountAndOrg ends accounts and orgs in each engine: who gets their ID later
+// finds no response. RevokeAccount leaves them.
+func TestR08KeysEndWithTheirAccountAndOrg(t *testing.T) {
+	t.Parallel()
+	o := idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 30}
+	run := func(t *testing.T, s whole, entries idempotency.Store, deleteAccount func(context.Context, auth.OrgKey, string) error) {
+		ctx := t.Context()
+		ann, bob, other := repeatOf("acme", "ann"), repeatOf("acme", "bob"), repeatOf("globex", "ann")
+		has := func(what string, e idempotency.Entry, want bool) {
+			t.Helper()
+			again := e
+			again.Fence = rand.Text()
+			held := must(entries.Begin(ctx, again, o))(t)
+			if got := held.Fence != again.Fence; got != want {
+				t.Errorf("%s: %s of %s is there: %v, want %v", what, e.Caller, e.Org, got, want)
+			}
+		}
+		for _, e := range []idempotency.Entry{ann, bob, other} {
+			must(entries.Begin(ctx, e, o))(t)
+		}
+		expect(t, "End", entries.End(ctx, ann), nil)
+		expect(t, "RevokeAccount", s.RevokeAccount(ctx, "acme", "ann"), nil)
+		has("RevokeAccount", ann, true)
+		if deleteAccount != nil {
+			expect(t, "DeleteAccount", deleteAccount(ctx, "acme", "ann"), nil)
+			has("DeleteAccount", ann, false)
+			has("DeleteAccount", bob, true)
+			has("DeleteAccount", other, true)
+		}
+		for i := range 1500 { // more than a batch, of one caller and of several
+			must(entries.Begin(ctx, repeatOf("acme", "caller"+strconv.Itoa(i/1200)), o))(t)
+		}
+		expect(t, "DeleteOrg", s.DeleteOrg(ctx, "acme"), nil)
+		has("DeleteOrg", bob, false)
+		has("DeleteOrg", other, true)
+	}
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			s := h.store(t)
+			run(t, s, s.Idempotency(), s.DeleteAccount)
+		})
+	}
+	t.Run("Redis", func(t *testing.T) {
+		server := startRedis(t)
+		s := server.open(t)
+		run(t, s, s.Idempotency(), nil)
+		expect(t, "DeleteOrg", s.DeleteOrg(t.Context(), "acme"), nil)
+		expect(t, "DeleteOrg", s.DeleteOrg(t.Context(), "globex"), nil)
+		if left := server.keys(t); len(left) != 0 {
+			t.Errorf("%q are left", left)
+		}
+		brief := o
+		brief.Keep, brief.Lease = 100*time.Millisecond, 50*time.Millisecond
+		must(s.Idempotency().Begin(t.Context(), repeatOf("acme", "ann"), brief))(t)
+		time.Sleep(200 * time.Millisecond)
+		if left := server.keys(t); len(left) != 0 {
+			t.Errorf("%q do not expire", left)
+		}
+	})
+}
+
+func TestKeysAreSweptAndExported(t *testing.T) {
+	t.Parallel()
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			s := h.storeIn(t, db)
+			o := idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 30}
+			done := repeatOf("acme", "ann")
+			for _, e := range []idempotency.Entry{done, repeatOf("acme", "bob"), repeatOf("globex", "ann")} {
+				must(s.Idempotency().Begin(t.Context(), e, o))(t)
+			}
+			expect(t, "End", s.Idempotency().End(t.Context(), done), nil)
+			var out strings.Builder
+			expect(t, "ExportAccount", s.ExportAccount(t.Context(), &out, "acme", "ann"), nil)
+			if text := out.String(); !strings.HasPrefix(text, `{"kind":"idempotencyKey","done":true,"bytes":6,"expires":"20`) || strings.Count(text, "\n") != 1 {
+				t.Errorf("exported %s", text)
+			}
+			o.Keep, o.Lease = 2*time.Millisecond, time.Millisecond
+			for range 3 {
+				must(s.Idempotency().Begin(t.Context(), repeatOf("acme", "ann"), o))(t)
+			}
+			time.Sleep(10 * time.Millisecond)
+			expect(t, "Sweep", s.Sweep(t.Context()), nil)
+			if n := h.held(t, db, "repeats"); n != 3 {
+				t.Errorf("%d rows are left, want 3", n)
 			}
 		})
 	}
