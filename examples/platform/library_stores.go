@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
@@ -39,6 +40,7 @@ type stores struct {
 	factors     session.FactorStore
 
 	devices session.DeviceKey
+	repeats *idempotency.Keys // in the database, too: Redis could lose what was executed
 
 	own   *store
 	sql   *sqlstore.Store
@@ -106,6 +108,11 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	if o.db == memoryDB {
 		all.replays = signing.NewMemory(1_000_000)
 	}
+	seals, err := kept.Sealer()
+	if err != nil {
+		return nil, err
+	}
+	all.repeats = idempotency.New(kept.Idempotency(), idempotency.Options{Sealer: seals})
 	all.credentials, err = kept.Credentials()
 	if err == nil {
 		all.keys, err = kept.Keys()
