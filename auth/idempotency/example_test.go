@@ -55,6 +55,18 @@ func Example() {
 	// 201 /acme/v2/payments/1 again: true
 }
 
+// The response shows a secret. Of it a reference is kept: a repetition gets 409 with the Location.
+func ExampleReference() {
+	var keys *idempotency.Keys
+	createKey := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "/acme/v2/keys/1")
+		auth.Reply(w, r, map[string]any{"secret": rand.Text()})
+	})
+	_ = func(mux *auth.Mux) {
+		mux.Handle("POST /keys", auth.Allow("admin.update"), keys.Required(createKey, idempotency.Reference))
+	}
+}
+
 // The rows of the application and the response are one transaction.
 func ExampleCommit() {
 	var db interface {
