@@ -13,7 +13,7 @@ func TestANoteIsAddedOnce(t *testing.T) {
 		editor := w.login(t, acme, "ed@acme.example")
 		var first string
 		for i := range 3 {
-			r, err := http.NewRequest(http.MethodPost, acme+"/notes", strings.NewReader(`{"title":"once"}`))
+			r, err := http.NewRequest(http.MethodPost, acme+"/notes", strings.NewReader(`{"title":"once","body":"more"}`))
 			if err != nil {
 				t.Fatal(err)
 			}
