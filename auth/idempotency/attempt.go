@@ -16,7 +16,6 @@ import (
 type attempt struct {
 	http.ResponseWriter
 	keys    *Keys
-	tenant  *auth.Tenant
 	route   route
 	request []byte // body
 	print   prints
@@ -25,22 +24,17 @@ type attempt struct {
 	status int
 	body   []byte
 	sent   bool // the response has begun
+	held   bool // it must not begin, because its transaction may fail
 
 	returned, noEffect, committed, failed bool
 }
 
 type attemptKey struct{}
 
-// attemptOf returns the attempt of a request, or nil if it has no key.
-func attemptOf(ctx context.Context) *attempt {
-	a, _ := ctx.Value(attemptKey{}).(*attempt)
-	return a
-}
-
 // NoEffect says that the handler has changed nothing: its response is not kept, and a repetition runs the
 // handler again. Without a key it does nothing.
 func NoEffect(ctx context.Context) {
-	if a := attemptOf(ctx); a != nil {
+	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 		a.noEffect = true
 	}
 }
@@ -56,10 +50,8 @@ func (a *attempt) WriteHeader(status int) {
 }
 
 func (a *attempt) Write(b []byte) (int, error) {
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
-	if !a.sent && len(a.body)+len(b) > a.keys.options.MaxReply {
+	a.status = cmp.Or(a.status, http.StatusOK)
+	if !a.sent && !a.held && len(a.body)+len(b) > a.keys.options.MaxReply {
 		a.send()
 	}
 	if a.sent {
@@ -71,6 +63,9 @@ func (a *attempt) Write(b []byte) (int, error) {
 
 // Flush sends what was written, and then what will be. Such a response is kept as a reference.
 func (a *attempt) Flush() {
+	if a.held {
+		return
+	}
 	a.send()
 	_ = http.NewResponseController(a.ResponseWriter).Flush() // not every writer can
 }
@@ -79,10 +74,7 @@ func (a *attempt) send() {
 	if a.sent {
 		return
 	}
-	a.sent = true
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
+	a.sent, a.status = true, cmp.Or(a.status, http.StatusOK)
 	a.ResponseWriter.WriteHeader(a.status)
 	a.ResponseWriter.Write(a.body) // a failed write is the client's loss
 	a.body = nil
@@ -97,16 +89,13 @@ func (a *attempt) end(ctx context.Context) {
 	if !a.returned { // a panic, which is answered outside
 		a.status, a.body = http.StatusInternalServerError, nil
 	}
-	if a.status == 0 {
-		a.status = http.StatusOK
-	}
 	e := a.entry
 	// A transaction that failed has no effect. If it did not fail, although its Commit said so, the entry
 	// is complete, and nothing changes it.
-	if e.Sealed = nil; !a.noEffect && !a.failed {
-		e.Sealed = a.keep(a.status, a.Header(), a.body, !a.sent && a.returned)
+	if !a.noEffect && !a.failed {
+		e.Sealed = a.keep(!a.sent && a.returned)
 	}
-	ctx, cancel := a.tenant.Bound(context.WithoutCancel(ctx))
+	ctx, cancel := auth.TenantFrom(ctx).Bound(context.WithoutCancel(ctx))
 	defer cancel()
 	_ = a.keys.store.End(ctx, e) // if it fails, the lease ends by itself
 	if a.returned {
@@ -114,16 +103,21 @@ func (a *attempt) end(ctx context.Context) {
 	}
 }
 
-// keep seals what is kept of a response.
-func (a *attempt) keep(status int, h http.Header, body []byte, whole bool) []byte {
-	whole = whole && len(body) <= a.keys.options.MaxReply && !(a.route.reference && status < 400)
-	return a.keys.seal(&a.entry, a.print, replyOf(status, h, body, whole))
+// keep seals what is kept of the response.
+func (a *attempt) keep(whole bool) []byte {
+	kept, names := &reply{Status: cmp.Or(a.status, http.StatusOK), Header: make(map[string][]string)}, keptHeaders
+	if whole && len(a.body) <= a.keys.options.MaxReply && !(a.route.reference && kept.Status < 400) {
+		kept.Body = a.body
+	} else {
+		kept.Reference, names = true, []string{"Location"}
+	}
+	for _, name := range names {
+		if values := a.Header()[name]; values != nil {
+			kept.Header[name] = values
+		}
+	}
+	return a.keys.seal(&a.entry, record{a.print, kept})
 }
-
-var (
-	errBegun    = errors.New("idempotency: Commit after the response has begun")
-	errNoCommit = errors.New("idempotency: the store of this key cannot complete it in the transaction")
-)
 
 // committer is the power of a Store to complete an entry in a transaction of the application. tx is not
 // committed. If the entry is not held with e's fence, the error wraps auth.ErrConflict.
@@ -131,9 +125,9 @@ type committer interface {
 	EndIn(ctx context.Context, tx interface{ Commit() error }, e Entry) error
 }
 
-// Commit commits tx, with the response that respond writes, and sends it. After an error tx must be
-// rolled back: nothing is committed, unless the error wraps auth.ErrUnavailable, and nothing is sent, so that the handler can
-// call auth.Fail:
+// Commit commits tx, with the response that respond writes, and sends it. It holds the response in memory.
+// After an error tx must be rolled back. Nothing is committed, unless the error wraps auth.ErrUnavailable:
+// then nobody knows. Nothing is sent, so the handler can call auth.Fail:
 //
 //	defer tx.Rollback()
 //	…
@@ -146,70 +140,45 @@ type committer interface {
 // for a key whose Store has no transactions, such as that of redisstore. tx is a transaction that
 // sqlstore.Store.In would take. Without a key, Commit commits and calls respond. It takes one statement.
 func Commit(w http.ResponseWriter, r *http.Request, tx interface{ Commit() error }, respond func(http.ResponseWriter)) error {
-	a := attemptOf(r.Context())
-	if a == nil {
-		if err := tx.Commit(); err != nil {
-			return auth.Unavailable(err)
+	a, keyed := r.Context().Value(attemptKey{}).(*attempt)
+	if !keyed {
+		err := auth.Unavailable(tx.Commit())
+		if err == nil {
+			respond(w)
 		}
-		respond(w)
-		return nil
+		return err
 	}
-	return a.commit(w, r, tx, respond)
-}
-
-func (a *attempt) commit(w http.ResponseWriter, r *http.Request, tx interface{ Commit() error }, respond func(http.ResponseWriter)) error {
 	store, ok := a.keys.store.(committer)
 	switch {
 	case a.sent || a.status != 0:
-		return errBegun
+		return errors.New("idempotency: Commit after the response has begun")
 	case !ok:
-		return errNoCommit
+		return errors.New("idempotency: the store of this key cannot complete it in a transaction")
 	}
-	a.failed = true
-	held := &recorder{header: w.Header().Clone()}
-	respond(held)
+	return a.commit(r.Context(), tx, store, func() { respond(w) })
+}
+
+func (a *attempt) commit(ctx context.Context, tx interface{ Commit() error }, store committer, respond func()) error {
+	a.held, a.failed = true, true
+	before := a.Header().Clone()
+	respond()
 	e := a.entry
-	e.Sealed = a.keep(held.status(), held.header, held.body, true)
-	err := store.EndIn(r.Context(), tx, e)
+	e.Sealed = a.keep(true)
+	err := store.EndIn(ctx, tx, e)
 	if err == nil {
 		err = auth.Unavailable(tx.Commit())
 	}
-	switch {
-	case errors.Is(err, auth.ErrConflict) && !errors.Is(err, auth.ErrUnavailable):
+	a.held = false
+	if err == nil {
+		a.committed = true
+		a.send()
+		return nil
+	}
+	clear(a.Header())
+	maps.Copy(a.Header(), before)
+	a.status, a.body = 0, nil
+	if errors.Is(err, auth.ErrConflict) && !errors.Is(err, auth.ErrUnavailable) {
 		return errBusy(err)
-	case err != nil:
-		return err
 	}
-	a.committed, a.sent = true, true
-	held.send(w)
-	return nil
-}
-
-// recorder is a response that is not sent unless its transaction is committed.
-type recorder struct {
-	header http.Header
-	code   int
-	body   []byte
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(status int) {
-	if r.code == 0 && status >= 200 {
-		r.code = status
-	}
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	r.body = append(r.body, b...)
-	return len(b), nil
-}
-
-func (r *recorder) status() int { return cmp.Or(r.code, http.StatusOK) }
-
-func (r *recorder) send(w http.ResponseWriter) {
-	clear(w.Header())
-	maps.Copy(w.Header(), r.header)
-	w.WriteHeader(r.status())
-	w.Write(r.body) // a failed write is the client's loss
+	return err
 }

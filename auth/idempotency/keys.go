@@ -78,22 +78,21 @@ func (k *Keys) Wrap(h http.Handler, options ...func(*route)) http.Handler {
 	for _, set := range options {
 		set(&to)
 	}
-	if part, ok := h.(auth.PartHandler); ok {
-		return auth.PartHandler(func(w http.ResponseWriter, r *http.Request, p scope.Part) {
-			if k.ignores(r, to) {
-				part(w, r, p)
-				return
-			}
-			k.serve(w, r, to, func(w http.ResponseWriter, r *http.Request) { part(w, r, p) })
-		})
+	part, ok := h.(auth.PartHandler)
+	if !ok {
+		part = func(w http.ResponseWriter, r *http.Request, _ scope.Part) { h.ServeHTTP(w, r) }
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	once := auth.PartHandler(func(w http.ResponseWriter, r *http.Request, p scope.Part) {
 		if k.ignores(r, to) {
-			h.ServeHTTP(w, r)
+			part(w, r, p)
 			return
 		}
-		k.serve(w, r, to, h.ServeHTTP)
+		k.serve(w, r, to, func(w http.ResponseWriter, r *http.Request) { part(w, r, p) })
 	})
+	if ok {
+		return once
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { once(w, r, scope.Part{}) })
 }
 
 // Required is Wrap, and refuses a request without a key with 400, and one without a principal with 401.
@@ -115,7 +114,7 @@ func (k *Keys) ignores(r *http.Request, to route) bool {
 
 func (k *Keys) serve(w http.ResponseWriter, r *http.Request, to route, next http.HandlerFunc) {
 	began := time.Now()
-	a, again, err := k.begin(r, to)
+	a, again, err := k.begin(w, r, to)
 	switch {
 	case err != nil:
 		auth.Fail(w, r, err)
@@ -124,7 +123,6 @@ func (k *Keys) serve(w http.ResponseWriter, r *http.Request, to route, next http
 		again.serve(w, r)
 		return
 	}
-	a.ResponseWriter = w
 	// What the handler does after its lease could be done twice.
 	ctx, cancel := context.WithDeadline(context.WithValue(r.Context(), attemptKey{}, a), began.Add(k.options.Lease))
 	defer cancel()
@@ -136,7 +134,7 @@ func (k *Keys) serve(w http.ResponseWriter, r *http.Request, to route, next http
 }
 
 // begin gets the lease of a request, or what an earlier request of its identity has left.
-func (k *Keys) begin(r *http.Request, to route) (*attempt, *reply, error) {
+func (k *Keys) begin(w http.ResponseWriter, r *http.Request, to route) (*attempt, *reply, error) {
 	p, tenant := auth.From(r.Context()), auth.TenantFrom(r.Context())
 	values := r.Header[header]
 	switch {
@@ -147,14 +145,14 @@ func (k *Keys) begin(r *http.Request, to route) (*attempt, *reply, error) {
 	case len(values) != 1 || !ascii.Visible.Holds(values[0], 1, maxKey):
 		return nil, nil, &auth.Error{Detail: auth.DetailIdempotencyKey, Reason: "one header of 1 to 255 visible ASCII characters is required"}
 	}
-	body, err := readBody(r)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &auth.Error{Detail: auth.DetailBody, Err: err} // Fail tells one that is too large
 	}
-	a := &attempt{keys: k, tenant: tenant, route: to, request: body, print: printOf(r, body, tenant, p),
+	a := &attempt{ResponseWriter: w, keys: k, route: to, request: body, print: printOf(r, body, tenant, p),
 		entry: Entry{ID: identity(p, r.Pattern, values[0]), Org: p.Org, Caller: callerOf(p), Fence: rand.Text()}}
 	e := a.entry
-	e.Sealed = k.seal(&e, a.print, nil)
+	e.Sealed = k.seal(&e, record{prints: a.print})
 	ctx, cancel := tenant.Bound(r.Context())
 	defer cancel()
 	held, err := k.store.Begin(ctx, e, k.options)
@@ -178,19 +176,17 @@ func (k *Keys) begin(r *http.Request, to route) (*attempt, *reply, error) {
 // match opens what an earlier request has left: its response if it is complete. It returns an error if
 // that is not for this request.
 func (k *Keys) match(held *Entry, print prints) (*reply, error) {
-	earlier, kept, err := k.open(held)
+	earlier, err := k.open(held)
 	switch {
-	case err != nil:
+	case err != nil || (earlier.Reply == nil) != (held.Fence != ""):
 		// It was sealed with a key that is gone, for another row, or it was altered.
 		return nil, &auth.Error{Detail: auth.DetailIdempotencyReply, Reason: "it cannot be opened", Err: err}
-	case earlier.request != print.request:
+	case !bytes.Equal(earlier.Request, print.Request):
 		return nil, &auth.Error{Detail: auth.DetailIdempotencyReused}
-	case earlier.authority != print.authority:
+	case !bytes.Equal(earlier.Authority, print.Authority):
 		return nil, &auth.Error{Detail: auth.DetailIdempotencyReply, Reason: "the account, scope, roles or access differ from those of the first request"}
-	case held.Fence != "":
-		return nil, nil
 	}
-	return kept, nil
+	return earlier.Reply, nil
 }
 
 // errBusy is for a request that another attempt executes.

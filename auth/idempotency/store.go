@@ -37,22 +37,16 @@ type Store interface {
 	End(ctx context.Context, e Entry) error
 }
 
-// NewMemory returns a Store in memory, for one process and for tests. now is its clock; nil: time.Now.
+// NewMemory returns a Store in memory, for one process and for tests. Each Begin looks at all entries. now
+// is its clock; nil: time.Now.
 func NewMemory(now func() time.Time) Store {
-	return &memory{now: now, entries: make(map[[sha256.Size]byte]*remembered), costs: make(map[owner]int64)}
+	return &memory{now: now, entries: make(map[[sha256.Size]byte]*remembered)}
 }
 
 type memory struct {
 	now     func() time.Time
 	mu      sync.Mutex
 	entries map[[sha256.Size]byte]*remembered
-	costs   map[owner]int64
-	begun   int // since the latest sweep
-}
-
-type owner struct {
-	org    auth.OrgKey
-	caller string
 }
 
 type remembered struct {
@@ -63,28 +57,29 @@ type remembered struct {
 func (m *memory) Begin(ctx context.Context, e Entry, o Options) (Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := clock.Now(m.now)
 	if err := ctx.Err(); err != nil {
 		return Entry{}, auth.Unavailable(err)
 	}
-	m.sweep(now)
-	found := m.entries[e.ID]
-	switch {
-	case found != nil && !now.Before(found.keep):
-		m.drop(found)
-	case found != nil && found.Fence != "" && !now.Before(found.lease):
-		found.Fence, found.lease = e.Fence, now.Add(o.Lease)
-		return found.Entry, nil
-	case found != nil:
-		return found.Entry, nil
-	}
-	if m.costs[owner{e.Org, e.Caller}] >= o.MaxBytes {
-		if m.sweepAll(now); m.costs[owner{e.Org, e.Caller}] >= o.MaxBytes {
-			return Entry{}, nil
+	now, cost := clock.Now(m.now), int64(0)
+	for id, r := range m.entries {
+		switch {
+		case !now.Before(r.keep):
+			delete(m.entries, id)
+		case r.Org == e.Org && r.Caller == e.Caller:
+			cost += int64(len(r.Sealed)) + 1024
 		}
 	}
-	m.put(&remembered{e, now.Add(o.Lease), now.Add(o.Keep)})
-	return e, nil
+	found := m.entries[e.ID]
+	switch {
+	case found == nil && cost >= o.MaxBytes:
+		return Entry{}, nil
+	case found == nil:
+		found = &remembered{e, now.Add(o.Lease), now.Add(o.Keep)}
+		m.entries[e.ID] = found
+	case found.Fence != "" && !now.Before(found.lease):
+		found.Fence, found.lease = e.Fence, now.Add(o.Lease)
+	}
+	return found.Entry, nil
 }
 
 func (m *memory) End(ctx context.Context, e Entry) error {
@@ -94,45 +89,13 @@ func (m *memory) End(ctx context.Context, e Entry) error {
 		return auth.Unavailable(err)
 	}
 	found := m.entries[e.ID]
-	if found == nil || e.Fence == "" || found.Fence != e.Fence {
+	switch {
+	case found == nil || e.Fence == "" || found.Fence != e.Fence:
 		return auth.ErrConflict
-	}
-	m.drop(found)
-	if e.Sealed != nil {
+	case e.Sealed == nil:
+		delete(m.entries, e.ID)
+	default:
 		found.Fence, found.Sealed = "", e.Sealed
-		m.put(found)
 	}
 	return nil
-}
-
-func (r *remembered) cost() int64 { return int64(len(r.Sealed)) + 1024 }
-
-func (m *memory) put(r *remembered) {
-	m.entries[r.ID] = r
-	m.costs[owner{r.Org, r.Caller}] += r.cost()
-}
-
-func (m *memory) drop(r *remembered) {
-	delete(m.entries, r.ID)
-	of := owner{r.Org, r.Caller}
-	if m.costs[of] -= r.cost(); m.costs[of] == 0 {
-		delete(m.costs, of)
-	}
-}
-
-// sweep deletes expired entries after as many calls as there are entries, so that a call costs the same
-// with any number of them.
-func (m *memory) sweep(now time.Time) {
-	if m.begun++; m.begun > len(m.entries) {
-		m.sweepAll(now)
-	}
-}
-
-func (m *memory) sweepAll(now time.Time) {
-	m.begun = 0
-	for _, r := range m.entries {
-		if !now.Before(r.keep) {
-			m.drop(r)
-		}
-	}
 }
