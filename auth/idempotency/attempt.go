@@ -63,11 +63,10 @@ func (a *attempt) Write(b []byte) (int, error) {
 
 // Flush sends what was written, and then what will be. Such a response is kept as a reference.
 func (a *attempt) Flush() {
-	if a.held {
-		return
+	if !a.held {
+		a.send()
+		_ = http.NewResponseController(a.ResponseWriter).Flush() // not every writer can
 	}
-	a.send()
-	_ = http.NewResponseController(a.ResponseWriter).Flush() // not every writer can
 }
 
 func (a *attempt) send() {

@@ -2,19 +2,20 @@
 // the same Idempotency-Key gets the first response again. Client and server may both lose a response,
 // and neither can know whether the request was executed.
 //
-//	keys := idempotency.New(store.Idempotency(), idempotency.Options{Sealer: sealer})
+//	entries, err := store.Idempotency() // of sqlstore
+//	keys := idempotency.New(entries, idempotency.Options{})
 //	mux.Handle("POST /payments", need, keys.Wrap(pay))
 //	mux.Handle("POST /keys", need, keys.Required(createKey, idempotency.Reference))
 //
 // Wrap comes below Guard.Require, because only the Guard knows who calls. Each repetition is
-// authenticated and authorized like any other request.
+// authenticated and authorized like any other request, and takes a use of a limited token.
 //
 //   - Keys wraps handlers. Commit and NoEffect are for the handlers.
 //   - Store keeps the entries. NewMemory, sqlstore and redisstore have one.
 //
 // # Whose response it is
 //
-// An entry belongs to an org, a caller, an app, a route pattern and a key. Nobody else finds it. Its
+// An entry belongs to an org, a caller, an app, a route (Request.Pattern) and a key. Nobody else finds it. Its
 // response is sent only for the same method, path, query, content type and body, and only to the same
 // authority: account, scope, roles and access. It is sealed, and opens only in its own row.
 //

@@ -14,7 +14,8 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// aesGCM is a Sealer with one key. sqlstore.Store.Sealer returns one whose key can be replaced.
+// aesGCM is a Sealer with one key. The store of sqlstore needs none: it seals with the store's own, whose keys can be
+// replaced.
 type aesGCM struct{ cipher.AEAD }
 
 func (s aesGCM) Seal(secret, bound []byte) []byte { return s.AEAD.Seal(nil, nil, secret, bound) }

@@ -16,17 +16,16 @@ import (
 )
 
 const (
-	header    = "Idempotency-Key"
-	maxKey    = 255     // characters
-	maxBody   = 1 << 20 // bytes of a request with a key: all are read before the handler runs
-	busyAfter = time.Second
-	fullAfter = time.Minute
+	header  = "Idempotency-Key"
+	maxKey  = 255     // characters
+	maxBody = 1 << 20 // bytes of a request with a key: all are read before the handler runs
 )
 
-// Options configure Keys. Only the Sealer is required.
+// Options configure Keys. The zero Options suit the Store of sqlstore.
 type Options struct {
 	// Sealer encrypts what is kept. Open returns an error for what was sealed with other bound bytes, or
-	// altered. It is required: sqlstore.Store.Sealer returns one. Both are safe for concurrent use.
+	// altered. Both are safe for concurrent use. nil: the Store itself, if it has these methods, as that of
+	// sqlstore does. Beside another Store it is required.
 	Sealer interface {
 		Seal(secret, bound []byte) []byte
 		Open(sealed, bound []byte) (secret []byte, err error)
@@ -53,6 +52,12 @@ type Keys struct {
 func New(s Store, o Options) *Keys {
 	o.Keep, o.Lease = cmp.Or(o.Keep, 24*time.Hour), cmp.Or(o.Lease, time.Minute)
 	o.MaxReply, o.MaxBytes = cmp.Or(o.MaxReply, 64<<10), cmp.Or(o.MaxBytes, 16<<20)
+	if o.Sealer == nil {
+		o.Sealer, _ = s.(interface {
+			Seal(secret, bound []byte) []byte
+			Open(sealed, bound []byte) (secret []byte, err error)
+		})
+	}
 	if s == nil || o.Sealer == nil || o.Lease < time.Millisecond || o.Keep <= o.Lease || o.MaxReply < 0 || o.MaxBytes < 0 {
 		panic("idempotency: New needs a Store, a Sealer, and a Lease shorter than Keep")
 	}
@@ -135,8 +140,7 @@ func (k *Keys) serve(w http.ResponseWriter, r *http.Request, to route, next http
 
 // begin gets the lease of a request, or what an earlier request of its identity has left.
 func (k *Keys) begin(w http.ResponseWriter, r *http.Request, to route) (*attempt, *reply, error) {
-	p, tenant := auth.From(r.Context()), auth.TenantFrom(r.Context())
-	values := r.Header[header]
+	p, tenant, values := auth.From(r.Context()), auth.TenantFrom(r.Context()), r.Header[header]
 	switch {
 	case tenant == nil:
 		return nil, nil, errors.New("idempotency: the handler is not below a Guard")
@@ -160,7 +164,7 @@ func (k *Keys) begin(w http.ResponseWriter, r *http.Request, to route) (*attempt
 	case err != nil:
 		return nil, nil, err
 	case held.ID != e.ID:
-		return nil, nil, &auth.Error{Detail: auth.DetailThrottled, Reason: "too many idempotency keys", RetryAfter: fullAfter}
+		return nil, nil, &auth.Error{Detail: auth.DetailThrottled, Reason: "too many idempotency keys", RetryAfter: time.Minute}
 	case held.Fence == e.Fence && bytes.Equal(held.Sealed, e.Sealed):
 		return a, nil, nil
 	}
@@ -191,5 +195,5 @@ func (k *Keys) match(held *Entry, print prints) (*reply, error) {
 
 // errBusy is for a request that another attempt executes.
 func errBusy(cause error) error {
-	return &auth.Error{Detail: auth.DetailIdempotencyBusy, RetryAfter: busyAfter, Err: cause}
+	return &auth.Error{Detail: auth.DetailIdempotencyBusy, RetryAfter: time.Second, Err: cause}
 }

@@ -13,10 +13,12 @@ import (
 
 type repeats struct{ store *Store }
 
-// Idempotency returns the store's entries of repeated requests. idempotency.Commit completes them in a
-// transaction of the application, a Tx of this database. Begin is one statement that writes, or two that
-// do not. End is one.
-func (s *Store) Idempotency() idempotency.Store { return &repeats{s} }
+// Idempotency returns the store's entries of repeated requests, or ErrNoSealer. It seals them with the Sealer
+// of Options, or not at all with UnsafeUnsealed. Reseal does not reach them: keep an old key for
+// idempotency.Options.Keep longer, or their responses are not shown. idempotency.Commit completes them in a
+// transaction of the application, a Tx of this database. Begin is one statement that writes, or two that do
+// not. End is one.
+func (s *Store) Idempotency() (idempotency.Store, error) { return &repeats{s}, s.keepsSecrets() }
 
 // beginRepeatText stores an entry, takes over one whose lease has ended, or replaces one that is not yet swept.
 // It returns no row if it does none of these.
@@ -79,19 +81,13 @@ func (s *repeats) EndIn(ctx context.Context, tx interface{ Commit() error }, e i
 	return (&repeats{s.store.within(t)}).End(ctx, e)
 }
 
-// boundSealer seals what other packages keep.
-type boundSealer struct{ store *Store }
-
-// Sealer returns the Sealer of Options for idempotency.Options, or ErrNoSealer. Reseal does not reach what it
-// has sealed: keep an old key for idempotency.Options.Keep longer. With UnsafeUnsealed it does not seal.
-func (s *Store) Sealer() (boundSealer, error) { return boundSealer{s}, s.keepsSecrets() }
-
-func (b boundSealer) Seal(secret, bound []byte) []byte {
-	return b.store.seal(location{kind: "bound", id: string(bound)}, secret)
+// Seal and Open are what idempotency.Options asks of a Sealer.
+func (s *repeats) Seal(secret, bound []byte) []byte {
+	return s.store.seal(location{kind: "bound", id: string(bound)}, secret)
 }
 
-func (b boundSealer) Open(sealed, bound []byte) ([]byte, error) {
-	return b.store.unseal(location{kind: "bound", id: string(bound)}, sealed)
+func (s *repeats) Open(sealed, bound []byte) ([]byte, error) {
+	return s.store.unseal(location{kind: "bound", id: string(bound)}, sealed)
 }
 
 type exportedRepeat struct {

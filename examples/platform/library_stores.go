@@ -108,11 +108,11 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	if o.db == memoryDB {
 		all.replays = signing.NewMemory(1_000_000)
 	}
-	seals, err := kept.Sealer()
+	repeats, err := kept.Idempotency()
 	if err != nil {
 		return nil, err
 	}
-	all.repeats = idempotency.New(kept.Idempotency(), idempotency.Options{Sealer: seals})
+	all.repeats = idempotency.New(repeats, idempotency.Options{})
 	all.credentials, err = kept.Credentials()
 	if err == nil {
 		all.keys, err = kept.Keys()

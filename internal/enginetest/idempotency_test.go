@@ -108,10 +108,16 @@ func (x steppingTx) Commit() error {
 	return x.Tx.Commit()
 }
 
+type sealing interface {
+	Seal(secret, bound []byte) []byte
+	Open(sealed, bound []byte) (secret []byte, err error)
+}
+
 // serveRepeats is a server whose handler writes one row for each run, and commits it with its response.
 func serveRepeats(t testing.TB, j repeatJob, guardTimeout time.Duration) http.Handler {
 	db, store := j.open(t)
-	keys := idempotency.New(stepping{store.Idempotency()}, idempotency.Options{Sealer: must(store.Sealer())(t), Lease: repeatLease})
+	kept := must(store.Idempotency())(t)
+	keys := idempotency.New(stepping{kept}, idempotency.Options{Sealer: kept.(sealing), Lease: repeatLease})
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	guard := &auth.Guard{BaseURL: "https://api.example.com", Directory: directory, Roles: auth.RolesDoNotLimit, Timeout: guardTimeout,
@@ -422,7 +428,7 @@ func TestR08KeysEndWithTheirAccountAndOrg(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
 			s := h.store(t)
-			run(t, s, s.Idempotency(), s.DeleteAccount)
+			run(t, s, must(s.Idempotency())(t), s.DeleteAccount)
 		})
 	}
 	t.Run("Redis", func(t *testing.T) {
@@ -453,9 +459,9 @@ func TestKeysAreSweptAndExported(t *testing.T) {
 			o := idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 30}
 			done := repeatOf("acme", "ann")
 			for _, e := range []idempotency.Entry{done, repeatOf("acme", "bob"), repeatOf("globex", "ann")} {
-				must(s.Idempotency().Begin(t.Context(), e, o))(t)
+				must(must(s.Idempotency())(t).Begin(t.Context(), e, o))(t)
 			}
-			expect(t, "End", s.Idempotency().End(t.Context(), done), nil)
+			expect(t, "End", must(s.Idempotency())(t).End(t.Context(), done), nil)
 			var out strings.Builder
 			expect(t, "ExportAccount", s.ExportAccount(t.Context(), &out, "acme", "ann"), nil)
 			if text := out.String(); !strings.HasPrefix(text, `{"kind":"idempotencyKey","done":true,"bytes":6,"expires":"20`) || strings.Count(text, "\n") != 1 {
@@ -463,7 +469,7 @@ func TestKeysAreSweptAndExported(t *testing.T) {
 			}
 			o.Keep, o.Lease = 2*time.Millisecond, time.Millisecond
 			for range 3 {
-				must(s.Idempotency().Begin(t.Context(), repeatOf("acme", "ann"), o))(t)
+				must(must(s.Idempotency())(t).Begin(t.Context(), repeatOf("acme", "ann"), o))(t)
 			}
 			time.Sleep(10 * time.Millisecond)
 			expect(t, "Sweep", s.Sweep(t.Context()), nil)

@@ -59,7 +59,7 @@ func populate(t *testing.T, s *sqlstore.Store, org, app string) (e estate) {
 	key.ID = rand.Text()
 	e.key = key.ID
 	expect(t, "Add", s.APIKeys().Add(ctx, key, 10), nil)
-	must(s.Idempotency().Begin(ctx, repeatOf(auth.OrgKey(org), "ann"), idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 20}))(t)
+	must(must(s.Idempotency())(t).Begin(ctx, repeatOf(auth.OrgKey(org), "ann"), idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 20}))(t)
 	return e
 }
 

@@ -110,6 +110,6 @@ func TestSQLAPIKeys(t *testing.T) {
 func TestSQLIdempotency(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
-		storetest.Idempotency(t, func(*testing.T) idempotency.Store { return s.Idempotency() }, storetest.Features{})
+		storetest.Idempotency(t, func(t *testing.T) idempotency.Store { return must(s.Idempotency())(t) }, storetest.Features{})
 	})
 }

@@ -56,11 +56,11 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	if s.keys, err = store.Keys(); err != nil {
 		return nil, err
 	}
-	seals, err := store.Sealer()
+	repeats, err := store.Idempotency()
 	if err != nil {
 		return nil, err
 	}
-	s.repeats = idempotency.New(store.Idempotency(), idempotency.Options{Sealer: seals})
+	s.repeats = idempotency.New(repeats, idempotency.Options{})
 	factors, err := store.Factors()
 	if err != nil {
 		return nil, err
