@@ -41,7 +41,8 @@
 // # What is not checked
 //
 // GET and HEAD ignore the header, and so does a request without a principal, who has no entries. Required
-// refuses such a request. Responses with a secret need Reference: nothing here recognizes a secret. A
+// refuses such a request. No signature covers the header: who can change requests on their way can drop or
+// replace it. Responses with a secret need Reference: nothing here recognizes a secret. A
 // wrapped handler cannot hijack its connection.
 //
 // # Compatibility
