@@ -140,8 +140,16 @@ func TestGoldenDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var described map[string]any
+	if err := json.Unmarshal(text, &described); err != nil {
+		t.Fatal(err)
+	}
+	delete(described["components"].(map[string]any), "examples") // of all faults: see TestEveryFaultIsDescribed
 	var got bytes.Buffer
-	if err := json.Indent(&got, append(text, '\n'), "", "  "); err != nil {
+	write := json.NewEncoder(&got)
+	write.SetEscapeHTML(false)
+	write.SetIndent("", "  ")
+	if err := write.Encode(described); err != nil {
 		t.Fatal(err)
 	}
 	const golden = "testdata/golden.json"

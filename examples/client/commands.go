@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,6 @@ import (
 	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
 
-// run runs a command line.
 func (c cli) run(ctx context.Context, args []string) error {
 	c.started = new(bool)
 	root := c.root()
@@ -26,7 +26,6 @@ func (c cli) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// root returns the tree of all commands.
 func (c cli) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:     "client",
@@ -42,7 +41,8 @@ func (c cli) root() *cobra.Command {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.AddCommand(
-		c.get(), c.list(), c.tail(), c.post(), c.patch(), c.delete(), c.sign(), c.mint(), c.verify(),
+		c.change("get", http.MethodGet, 1, 1), c.list(), c.tail(), c.change("post", http.MethodPost, 1, 2),
+		c.change("patch", http.MethodPatch, 2, 2), c.change("delete", http.MethodDelete, 1, 2), c.sign(), c.mint(), c.verify(),
 		group("scope", "Decides about scope chains, without a server.", c.scopeCheck(), c.scopeExplain()),
 		c.login(), c.logout(),
 		group("profile", "Lists and chooses what client login has kept.", c.listProfiles(), c.useProfile()),
@@ -85,5 +85,4 @@ func (c cli) command(flags *pflag.FlagSet, arguments int, run func(ctx context.C
 	return cmd
 }
 
-// flagSet returns an empty flag set for a command.
 func flagSet(name string) *pflag.FlagSet { return pflag.NewFlagSet(name, pflag.ContinueOnError) }

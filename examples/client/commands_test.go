@@ -19,11 +19,7 @@ func TestVersion(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	h := newHome(t)
-	for _, name := range []string{"acme", "globex"} {
-		if err := (profile{URL: "u", Key: "k", Secret: "s"}).write(h.file(name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	h.keep(t, profiles{Known: map[string]profile{"acme": {}, "globex": {}}})
 	for _, test := range []struct {
 		name string
 		args []string

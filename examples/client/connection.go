@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,7 +20,6 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// connection is a server and the credential to use there.
 type connection struct {
 	url      string // with org and version
 	key      string
@@ -67,7 +68,6 @@ func (c cli) sending(name string, arguments int, define func(*pflag.FlagSet), ru
 	})
 }
 
-// connecting returns a command that may talk to a server.
 func (c cli) connecting(flags *pflag.FlagSet, arguments int, to *connection, run func(context.Context, []string) error) *cobra.Command {
 	cmd := c.command(flags, arguments, func(ctx context.Context, args []string) error {
 		to.trace = trace{to: c.errs, shows: to.verbose, secretHeader: func() string { return signing.HeadersFor(to.header).Signature }}
@@ -113,9 +113,8 @@ func (to *connection) checkVersion() error {
 	return nil
 }
 
-// fill adds what the flags left out, from the environment, the demo file and a profile.
-// A profile is used as a whole or not at all: a credential is never sent to the URL of
-// another source.
+// fill adds what the flags left out, from the environment, the demo file and a profile. A profile
+// is used as a whole or not at all: a credential is never sent to the URL of another source.
 func (to *connection) fill(c cli) error {
 	name := to.profile
 	if name != "" && (to.url != "" || to.key != "" || to.secret != "" || to.demoJSON != "") {
@@ -126,19 +125,22 @@ func (to *connection) fill(c cli) error {
 			return err
 		}
 		if to.url == "" && to.key == "" && to.secret == "" {
-			current, err := c.currentProfile()
+			all, err := c.readProfiles()
 			if err != nil {
 				return err
 			}
-			if current != defaultProfile || slices.Contains(c.profileNames(), current) {
-				name = current
+			if _, kept := all.Known[all.current()]; kept {
+				name = all.current()
 			}
 		}
 	}
 	var p profile
 	if name != "" {
-		var err error
-		if p, err = c.readProfile(name); err != nil {
+		all, err := c.readProfiles()
+		if err == nil {
+			p, err = all.get(name)
+		}
+		if err != nil {
 			return err
 		}
 		to.url, to.key, to.secret = p.URL, p.Key, signing.Secret(p.Secret)
@@ -173,7 +175,6 @@ func (to *connection) fillServer(getenv func(string) string) error {
 // patience is how long a request may take.
 const patience = 30 * time.Second
 
-// client returns an http.Client that signs its requests.
 func (to *connection) client() *http.Client {
 	transport := to.transport()
 	transport.Base = &to.trace
@@ -212,4 +213,54 @@ func checkPath(path string) error {
 		return usageError("PATH is what stands behind the org and the version in the URL: /accounts/me")
 	}
 	return nil
+}
+
+// trace is an http.RoundTripper that sends what has been signed. It keeps the id of the
+// last request and, with -v, shows requests and replies. Use it from one goroutine.
+type trace struct {
+	to           io.Writer
+	shows        bool
+	secretHeader func() string // name of the header with the signature
+
+	requestID string
+}
+
+func (t *trace) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.show("> %s %s", r.Method, r.URL.Redacted())
+	t.headers(">", r.Header)
+	began := time.Now()
+	reply, err := http.DefaultTransport.RoundTrip(r)
+	took := time.Since(began).Round(10 * time.Microsecond)
+	if err != nil {
+		t.requestID = ""
+		t.show("< %v, after %v", err, took)
+		return nil, err
+	}
+	t.requestID = reply.Header.Get("Request-Id")
+	t.show("< %s, after %v", reply.Status, took)
+	t.headers("<", reply.Header)
+	return reply, nil
+}
+
+func (t *trace) show(format string, values ...any) {
+	if t.shows {
+		fmt.Fprintln(t.to, printable(fmt.Sprintf(format, values...)))
+	}
+}
+
+// headers shows headers by name. A signature is a secret too: whoever reads it in time
+// could send the request again.
+func (t *trace) headers(mark string, h http.Header) {
+	secret := []string{"Authorization", "Cookie", "Set-Cookie", "Signature"}
+	if t.secretHeader != nil {
+		secret = append(secret, http.CanonicalHeaderKey(t.secretHeader()))
+	}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, value := range h[name] {
+			if slices.Contains(secret, name) {
+				value = "REDACTED"
+			}
+			t.show("%s %s: %s", mark, name, value)
+		}
+	}
 }

@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,7 +20,6 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// list prints the items of a list, page after page.
 func (c cli) list() *cobra.Command {
 	var o listOptions
 	return c.sending("list", 1, o.define, func(ctx context.Context, to *connection, args []string) error {
@@ -42,14 +44,12 @@ func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path stri
 	return err
 }
 
-// listOptions holds the flags of list.
 type listOptions struct {
 	all                              bool
 	where, sort, paths, resume, rest string
 	limit, max                       uint
 }
 
-// someItems is how many items are printed without --all, --max and --limit.
 const someItems = 100
 
 func (o *listOptions) define(flags *pflag.FlagSet) {
@@ -63,7 +63,6 @@ func (o *listOptions) define(flags *pflag.FlagSet) {
 	flags.StringVar(&o.rest, "rest", "", "list `property` to print, of the object at PATH; its name stands in front of each list argument")
 }
 
-// unbounded reports whether no flag says how many items to print.
 func (o *listOptions) unbounded() bool { return !o.all && o.max == 0 && o.limit == 0 }
 
 // most returns how many items to print, 0 for all.
@@ -112,7 +111,6 @@ func parseSort(text string) (keys []paging.Key, err error) {
 	return keys, nil
 }
 
-// item is an item of any list, with the JSON that the server sent.
 type item struct {
 	id   string
 	text json.RawMessage
@@ -128,4 +126,80 @@ func (i *item) UnmarshalJSON(text []byte) error {
 	}
 	i.id, i.text = known.ID, bytes.Clone(text)
 	return nil
+}
+
+const progressEvery = 100 * time.Millisecond
+
+// print writes one item per line, or a table, and returns how many it has written. If
+// standard error is a terminal, it also shows that number there.
+func (c cli) print(items iter.Seq2[item, error], asTable bool) (n int, err error) {
+	shown, rows := time.Now(), table{c: c}
+	write := c.printLine
+	if asTable {
+		write = rows.add
+	}
+	defer func() {
+		err = errors.Join(err, rows.flush()) // what came before an error, too
+		c.progress(n, "\n")
+	}()
+	for i, err := range items {
+		if err == nil {
+			err = write(i.text)
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+		if time.Since(shown) >= progressEvery {
+			c.progress(n, "\r")
+			shown = time.Now()
+		}
+	}
+	return n, nil
+}
+
+func (c cli) printLine(text []byte) error {
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return err
+	}
+	line.WriteByte('\n')
+	_, err := c.out.Write(line.Bytes())
+	return err
+}
+
+// progress shows a number. With "\r" the next number overwrites it.
+func (c cli) progress(n int, end string) {
+	if c.terminal {
+		fmt.Fprintf(c.errs, "\x1b[K%d items%s", n, end)
+	}
+}
+
+// stopped is the error of a walk that can go on after the position.
+type stopped struct {
+	error
+	after string
+}
+
+func (s *stopped) Unwrap() error { return s.error }
+
+// stoppedWalk returns what a walk of the list at an address returned, in the words of the
+// other commands.
+func stoppedWalk(address string, err error) error {
+	failed, ok := errors.AsType[*walk.Error](err)
+	if !ok {
+		return err
+	}
+	if list, parsed := url.Parse(address); parsed == nil {
+		address = list.Path
+	}
+	cause := failed.Err
+	if sent := errors.Unwrap(cause); sent != nil && strings.HasPrefix(cause.Error(), "Get: ") { // GET says it
+		cause = sent
+	}
+	err = fmt.Errorf("GET %s: %w", printable(address), cause)
+	if failed.After == "" {
+		return err
+	}
+	return &stopped{err, failed.After}
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,17 +12,25 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
 
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends a command that has not noticed
+	context.AfterFunc(ctx, func() {
+		stop()                  // a second interrupt ends the program at once
+		time.Sleep(time.Second) // for a command that can end by itself, and not one that reads
+		os.Exit(cli{errs: os.Stderr}.status(&interrupted{ctx.Err()}))
+	})
 	c := cli{
-		in: input(ctx, os.Stdin), out: os.Stdout, errs: os.Stderr,
+		in: os.Stdin, out: os.Stdout, errs: os.Stderr,
 		screen: isTerminal(os.Stdout), terminal: isTerminal(os.Stderr),
-		getenv: os.Getenv, profiles: profilesFolder(),
+		getenv: os.Getenv, profiles: profilesFile(),
 	}
 	if isTerminal(os.Stdin) {
 		c.ask = ask
@@ -31,14 +40,13 @@ func main() {
 	os.Exit(status)
 }
 
-// cli holds what a command needs from its environment.
 type cli struct {
 	in        io.Reader
 	out, errs io.Writer
 	screen    bool // out is a terminal
 	terminal  bool // errs is a terminal
 	getenv    func(string) string
-	profiles  string // folder of the profiles; "" if there is none
+	profiles  string // file of the profiles; "" if there is none
 	started   *bool  // set when a command line has turned out to be right
 
 	// ask asks the user for a line, which is shown unless it is a secret. It is nil if the
@@ -46,12 +54,10 @@ type cli struct {
 	ask func(ctx context.Context, prompt string, secret bool) (string, error)
 }
 
-// usageError is an error in the command line.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// interrupted is the end of a command that the user has interrupted.
 type interrupted struct{ err error }
 
 func (e *interrupted) Error() string { return "interrupted" }
@@ -64,7 +70,6 @@ const (
 	statusInterrupted = 130
 )
 
-// status reports an error and returns the exit status for it.
 func (c cli) status(err error) int {
 	if err == nil {
 		return 0
@@ -82,7 +87,6 @@ func (c cli) status(err error) int {
 	return statusFailed
 }
 
-// report prints an error.
 func (c cli) report(err error) {
 	refused, ok := errors.AsType[*refusedJSON](err)
 	if ok && !errors.As(err, new(*interrupted)) {
@@ -101,12 +105,33 @@ type refusedJSON struct{ fault *envelope.Fault }
 func (e *refusedJSON) Error() string { return e.fault.Error() }
 func (e *refusedJSON) Unwrap() error { return e.fault }
 
-// profilesFolder returns the folder of the profiles in the user's configuration, or ""
-// if the user has none.
-func profilesFolder() string {
+// profilesFile returns the file of the profiles in the user's configuration, or "" if the user
+// has none.
+func profilesFile() string {
 	folder, err := os.UserConfigDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(folder, "tenantkit", "profiles")
+	return filepath.Join(folder, "tenantkit", "profiles.json")
 }
+
+// ask asks on the terminal for a line. The answer to a question for a secret is not shown.
+func ask(ctx context.Context, prompt string, secret bool) (string, error) {
+	terminal := int(os.Stdin.Fd())
+	before, err := term.GetState(terminal)
+	if err != nil {
+		return "", err
+	}
+	// An interrupt would leave a terminal that does not show what is typed.
+	defer context.AfterFunc(ctx, func() { _ = term.Restore(terminal, before) })()
+	fmt.Fprint(os.Stderr, prompt)
+	if !secret {
+		answer, err := bufio.NewReader(os.Stdin).ReadString('\n') // a terminal gives one line at a time
+		return strings.TrimSpace(answer), err
+	}
+	answer, err := term.ReadPassword(terminal)
+	fmt.Fprintln(os.Stderr)
+	return strings.TrimSpace(string(answer)), err
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

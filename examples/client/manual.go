@@ -1,52 +1,16 @@
 package main
 
-const about = `client sends signed requests to a multi-tenant platform, and checks scope chains.
+import _ "embed"
 
-Try it, in two terminals:
-
-    go run ./examples/platform -demo-json /tmp/demo.json
-    go run ./examples/client get --demo-json /tmp/demo.json '/c_messages?limit=3&paths[]=c_text'
-
-    export TENANTKIT_DEMO_JSON=/tmp/demo.json
-    client list --all --paths c_text,c_likes --where '{"c_likes":{"$gte":40}}' /c_messages
-    client post /c_messages '{"c_text":"hello"}'
-    client mint --scope object.read.c_message --life 5m ACCOUNT_ID | client verify
-    client scope explain --grant 'object.read.c_message.*.c_text' object.read.c_message
-
-A reply goes to standard output. On a terminal it has colours, and a list is a
-table; --json turns that off, NO_COLOR=1 only the colours, and a pipe gets plain
-JSON anyway. A refusal goes to standard error, and the exit status is 1, as it is
-for a need that is denied. Wrong usage is 2, and so is a chain that does not
-parse. After an interrupt it is 130.`
-
-const aboutConnections = `To send or sign, a command must know the server and a credential. Each is taken
-from the first of these that has it:
-
-    flags              --url --key --secret --account --header-prefix --signature
-    the environment    TENANTKIT_URL, TENANTKIT_KEY, TENANTKIT_SECRET,
-                       TENANTKIT_ACCOUNT, TENANTKIT_HEADER_PREFIX,
-                       TENANTKIT_SIGNATURE
-    a demo file        --demo-json FILE or TENANTKIT_DEMO_JSON: what the
-                       reference server writes with its flag of that name
-
-If none of them has a URL, a key or a secret, all three are those of the profile
-in use: the one that client profile use has chosen, or "default". With --profile
-NAME they are those of that profile, whatever the environment says. A profile is
-a file of the user's configuration, and is refused if other users can read or
-write it, if they can write to its folder, or if it is a symbolic link.
-
-The URL has the org and the version: https://api.example.com/acme/v2. Other
-users of the machine can read the flags of a process, so --secret is for demos.`
-
-const aboutScopes = `Scopes need no server. A need is a chain; without an identifier it means every
-instance.
-
-In a flag, * is everything, and an empty chain is an error. A batch follows the
-rules of tokens: "" is everything, too, and an empty or missing list grants
-nothing. Each line gets one line, in order: {"allowed":true},
-{"allowed":false}, or {"error":"…"} for what cannot be decided: a chain or a
-need that does not parse or has an unknown root, null, and a line that is not
-such an object. A line of more than 8 MiB ends the batch.`
+// The pages of the manual that are of no command.
+var (
+	//go:embed manual_about.txt
+	about string
+	//go:embed manual_connection.txt
+	aboutConnections string
+	//go:embed manual_scopes.txt
+	aboutScopes string
+)
 
 // page is the help of a command, beside what cobra adds to it.
 type page struct {

@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -23,42 +26,96 @@ import (
 
 const defaultProfile = "default"
 
-// profileName is what a profile may be called: one plain file name on every system.
 var profileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// errNoProfile is returned for a profile that nobody has kept.
-var errNoProfile = errors.New("there is no such profile; client login keeps one")
+var (
+	errNoProfile = errors.New("there is no such profile; client login keeps one")
 
-// profile is a server and a credential, as a file of the user keeps them. The secret is
-// in plain text: the permissions of the file protect it.
+	// errSharedFolder is returned for a folder in which other users can replace the profiles.
+	errSharedFolder = errors.New("other users can write to this folder, and so replace the profiles in it: run chmod go-w on it")
+)
+
+// profiles are the servers and credentials that a file of the user keeps. The secrets are in
+// plain text: the permissions of the file protect them.
+type profiles struct {
+	Current string             `json:"current,omitempty"` // the one in use, unless it is the default
+	Known   map[string]profile `json:"profiles"`
+}
+
 type profile struct {
 	URL     string `json:"url"`
 	Key     string `json:"key"`
-	Secret  string `json:"secret"`
+	Secret  string `json:"secret,omitempty"`
 	Account string `json:"account,omitempty"`
 	Header  string `json:"header_prefix,omitempty"`
 	Version string `json:"signature,omitempty"`
 }
 
-// kept is a profile without its secret.
-type kept struct {
-	Name    string `json:"name"`
-	Current bool   `json:"current"`
-	URL     string `json:"url,omitempty"`
-	Key     string `json:"key,omitempty"`
-	Account string `json:"account,omitempty"`
-	Error   string `json:"error,omitempty"` // why it is refused
+func (p profiles) current() string { return cmp.Or(p.Current, defaultProfile) }
+
+func (p profiles) get(name string) (profile, error) {
+	found, ok := p.Known[name]
+	if !ok {
+		return found, usageError(fmt.Sprintf("%s: %v", name, errNoProfile))
+	}
+	return found, nil
 }
 
-// login keeps a profile, once the server has accepted its credential.
+// readProfiles returns the profiles, of which there may be none. It refuses a file that other
+// users can read, because they may know a secret, or can write or replace, because they could
+// name a server of theirs.
+func (c cli) readProfiles() (p profiles, err error) {
+	p.Known = make(map[string]profile)
+	if c.profiles == "" {
+		return p, nil
+	}
+	folder := filepath.Dir(c.profiles)
+	for _, folder := range []string{filepath.Dir(folder), folder} {
+		info, err := os.Stat(folder)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return p, nil // login makes it
+		case err != nil:
+			return p, err
+		case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
+			return p, fmt.Errorf("%s: %w", folder, errSharedFolder)
+		}
+	}
+	text, err := private.ReadUnlinked(c.profiles)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	} else if err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(text, &p); err != nil || p.Known == nil {
+		return p, fmt.Errorf("%s has no profiles; delete it, and client login writes a new one", c.profiles)
+	}
+	return p, nil
+}
+
+// writeProfiles replaces the file. Nobody else can read it at any time.
+func (c cli) writeProfiles(p profiles) error {
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(c.profiles), 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	return private.Write(c.profiles, append(text, '\n'), os.Rename)
+}
+
 func (c cli) login() *cobra.Command {
 	var to connection
 	return c.connecting(c.flags("login", &to), 0, &to, func(ctx context.Context, _ []string) error {
 		name := cmp.Or(to.profile, defaultProfile)
-		file, err := c.profileFile(name)
-		if err == nil {
-			err = c.checkFolder() // before the user types a secret
+		switch {
+		case !profileName.MatchString(name):
+			return usageError(fmt.Sprintf("--profile %q: up to 64 letters, digits, - and _", name))
+		case c.profiles == "":
+			return errors.New("the user has no folder for configuration")
 		}
+		all, err := c.readProfiles() // before the user types a secret
 		if err == nil {
 			err = to.completeByAsking(ctx, c)
 		}
@@ -72,20 +129,16 @@ func (c cli) login() *cobra.Command {
 		if err := to.fetch(ctx, http.MethodGet, to.at("/accounts/me"), "", &me); err != nil {
 			return err
 		}
-		p := profile{to.url, to.key, string(to.secret), to.account, to.header, to.version}
-		if err := p.write(file); err != nil {
+		all.Known[name] = profile{to.url, to.key, string(to.secret), to.account, to.header, to.version}
+		if err := c.writeProfiles(all); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.errs, "client: the URL, the key and the secret are in %s\n", file)
-		current, err := c.currentProfile()
-		if err != nil {
-			return err
-		}
-		if current != name {
+		fmt.Fprintf(c.errs, "client: the URL, the key and the secret are in %s\n", c.profiles)
+		if current := all.current(); current != name {
 			fmt.Fprintf(c.errs, "client: commands without --profile use %s; client profile use %s changes that\n", current, name)
 		}
 		if to.json {
-			return c.printJSONOf(kept{Name: name, Current: current == name, URL: to.url, Key: to.key, Account: to.account}, true)
+			return c.printJSONOf(all.listed(name), true)
 		}
 		_, err = fmt.Fprintf(c.out, "profile %s: %s at %s\n", name, printable(cmp.Or(me.Name, me.ID)), to.url)
 		return err
@@ -134,7 +187,6 @@ func (to *connection) completeByAsking(ctx context.Context, c cli) error {
 	return to.checkVersion()
 }
 
-// checkURL returns an error if a URL cannot be that of a server.
 func checkURL(text string) error {
 	base, err := url.Parse(text)
 	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && base.Scheme != "http" {
@@ -143,29 +195,24 @@ func checkURL(text string) error {
 	return nil
 }
 
-// logout deletes a profile. If it was in use, the default is, again.
 func (c cli) logout() *cobra.Command {
 	flags := flagSet("logout")
 	given := flags.String("profile", "", "`name` of the profile (default: the one in use)")
 	cmd := c.command(flags, 0, func(context.Context, []string) error {
-		current, err := c.currentProfile()
+		all, err := c.readProfiles()
 		if err != nil {
 			return err
 		}
-		name := cmp.Or(*given, current)
-		file, err := c.profileFile(name)
-		if err != nil {
+		name := cmp.Or(*given, all.current())
+		if _, err := all.get(name); err != nil {
 			return err
 		}
-		if err := os.Remove(file); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s: %w", name, errNoProfile)
-		} else if err != nil {
-			return err
+		delete(all.Known, name)
+		if all.Current == name {
+			all.Current = ""
 		}
-		if current == name && name != defaultProfile {
-			if err := os.Remove(c.currentFile()); err != nil {
-				return err
-			}
+		if err := c.writeProfiles(all); err != nil {
+			return err
 		}
 		_, err = fmt.Fprintf(c.out, "profile %s deleted; its credential stays valid\n", name)
 		return err
@@ -174,40 +221,40 @@ func (c cli) logout() *cobra.Command {
 	return cmd
 }
 
+// listed is a profile without its secret.
+type listed struct {
+	Name    string `json:"name"`
+	Current bool   `json:"current"`
+	profile
+}
+
+func (p profiles) listed(name string) listed {
+	one := listed{name, name == p.current(), p.Known[name]}
+	one.Secret = ""
+	return one
+}
+
 func (c cli) listProfiles() *cobra.Command {
 	flags := flagSet("profile list")
 	asJSON := flags.Bool("json", false, "print JSON")
 	return c.command(flags, 0, func(context.Context, []string) error {
-		current, err := c.currentProfile()
+		all, err := c.readProfiles()
 		if err != nil {
 			return err
 		}
-		all := []kept{}
-		for _, name := range c.profileNames() {
-			k := kept{Name: name, Current: name == current}
-			p, err := c.readProfile(name)
-			if err != nil {
-				k.Error = err.Error()
-			}
-			k.URL, k.Key, k.Account = p.URL, p.Key, p.Account
-			all = append(all, k)
+		list := []listed{}
+		for _, name := range slices.Sorted(maps.Keys(all.Known)) {
+			list = append(list, all.listed(name))
 		}
 		if *asJSON {
-			return c.printJSONOf(all, true)
+			return c.printJSONOf(list, true)
 		}
-		if len(all) == 0 {
+		if len(list) == 0 {
 			fmt.Fprintln(c.errs, "client: there is no profile; client login keeps one")
 		}
 		rows := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		for _, k := range all {
-			mark, about := " ", k.URL+"  "+k.Key
-			if k.Current {
-				mark = "*"
-			}
-			if k.Error != "" {
-				about = "refused: " + k.Error
-			}
-			fmt.Fprintf(rows, "%s %s\t%s\n", mark, k.Name, printable(about))
+		for _, p := range list {
+			fmt.Fprintf(rows, "%s %s\t%s\n", map[bool]string{true: "*", false: " "}[p.Current], printable(p.Name), printable(p.URL+"  "+p.Key))
 		}
 		return rows.Flush()
 	})
@@ -215,101 +262,31 @@ func (c cli) listProfiles() *cobra.Command {
 
 func (c cli) useProfile() *cobra.Command {
 	cmd := c.command(flagSet("profile use"), 1, func(_ context.Context, args []string) error {
-		name := args[0]
-		p, err := c.readProfile(name)
+		all, err := c.readProfiles()
 		if err != nil {
 			return err
 		}
-		if err := replaceFile(c.currentFile(), []byte(name+"\n")); err != nil {
+		p, err := all.get(args[0])
+		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.out, "profile %s: %s\n", name, printable(p.URL))
+		all.Current = args[0]
+		if err := c.writeProfiles(all); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.out, "profile %s: %s\n", args[0], printable(p.URL))
 		return err
 	})
-	cmd.ValidArgs = c.profileNames()
+	cmd.ValidArgs, _ = c.profileNames(nil, nil, "")
 	return cmd
 }
 
 // completeProfiles makes a shell offer profiles as the value of --profile.
 func (c cli) completeProfiles(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(c.profileNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("profile", c.profileNames)
 }
 
-func (c cli) profileFile(name string) (string, error) {
-	if !profileName.MatchString(name) {
-		return "", usageError(fmt.Sprintf("--profile %q: up to 64 letters, digits, - and _", name))
-	}
-	if c.profiles == "" {
-		return "", errors.New("the user has no folder for configuration")
-	}
-	return filepath.Join(c.profiles, name+".json"), nil
-}
-
-// profileNames lists the profiles.
-func (c cli) profileNames() (names []string) {
-	if c.profiles == "" {
-		return nil
-	}
-	files, _ := filepath.Glob(filepath.Join(c.profiles, "*.json"))
-	for _, file := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(file), ".json"))
-	}
-	return names
-}
-
-// currentFile holds the name of the profile in use. It is no name of a profile's file.
-func (c cli) currentFile() string { return filepath.Join(c.profiles, "current") }
-
-// currentProfile returns the name of the profile in use: the one that was chosen, or the
-// default. A choice that others could have made is an error.
-func (c cli) currentProfile() (string, error) {
-	if c.profiles == "" {
-		return defaultProfile, nil
-	}
-	text, err := c.readPrivate(c.currentFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return defaultProfile, nil
-	} else if err != nil {
-		return "", err
-	}
-	name := strings.TrimSpace(string(text))
-	if !profileName.MatchString(name) {
-		return "", fmt.Errorf("%s: not the name of a profile; client profile use writes it", c.currentFile())
-	}
-	return name, nil
-}
-
-// readProfile returns a profile. It refuses a file that other users can read, because
-// they may know the secret, or can write, because they could name a server of theirs.
-func (c cli) readProfile(name string) (p profile, err error) {
-	file, err := c.profileFile(name)
-	if err != nil {
-		return p, err
-	}
-	text, err := c.readPrivate(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, usageError(fmt.Sprintf("%s: %v", name, errNoProfile))
-	} else if err != nil {
-		return p, err
-	}
-	if err := json.Unmarshal(text, &p); err != nil || p.URL == "" || p.Key == "" || p.Secret == "" {
-		return p, fmt.Errorf("%s is no profile; client login writes a new one", file)
-	}
-	return p, nil
-}
-
-func (c cli) readPrivate(file string) ([]byte, error) {
-	if err := c.checkFolder(); err != nil {
-		return nil, err
-	}
-	return private.ReadUnlinked(file)
-}
-
-// write replaces a profile.
-func (p profile) write(file string) error {
-	text, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		return err
-	}
-	return replaceFile(file, append(text, '\n'))
+func (c cli) profileNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	all, _ := c.readProfiles() // a shell completes nothing of a file that is refused
+	return slices.Sorted(maps.Keys(all.Known)), cobra.ShellCompDirectiveNoFileComp
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/envelope/body"
+	"github.com/tenantkit/tenantkit/examples/internal/explain"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -58,7 +63,6 @@ func deniedUnless(allowed bool, err error) error {
 	return errDenied
 }
 
-// scopeQuestion is a command line that asks about chains.
 type scopeQuestion struct {
 	flags  *pflag.FlagSet
 	grants []string
@@ -72,7 +76,6 @@ func newScopeQuestion(name string) *scopeQuestion {
 	return q
 }
 
-// decide decides about the need of a parsed command line.
 func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err error) {
 	if slices.Contains(q.grants, "") {
 		// Probably a shell variable that is not set, and not the empty chain of the wire.
@@ -89,7 +92,6 @@ func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err
 	return set.Explain(n), n, nil
 }
 
-// compile makes a set of chains. An unknown chain is an error.
 func compile(grants []string) (scope.Set, error) {
 	set, err := scope.Compile("--grant", grants...)
 	for chain := range set.Unknown() {
@@ -121,7 +123,6 @@ func unparsed(what string, chains []string, err error) error {
 	return usageError(strings.TrimSuffix(text.String(), "\n"))
 }
 
-// syntaxErrors returns the single errors that Compile has joined.
 func syntaxErrors(err error) (all []*scope.SyntaxError) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
@@ -154,4 +155,122 @@ func isNarrow(r rune) bool {
 		return r >= ' ' && r <= '~'
 	}
 	return r < 0x2000 && unicode.IsLetter(r) && unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
+}
+
+func (c cli) scopeExplain() *cobra.Command {
+	q := newScopeQuestion("scope explain")
+	return c.command(q.flags, 1, func(_ context.Context, args []string) error {
+		reason, need, err := q.decide(args)
+		if err != nil {
+			return err
+		}
+		e := explain.Of(reason, need)
+		if q.json {
+			err = c.printJSONOf(e, true)
+		} else {
+			_, err = fmt.Fprint(c.out, verdictWord(e.Allowed), "\n", textOf(e))
+		}
+		return deniedUnless(e.Allowed, err)
+	})
+}
+
+// textOf returns a decision for people. It marks the segment that the need does not satisfy.
+func textOf(e explain.Decision) string {
+	switch {
+	case e.Allowed:
+		return fmt.Sprintf("This chain covers %s:\n    %s\n", e.Need, e.Chain)
+	case e.Chain == "":
+		return e.Why + "\n"
+	}
+	granted := strings.Split(e.Chain, ".")
+	at := e.Segment - 1
+	offset := len(strings.Join(append(granted[:at:at], ""), "."))
+	return fmt.Sprintf("The nearest chain fails at segment %d:\n%s%s\n", e.Segment, marked(e.Chain, offset, len(granted[at])), e.Why)
+}
+
+// maxLine is the greatest length of an input line, in bytes. A list of 1024 chains
+// fits, however it is escaped.
+const maxLine = 8 << 20
+
+// verdict is a line of output: a decision, or the error that prevents one.
+type verdict struct {
+	Allowed *bool  `json:"allowed,omitempty"`
+	Error   string `json:"error,omitempty"`
+}
+
+// scopeBatch answers each line of the input with one line, in the same order. If a
+// line is wrong, its answer is the error, and the batch continues.
+func (c cli) scopeBatch(ctx context.Context) error {
+	lines := bufio.NewScanner(c.in)
+	lines.Buffer(nil, maxLine)
+	answers := json.NewEncoder(c.out) // each at once: the caller may wait for it
+	answers.SetEscapeHTML(false)
+	for lines.Scan() {
+		if err := answers.Encode(verdictOn(lines.Bytes())); err != nil {
+			return err
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("a line of more than %d bytes", maxLine)
+	}
+	return errors.Join(lines.Err(), ctx.Err())
+}
+
+func verdictOn(line []byte) verdict {
+	allowed, err := decideLine(line)
+	if err != nil {
+		return verdict{Error: err.Error()}
+	}
+	return verdict{Allowed: &allowed}
+}
+
+// question is the form of an input line. Its chains mean the same as on the wire:
+// "" is everything, and an empty or missing list grants nothing.
+var question = body.Form{
+	{Path: "grants", Kind: body.Strings},
+	{Path: "need", Kind: body.String, Required: true},
+}
+
+func decideLine(line []byte) (bool, error) {
+	values, _, err := question.Parse(string(line))
+	if err != nil {
+		return false, lineError(err)
+	}
+	grants, _ := values["grants"].([]string)
+	set, err := compile(grants)
+	if err != nil {
+		return false, chainError("grants", err)
+	}
+	need, err := scope.ParseNeed(values["need"].(string))
+	if err != nil {
+		return false, chainError("need", err)
+	}
+	return set.Allows(need), nil
+}
+
+// chainError names the field and the first chain that does not parse, as the paths in the
+// faults of a server do.
+func chainError(field string, err error) error {
+	problems := syntaxErrors(err)
+	if len(problems) == 0 {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	first := slices.MinFunc(problems, func(a, b *scope.SyntaxError) int { return a.Index - b.Index })
+	if field == "grants" {
+		field = fmt.Sprintf("grants[%d]", first.Index)
+	}
+	return fmt.Errorf("%s: %s", field, first.Reason())
+}
+
+// lineError returns the reason of the first fault in a line. It leaves out what
+// body says about the body of a request.
+func lineError(err error) error {
+	refused, ok := errors.AsType[*auth.Error](err)
+	if !ok {
+		return err
+	}
+	if len(refused.Faults) == 0 {
+		return errors.New(refused.Reason)
+	}
+	return fmt.Errorf("%s: %s", refused.Faults[0].Path, refused.Faults[0].Reason)
 }

@@ -54,8 +54,7 @@ func printable(text string) string {
 
 func hidden(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 
-// jsonToken matches the strings, the keys with their colon, and the other values of
-// indented JSON.
+// jsonToken matches the strings, the keys with their colon, and the other values of indented JSON.
 var jsonToken = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:: )?|[^\s\[\]{},"]+`)
 
 // paintedJSON makes indented JSON safe for a terminal, and colours it.
@@ -87,7 +86,6 @@ type table struct {
 	waiting []map[string]json.RawMessage
 }
 
-// add takes the JSON of an item.
 func (t *table) add(text []byte) error {
 	var values map[string]json.RawMessage
 	if err := json.Unmarshal(text, &values); err != nil {
@@ -105,11 +103,13 @@ func (t *table) add(text []byte) error {
 	return t.flush()
 }
 
-// flush prints the rows that wait.
 func (t *table) flush() error {
+	if len(t.waiting) == 0 {
+		return nil
+	}
 	var laid bytes.Buffer
 	rows := tabwriter.NewWriter(&laid, 0, 0, 2, ' ', 0)
-	head := len(t.waiting) > 0 && !slices.Equal(t.names, t.columns)
+	head := !slices.Equal(t.names, t.columns)
 	for _, name := range t.names {
 		if head {
 			fmt.Fprint(rows, printable(name), "\t")
@@ -134,9 +134,7 @@ func (t *table) flush() error {
 		}
 		out.WriteString(line + "\n")
 	}
-	if len(t.waiting) > 0 {
-		t.columns, t.waiting, t.names = t.names, nil, nil
-	}
+	t.columns, t.waiting, t.names = t.names, nil, nil
 	_, err := io.WriteString(t.c.out, out.String())
 	return err
 }
@@ -159,7 +157,6 @@ func namesOf(text []byte) (names []string) {
 	return names
 }
 
-// cell returns a value as it stands in a table: a string without quotes.
 func cell(value json.RawMessage) string {
 	text := string(value)
 	if strings.HasPrefix(text, `"`) {

@@ -154,7 +154,6 @@ func streamIn(reply *http.Response) error {
 	return err
 }
 
-// faultIn returns the fault that a text holds, or nil.
 func faultIn(text io.Reader) error {
 	var other json.RawMessage
 	err := envelope.Decode(text, maxEvent, &other)
@@ -204,7 +203,6 @@ func (f *follower) take(event sse.Event) error {
 	return nil
 }
 
-// decision is what an event says.
 type decision struct {
 	At, RequestID, Route, Mechanism, App, Account, Fault, Need, Chain string
 

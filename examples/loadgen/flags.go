@@ -1,16 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tenantkit/tenantkit/examples/internal/demofile"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
-// The limits of a load. They are enough to test a server of one's own, and too low
-// for an attack.
+// The limits of a load. They are enough to test a server of one's own, and too low for an attack.
 const (
 	maxDuration    = 10 * time.Minute
 	maxConcurrency = 512
@@ -26,7 +32,6 @@ var defaultPaths = []string{
 	"/c_conversations?limit=10&paths[]=c_title",
 }
 
-// options are the values of the flags.
 type options struct {
 	credentials
 	rate        float64 // per second; 0: as fast as possible
@@ -39,11 +44,9 @@ type options struct {
 	json        bool
 	pid         int
 	plot        string
-	compare     string
 	version     bool
 }
 
-// parse reads a command line, and adds what it leaves out.
 func (p program) parse(args []string) (options, error) {
 	o := options{mix: mix{signed: 1, bearer: 1, session: 1}}
 	flags := flag.NewFlagSet("loadgen", flag.ContinueOnError)
@@ -87,7 +90,6 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.BoolVar(&o.remote, "remote", false, "allow a URL of another machine; use it only for a server of your own")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
 	flags.StringVar(&o.plot, "plot", "", "`file` for a chart of the run, a page of HTML")
-	flags.StringVar(&o.compare, "compare", "", "`file` with what -json printed of an earlier run, to compare this one with")
 	flags.BoolVar(&o.version, "version", false, "print the version")
 	flags.IntVar(&o.pid, "pid", 0, "`process` id on this machine, such as the server's, whose memory and CPU to watch")
 }
@@ -114,7 +116,6 @@ func (o *options) validate() error {
 	return checkTargets(o.urls, o.remote)
 }
 
-// words is a flag that may be repeated.
 type words []string
 
 func (w *words) String() string { return strings.Join(*w, " ") }
@@ -125,4 +126,145 @@ func (w *words) Set(word string) error {
 	}
 	*w = append(*w, word)
 	return nil
+}
+
+// credentials are the URLs of a service and the credentials to present there.
+type credentials struct {
+	urls      words // one per instance, with org and version
+	header    string
+	key       string
+	secret    signing.Secret
+	signature int // its version
+	token     token.Token
+	email     string
+	password  signing.Secret
+	demoJSON  string
+}
+
+func (c *credentials) define(flags *flag.FlagSet) {
+	flags.Var(&c.urls, "url", "`URL` of the service with org and version; repeat it for several instances of one service")
+	flags.StringVar(&c.header, "header-prefix", "", "`prefix` of the header names (default Service-)")
+	flags.StringVar(&c.key, "key", "", "client `key`")
+	flags.StringVar((*string)(&c.secret), "secret", "", "client `secret`")
+	flags.IntVar(&c.signature, "signature", 1, "`version` of the signatures: 1 or 2")
+	flags.StringVar((*string)(&c.token), "token", "", "bearer `token`")
+	flags.StringVar(&c.email, "email", "", "`address` to log in with")
+	flags.StringVar((*string)(&c.password), "password", "", "`password` to log in with")
+	flags.StringVar(&c.demoJSON, "demo-json", "", "`file` that the reference server wrote")
+}
+
+func (c *credentials) fill(getenv func(string) string) error {
+	demo, err := demofile.Read(cmp.Or(c.demoJSON, getenv("TENANTKIT_DEMO_JSON")))
+	if err != nil {
+		return err
+	}
+	if url := cmp.Or(getenv("TENANTKIT_URL"), demo.URL()); len(c.urls) == 0 && url != "" {
+		c.urls = words{url}
+	}
+	for i, url := range c.urls {
+		c.urls[i] = strings.TrimSuffix(url, "/")
+	}
+	c.header = cmp.Or(c.header, getenv("TENANTKIT_HEADER_PREFIX"), signing.DefaultPrefix)
+	c.key = cmp.Or(c.key, getenv("TENANTKIT_KEY"), demo.ClientKey)
+	c.secret = cmp.Or(c.secret, signing.Secret(getenv("TENANTKIT_SECRET")), signing.Secret(demo.ClientSecret))
+	c.token = cmp.Or(c.token, token.Token(getenv("TENANTKIT_TOKEN")), token.Token(demo.EphemeralToken))
+	c.email = cmp.Or(c.email, getenv("TENANTKIT_EMAIL"), demo.AccountEmail)
+	c.password = cmp.Or(c.password, signing.Secret(getenv("TENANTKIT_PASSWORD")), signing.Secret(demo.AccountPassword))
+	return nil
+}
+
+func (c *credentials) cover(m mix) error {
+	switch {
+	case len(c.urls) == 0:
+		return errors.New("the server's URL is needed; loadgen -help says where from")
+	case m[signed] > 0 && (c.key == "" || c.secret == ""):
+		return errors.New("signed requests need a client key and its secret, or leave them out of -mix")
+	case c.signature != 1 && c.signature != 2:
+		return errors.New("-signature is 1 or 2")
+	case m[bearer] > 0 && c.token == "":
+		return errors.New("bearer requests need a token, or leave them out of -mix")
+	case m[session] > 0 && (c.email == "" || c.password == ""):
+		return errors.New("sessions need an email address and its password, or leave them out of -mix")
+	}
+	return nil
+}
+
+type kind int
+
+const (
+	signed kind = iota
+	bearer
+	session
+	kinds // the number of kinds
+)
+
+var kindNames = [kinds]string{"signed", "bearer", "session"}
+
+func (k kind) String() string { return kindNames[k] }
+
+func kindOf(name string) kind {
+	if i := slices.Index(kindNames[:], name); i >= 0 {
+		return kind(i)
+	}
+	return kinds
+}
+
+// maxShare is the greatest sum of a mix, and so the greatest length of a round.
+const maxShare = 1000
+
+// mix is how many requests of each kind are sent in one round.
+type mix [kinds]int
+
+func (m *mix) String() string {
+	var shares []string
+	for k, share := range m {
+		if share > 0 {
+			shares = append(shares, fmt.Sprintf("%v=%d", kind(k), share))
+		}
+	}
+	return strings.Join(shares, ",")
+}
+
+// Set implements flag.Value. A kind that text does not name is not sent.
+func (m *mix) Set(text string) error {
+	var read mix
+	sum := 0
+	for part := range strings.SplitSeq(text, ",") {
+		name, number, _ := strings.Cut(part, "=")
+		k := kindOf(name)
+		share, err := strconv.Atoi(number)
+		if k == kinds || err != nil || share < 0 || share > maxShare || read[k] > 0 {
+			return errors.New("shares of signed, bearer and session, such as signed=2,bearer=1")
+		}
+		read[k] = share
+		sum += share
+	}
+	if sum == 0 || sum > maxShare {
+		return fmt.Errorf("the shares add up to 1 to %d", maxShare)
+	}
+	*m = read
+	return nil
+}
+
+// turns returns the kinds of one round, each spread over it as evenly as possible.
+// The next turn goes to the kind that is furthest behind its share.
+func (m mix) turns() []kind {
+	sum := 0
+	for _, share := range m {
+		sum += share
+	}
+	round := make([]kind, sum)
+	var owed mix
+	for turn := range round {
+		next := signed
+		for k := range kinds {
+			owed[k] += m[k]
+			if owed[k] > owed[next] {
+				next = k
+			}
+		}
+		owed[next] -= sum
+		round[turn] = next
+	}
+	return round
 }

@@ -197,7 +197,7 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s: %v", line, err)
 			}
 		}
-		if shown != 7 {
+		if shown != 6 {
 			t.Errorf("%d lines", shown)
 		}
 	})

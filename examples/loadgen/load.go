@@ -32,7 +32,6 @@ const (
 	maxReply = 16 << 20
 )
 
-// load is one run. Each request has a ticket, whose number decides its kind and its path.
 type load struct {
 	o        options
 	turns    []kind
@@ -46,18 +45,15 @@ type load struct {
 
 	mu      sync.Mutex
 	tallies [kinds]tally
-	recent  tally // of all kinds, since the last sample
-	series  []sample
 	plot    *plot.Plot // nil unless it is asked for
 }
 
-// newLoad makes the clients and logs in.
 func newLoad(ctx context.Context, o options) (*load, error) {
 	to, err := newInstances(&o)
 	if err != nil {
 		return nil, err
 	}
-	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency), recent: newTally()}
+	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency)}
 	for k := range kinds {
 		l.tallies[k] = newTally()
 	}
@@ -76,8 +72,7 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 	return l, nil
 }
 
-// close ends the sessions, until the server refuses one or no longer answers, and the
-// connections.
+// close ends the sessions, until the server refuses one or no longer answers, and the connections.
 func (l *load) close() {
 	close(l.sessions)
 	for c := range l.sessions {
@@ -90,7 +85,7 @@ func (l *load) close() {
 
 // run sends requests until the duration or ctx has ended. It then waits for the
 // replies in flight, which are part of the load.
-func (l *load) run(ctx context.Context, p program, watched *process) {
+func (l *load) run(ctx context.Context, watched *process) {
 	attacker := vegeta.NewAttacker(
 		vegeta.Client(client(roundTrip(l.send))), vegeta.MaxBody(maxReply),
 		vegeta.Workers(uint64(l.o.concurrency)), vegeta.MaxWorkers(uint64(l.o.concurrency)),
@@ -98,7 +93,8 @@ func (l *load) run(ctx context.Context, p program, watched *process) {
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
 	l.before, l.began = l.to.sent.Load(), time.Now()
 	results := attacker.Attack(l.target, l, l.o.duration, "")
-	var counting, sampling sync.WaitGroup
+	defer watched.watching()()
+	var counting sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		counting.Go(func() {
 			for r := range results {
@@ -106,15 +102,10 @@ func (l *load) run(ctx context.Context, p program, watched *process) {
 			}
 		})
 	}
-	done := make(chan struct{})
-	sampling.Go(func() { l.sampleUntil(done, p, watched) })
 	counting.Wait()
 	l.took = time.Since(l.began)
-	close(done)
-	sampling.Wait()
 }
 
-// due returns when a request is due, from the beginning of the run.
 func (l *load) due(request uint64) time.Duration {
 	if l.o.rate == 0 {
 		return 0
@@ -122,13 +113,11 @@ func (l *load) due(request uint64) time.Duration {
 	return time.Duration(float64(request) / l.o.rate * float64(time.Second))
 }
 
-// Pace implements vegeta.Pacer.
 func (l *load) Pace(elapsed time.Duration, sent uint64) (wait time.Duration, stop bool) {
 	due := l.due(sent)
 	return due - elapsed, due >= l.o.duration
 }
 
-// Rate implements vegeta.Pacer.
 func (l *load) Rate(time.Duration) float64 { return l.o.rate }
 
 // target implements vegeta.Targeter. The fragment of the URL, which is not sent, is the
@@ -141,7 +130,6 @@ func (l *load) target(t *vegeta.Target) error {
 	return nil
 }
 
-// send sends a request of vegeta with the credential of its kind.
 func (l *load) send(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Del("X-Vegeta-Seq")
@@ -161,7 +149,6 @@ func (l *load) count(r *vegeta.Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tallies[kindOf(name)].add(r.Latency, r.Error)
-	l.recent.add(r.Latency, r.Error)
 	if l.plot != nil {
 		_ = l.plot.Add(r)
 	}
@@ -210,8 +197,7 @@ func client(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Timeout:   patience,
 		Transport: transport,
-		// A redirect is a reply. If the client followed it, two requests would be
-		// timed as one.
+		// A redirect is a reply. If the client followed it, two requests would be timed as one.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -266,8 +252,7 @@ func (l *load) logIn(ctx context.Context) error {
 	return nil
 }
 
-// post takes no context: an interrupt between a login and its reply would leave a
-// session open.
+// post takes no context: an interrupt between a login and its reply would leave a session open.
 func (l *load) post(c *http.Client, path string, body []byte) error {
 	reply, err := c.Post(l.o.urls[0]+path, "application/json", bytes.NewReader(body))
 	if failed, ok := errors.AsType[*url.Error](err); ok {

@@ -10,12 +10,12 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 )
 
@@ -229,15 +229,12 @@ func TestCPUIsOfTheRequestsThatOneInstanceGets(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
+func TestWatchedProcess(t *testing.T) {
 	url := new(service).start(t).URL
 	var out, errs bytes.Buffer
-	p := program{out: &out, errs: &errs, terminal: true, getenv: lookup(allCredentials)}
+	p := program{out: &out, errs: &errs, getenv: lookup(allCredentials)}
 	if err := p.run(t.Context(), []string{"-url", url + "/acme/v2", "-duration", "1500ms", "-rate", "100", "-pid", fmt.Sprint(os.Getpid())}); err != nil {
 		t.Fatal(err)
-	}
-	if text := errs.String(); !strings.Contains(text, "\r\x1b[K1 s of 1.5s: ") || !strings.HasSuffix(text, " 0 failed\r\x1b[K") {
-		t.Errorf("%q", text)
 	}
 	if !strings.Contains(out.String(), "resident memory in MiB: first ") || !strings.Contains(out.String(), "CPU of the process for each request in ms: ") {
 		t.Errorf("%s", out.String())
@@ -278,17 +275,20 @@ func TestTallyIsBounded(t *testing.T) {
 	}
 }
 
-// TestSeries takes samples of a stalled server, too.
-func TestSeries(t *testing.T) {
-	l := &load{recent: newTally()}
-	for range 10 {
-		l.recent.add(time.Millisecond, "")
+// TestPlot draws a run. A file that cannot be written is refused before it.
+func TestPlot(t *testing.T) {
+	url, folder := new(service).start(t).URL+"/acme/v2", t.TempDir()
+	page := filepath.Join(folder, "run.html")
+	if _, _, err := loadgen(t, t.Context(), "-url", url, "-duration", "300ms", "-mix", "bearer=1", "-plot", page); err != nil {
+		t.Fatal(err)
 	}
-	l.recent.add(time.Millisecond, "so not")
-	l.sample(time.Second)
-	l.sample(2 * time.Second)
-	want := []sample{{1, 11, 11, 1, 1, 1}, {2, 0, 0, 0, 0, 0}}
-	if diff := cmp.Diff(want, l.series, cmpopts.EquateApprox(0, 1e-2)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	text, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(text), "bearer") || strings.Contains(string(text), testToken) {
+		t.Errorf("%v, %d bytes", err, len(text))
+	}
+	s := new(service)
+	_, _, err = loadgen(t, t.Context(), "-url", s.start(t).URL+"/acme/v2", "-plot", filepath.Join(folder, "none", "run.html"))
+	if err == nil || !strings.Contains(err.Error(), "-plot") || s.logins+s.n > 0 {
+		t.Errorf("%v, %d requests", err, s.logins+s.n)
 	}
 }

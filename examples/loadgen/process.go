@@ -38,17 +38,29 @@ func watch(pid int) (*process, error) {
 	return &process{pid, cpu, resident{rss, rss, rss}}, nil
 }
 
-// sample takes another sample. If the process is gone, the last sample stays.
-func (p *process) sample() {
+// watching takes a sample each second until end is called, and one then. If the process is
+// gone, the last sample stays.
+func (p *process) watching() (end func()) {
 	if p == nil {
-		return
+		return func() {}
 	}
-	if rss, _, err := usageOf(p.pid); err == nil {
-		p.rss.Last, p.rss.Max = rss, max(p.rss.Max, rss)
-	}
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for more := true; more; {
+			select {
+			case <-done:
+				more = false
+			case <-time.After(time.Second):
+			}
+			if rss, _, err := usageOf(p.pid); err == nil {
+				p.rss.Last, p.rss.Max = rss, max(p.rss.Max, rss)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
 }
 
-// resident returns the samples, or nil if nothing was watched.
 func (p *process) resident() *resident {
 	if p == nil {
 		return nil

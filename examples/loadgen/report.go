@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // report is the result of a run. Its JSON is one object, with times in milliseconds
@@ -24,17 +26,10 @@ type report struct {
 	Kinds      map[string]kindReport `json:"kinds"`
 	RSS        *resident             `json:"rss,omitempty"`
 	CPU        float64               `json:"cpu_ms,omitempty"` // of the watched process, per request
-	Settings   *settings             `json:"settings"`
-	Series     []sample              `json:"series"`
 
-	// Change is by kind and figure, if the run is compared with an earlier one.
-	Change map[string]map[string]float64 `json:"change,omitempty"`
-
-	all     tally
-	earlier *report
+	all tally
 }
 
-// kindReport is the result of one kind of credential.
 type kindReport struct {
 	Requests uint64            `json:"requests"`
 	Rate     float64           `json:"rate"`
@@ -43,11 +38,10 @@ type kindReport struct {
 	Latency  latency           `json:"latency_ms"`
 }
 
-// report returns the result of a run that has ended.
 func (l *load) report(m *process) *report {
 	r := &report{
 		Seconds: l.took.Seconds(), Errors: map[string]uint64{}, Kinds: map[string]kindReport{}, RSS: m.resident(),
-		Settings: l.o.settings(), Series: l.series, all: newTally(),
+		all: newTally(),
 	}
 	for k := range kinds {
 		if l.o.mix[k] == 0 {
@@ -72,8 +66,7 @@ func (l *load) report(m *process) *report {
 		r.CPU = l.to.perRequest(m.cpuUsed(), r.Requests)
 	}
 	r.Latency = latencyOf(r.all.times)
-	// Requests that could not be sent make this number too low, but nothing makes
-	// it too high.
+	// Requests that could not be sent make this number too low, but nothing makes it too high.
 	if sent := l.to.sent.Load() - l.before; sent > r.Requests {
 		r.SentAgain = sent - r.Requests
 	}
@@ -119,13 +112,59 @@ func (r *report) write(w io.Writer) {
 		}
 		fmt.Fprintf(w, "%9d  %s\n", r.Errors[code], code)
 	}
-	if r.earlier != nil {
-		r.writeChanges(w)
-	}
 	if r.RSS != nil {
 		const MiB = 1 << 20
 		fmt.Fprintf(w, "\nresident memory in MiB: first %.1f, last %.1f, max %.1f\n",
 			float64(r.RSS.First)/MiB, float64(r.RSS.Last)/MiB, float64(r.RSS.Max)/MiB)
 		fmt.Fprintf(w, "CPU of the process for each request in ms: %.3f\n", r.CPU)
 	}
+}
+
+const (
+	// longest is the greatest duration that is told apart. No run and no reply takes
+	// longer, not even one that waited for its turn.
+	longest = maxDuration + 2*patience
+
+	// maxCodes is how many failure codes are counted separately.
+	maxCodes = 100
+)
+
+type tally struct {
+	times  *hdrhistogram.Histogram // of all replies, faults included, in nanoseconds
+	failed map[string]uint64       // by code
+}
+
+func newTally() tally {
+	return tally{hdrhistogram.New(1, int64(longest), 3), make(map[string]uint64)}
+}
+
+func (t *tally) add(took time.Duration, code string) {
+	_ = t.times.RecordValue(int64(min(max(took, 1), longest))) // it fails beyond longest only
+	if code == "" {
+		return
+	}
+	if _, known := t.failed[code]; !known && len(t.failed) >= maxCodes {
+		code = "others"
+	}
+	t.failed[code]++
+}
+
+func (t *tally) failures() (n uint64) {
+	for _, count := range t.failed {
+		n += count
+	}
+	return n
+}
+
+type latency struct {
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p999"`
+	Max  float64 `json:"max"`
+}
+
+func latencyOf(h *hdrhistogram.Histogram) latency {
+	ms := func(percent float64) float64 { return float64(h.ValueAtPercentile(percent)) / 1e6 }
+	return latency{ms(50), ms(90), ms(99), ms(99.9), ms(100)}
 }

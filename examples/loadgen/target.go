@@ -85,7 +85,6 @@ func onlyLoopback(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// RoundTrip implements http.RoundTripper.
 func (to *instances) RoundTrip(r *http.Request) (*http.Response, error) {
 	turn := to.sent.Add(1) - 1
 	at := to.at[turn%uint64(len(to.at))]
@@ -94,7 +93,6 @@ func (to *instances) RoundTrip(r *http.Request) (*http.Response, error) {
 	return to.base.RoundTrip(sent)
 }
 
-// CloseIdleConnections is the method that http.Client.CloseIdleConnections calls.
 func (to *instances) CloseIdleConnections() {
 	(&http.Client{Transport: to.base}).CloseIdleConnections()
 }

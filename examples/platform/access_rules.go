@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -21,18 +22,8 @@ func mayCreate(p auth.Principal) error {
 	return auth.ErrForbidden
 }
 
-// mayUpdate allows the author, administrators, and credentials that skip the rules
-// or have a grant of at least LevelUpdate.
-func mayUpdate(p auth.Principal, o *object) error {
-	return mayChange(p, o, scope.LevelUpdate)
-}
-
-// mayDelete allows the author, administrators, and credentials that skip the rules
-// or have a grant of at least LevelDelete.
-func mayDelete(p auth.Principal, o *object) error {
-	return mayChange(p, o, scope.LevelDelete)
-}
-
+// mayChange allows the author, administrators, and credentials that skip the rules or have a
+// grant of at least level.
 func mayChange(p auth.Principal, o *object, level scope.Level) error {
 	if p.SkipACL || p.AtLeast(level) || p.HasRole(administrator) || o.isBy(p.Account) {
 		return nil
@@ -40,8 +31,7 @@ func mayChange(p auth.Principal, o *object, level scope.Level) error {
 	return auth.ErrForbidden
 }
 
-// mayWriteAs lets administrators name another author, and everybody else only
-// themselves.
+// mayWriteAs lets administrators name another author, and everybody else only themselves.
 func mayWriteAs(p auth.Principal, values map[string]any) error {
 	author, named := values[authorPath]
 	if !named || author == p.Account || p.HasRole(administrator) {
@@ -50,9 +40,8 @@ func mayWriteAs(p auth.Principal, values map[string]any) error {
 	return auth.ErrForbidden
 }
 
-// mayChangeAuthor refuses a new author to callers who may write the object only
-// through a grant or a skip. Those end with the credential, but an author may write
-// and delete the object for good.
+// mayChangeAuthor refuses a new author to callers who may write the object only through a grant or
+// a skip. Those end with the credential, but an author may write and delete the object for good.
 func mayChangeAuthor(p auth.Principal, o *object, changes map[string]any) error {
 	if _, named := changes[authorPath]; !named || o.isBy(p.Account) || p.HasRole(administrator) {
 		return nil
@@ -104,16 +93,12 @@ func mayHandleTokensOf(p auth.Principal, subject string, v scope.Verb) error {
 	return nil
 }
 
-// isNarrow reports whether a scope narrows the principal's credential.
 func isNarrow(p auth.Principal) bool { return len(p.Granted.Missing(scope.Unscoped())) > 0 }
 
 // mayMake checks that a caller passes on no more than it may itself. What a session
 // makes outlives the session, so the session must be fresh.
 func mayMake(p auth.Principal, makings ...auth.Making) error {
-	if err := p.AsAdministrator(p.HasRole(administrator)).MayMake(makings...); err != nil {
-		return err
-	}
-	return mustBeFresh(p)
+	return cmp.Or(p.AsAdministrator(p.HasRole(administrator)).MayMake(makings...), mustBeFresh(p))
 }
 
 func mustBeFresh(p auth.Principal) error {

@@ -120,10 +120,10 @@ func TestAccessRules(t *testing.T) {
 		{"nobody", auth.Principal{}, &object{}, false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := mayUpdate(test.principal, test.object); (got == nil) != test.update {
+			if got := mayChange(test.principal, test.object, scope.LevelUpdate); (got == nil) != test.update {
 				t.Errorf("update: %v", got)
 			}
-			if got := mayDelete(test.principal, test.object); (got == nil) != test.delete {
+			if got := mayChange(test.principal, test.object, scope.LevelDelete); (got == nil) != test.delete {
 				t.Errorf("delete: %v", got)
 			}
 		})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -12,15 +13,13 @@ import (
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
-// provisioning serves the routes by which administrators manage the accounts of
-// others.
+// provisioning serves the routes by which administrators manage the accounts of others.
 type provisioning struct {
 	store    *store
 	stores   *stores
 	sessions *session.Manager
 }
 
-// managedReply is an account in the list of administrators.
 type managedReply struct {
 	accountReply
 	Disabled   bool   `json:"disabled"`
@@ -66,10 +65,7 @@ var provisioningForm = body.Form{
 func (h provisioning) create(r *http.Request, values map[string]any) (wholeReply, error) {
 	p := auth.From(r.Context())
 	a := newAccount(p.Org, values)
-	if err := h.validRoles(r.Context(), a.Org, a.Roles, nil); err != nil {
-		return wholeReply{}, err
-	}
-	if err := mayHaveRoles(p, a.ID, a.Roles); err != nil {
+	if err := cmp.Or(h.validRoles(r.Context(), a.Org, a.Roles, nil), mayHaveRoles(p, a.ID, a.Roles)); err != nil {
 		return wholeReply{}, err
 	}
 	encoded := ""
@@ -88,7 +84,7 @@ func (h provisioning) validRoles(ctx context.Context, org auth.OrgKey, roles, ha
 	if len(roles) > max(maxAccountRoles, len(has)) {
 		return wrongBody("roles", fmt.Sprintf("must be at most %d", maxAccountRoles))
 	}
-	added := slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(has, role) })
+	added := without(roles, has)
 	known, err := h.store.Roles(ctx, org, added)
 	if err != nil {
 		return err

@@ -25,9 +25,8 @@ var accountPatch = body.Form{
 // maxAhead is how far tokensFrom may be in the future: as far as an iat.
 const maxAhead = time.Minute
 
-// update changes an account. A change that only takes something from the account
-// needs no more than the route's permission. Such changes disable it, remove roles
-// or end its tokens.
+// update changes an account. A change that only takes something from the account needs no more than
+// the route's permission. Such changes disable it, remove roles or end its tokens.
 func (h provisioning) update(r *http.Request, values map[string]any) (wholeReply, error) {
 	org := auth.From(r.Context()).Org
 	current, err := h.store.account(r.Context(), org, r.PathValue("id"))
@@ -51,18 +50,13 @@ func (h provisioning) update(r *http.Request, values map[string]any) (wholeReply
 	})
 }
 
-// deactivate disables an account. In this instance all its credentials end at once.
-// In other instances, its sessions and the tokens in a ledger end at once. Its
-// other credentials end there when those instances no longer remember the account
-// as enabled.
-func (h provisioning) deactivate(r *http.Request) (wholeReply, error) {
-	return h.disable(r, true)
-}
+// deactivate disables an account. In this instance all its credentials end at once. In other
+// instances, its sessions and the tokens in a ledger end at once. Its other credentials end there
+// when those instances no longer remember the account as enabled.
+func (h provisioning) deactivate(r *http.Request) (wholeReply, error) { return h.disable(r, true) }
 
 // activate enables an account again. Sessions and tokens that had ended stay ended.
-func (h provisioning) activate(r *http.Request) (wholeReply, error) {
-	return h.disable(r, false)
-}
+func (h provisioning) activate(r *http.Request) (wholeReply, error) { return h.disable(r, false) }
 
 func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error) {
 	return h.change(r, false, func(a *account) error {
@@ -85,7 +79,7 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 			}
 			if a.Disabled {
 				a.Changed = time.Now()
-				a.TokensFrom = later(a.TokensFrom, h.store.found.TokensFrom(a.Changed))
+				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(a.Changed)}, time.Time.Compare)
 			}
 			return mayChangeAccount(p, &before, a, reset)
 		})
@@ -119,17 +113,13 @@ func shutOut(ctx context.Context, a *account, sessions session.Sessions, ledger 
 	return storeFailed(err)
 }
 
-// endTokens ends the account's tokens that were signed before a time. The zero time
-// ends none. The time only moves forward: an earlier one would make ended tokens
-// valid again.
+// endTokens ends the account's tokens that were signed before a time. The zero time ends none. The
+// time only moves forward: an earlier one would make ended tokens valid again.
 func (a *account) endTokens(from time.Time) error {
 	if from.IsZero() {
 		return nil
 	}
-	whole := from.Truncate(time.Second)
-	if whole.Before(from) {
-		whole = whole.Add(time.Second)
-	}
+	whole := from.Add(time.Second - 1).Truncate(time.Second)
 	if whole.Before(a.TokensFrom) {
 		return wrongBody("tokensFrom", "only moves forward")
 	}
@@ -137,50 +127,35 @@ func (a *account) endTokens(from time.Time) error {
 	return nil
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // openRoles are the roles that anybody gets by registering.
 var openRoles = []string{member}
 
-// mayHaveRoles decides whether the caller may give an account roles. An account can
-// do everything that its roles permit, from anywhere and without an end. So the
-// caller must be allowed to pass on all of that. Roles that anybody gets by
-// registering need no more than the route.
+// mayHaveRoles decides whether the caller may give an account roles. An account can do everything
+// that its roles permit, from anywhere and without an end. So the caller must be allowed to pass on
+// all of that. Roles that anybody gets by registering need no more than the route.
 func mayHaveRoles(p auth.Principal, account string, roles []string) error {
 	whole := auth.Everything(account)
-	for _, role := range roles {
-		if !slices.Contains(openRoles, role) {
-			whole.Roles = append(whole.Roles, role)
-		}
-	}
-	if len(whole.Roles) == 0 {
+	if whole.Roles = without(roles, openRoles); len(whole.Roles) == 0 {
 		return p.AsAdministrator(p.HasRole(administrator)).MayMake()
 	}
 	return mayMake(p, whole)
 }
 
-// mayChangeAccount decides whether the caller may change an account from before to
-// after. Whoever enables an account or removes its second factor gives access to
-// all that the account can do.
+// without returns the roles that others does not have.
+func without(roles, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(roles), func(role string) bool { return slices.Contains(others, role) })
+}
+
+// mayChangeAccount decides whether the caller may change an account from before to after. Whoever
+// enables an account or removes its second factor gives access to all that the account can do.
 func mayChangeAccount(p auth.Principal, before, after *account, reset bool) error {
 	if reset || before.Disabled && !after.Disabled {
 		return mayMake(p, auth.Everything(after.ID))
 	}
-	var added []string
-	for _, role := range after.Roles {
-		if !slices.Contains(before.Roles, role) {
-			added = append(added, role)
-		}
+	if added := without(after.Roles, before.Roles); len(added) > 0 {
+		return mayHaveRoles(p, after.ID, added)
 	}
-	if len(added) == 0 {
-		return nil
-	}
-	return mayHaveRoles(p, after.ID, added)
+	return nil
 }
 
 func (a *account) administers() bool { return !a.Disabled && slices.Contains(a.Roles, administrator) }
@@ -204,8 +179,7 @@ func changeAccount(ctx context.Context, tx *sql.Tx, org auth.OrgKey, id string, 
 	return a, execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET record = $3 WHERE org = $1 AND id = $2", org, id, asJSON(a))
 }
 
-// othersAdminister returns an error if no other account of the org is an enabled
-// administrator.
+// othersAdminister returns an error if no other account of the org is an enabled administrator.
 func othersAdminister(ctx context.Context, tx *sql.Tx, org auth.OrgKey, id string) error {
 	others, err := findAll[account](ctx, tx, "SELECT record FROM platform_accounts WHERE org = $1 AND id <> $2", org, id)
 	if err != nil || slices.ContainsFunc(others, (*account).administers) {

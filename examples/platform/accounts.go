@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/alexedwards/argon2id"
+
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
 )
@@ -17,8 +19,7 @@ type account struct {
 	Name  string
 }
 
-// The roles that the access rules know. Other roles only have chains, such as the
-// demo's reader.
+// The roles that the access rules know. Other roles only have chains, such as the demo's reader.
 const (
 	administrator = "administrator"
 	member        = "member"
@@ -32,7 +33,6 @@ type accountReply struct {
 	Roles []string `json:"roles"`
 }
 
-// ownAccount returns the account of a principal.
 func (s *store) ownAccount(ctx context.Context, p auth.Principal) (accountReply, error) {
 	a, err := s.account(ctx, p.Org, p.Account)
 	if err != nil {
@@ -54,13 +54,12 @@ func (s *store) account(ctx context.Context, org auth.OrgKey, id string) (*accou
 	return find[account](ctx, s.db, accountRow(org, id))
 }
 
-// addAccount adds an account with a new id. An e-mail address that another account
-// has is a conflict. So a stranger who registers learns whether somebody has an
-// account.
+// addAccount adds an account with a new id. An e-mail address that another account has is a
+// conflict. So a stranger who registers learns whether somebody has an account.
 //
-// Addresses are not verified either: the first account that names an address gets
-// it. A service that sends mail answers every registration alike. It makes the
-// account when somebody follows the link in the mail.
+// Addresses are not verified either: the first account that names an address gets it. A service
+// that sends mail answers every registration alike. It makes the account when somebody follows the
+// link in the mail.
 func (s *store) addAccount(ctx context.Context, a account, password string) error {
 	defer s.found.Invalidate(a.Org) // see exec
 	return addAccount(ctx, s.db, a, password)
@@ -100,8 +99,32 @@ func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded
 	})
 }
 
-// Rehash implements session.Rehasher.
 func (s *store) Rehash(ctx context.Context, org auth.OrgKey, id, old, encoded string) error {
 	return s.exec(ctx, org, auth.ErrNotFound,
 		"UPDATE platform_accounts SET password = $4 WHERE org = $1 AND id = $2 AND password = $3", org, id, old, encoded)
+}
+
+// argon2 is the platform's session.Hasher. It uses argon2id with the first
+// parameters in OWASP's cheat sheet on password storage.
+type argon2 struct{}
+
+var argon2Params = argon2id.Params{
+	Memory:      19 * 1024, // KiB
+	Iterations:  2,
+	Parallelism: 1,
+	SaltLength:  16,
+	KeyLength:   32,
+}
+
+func (argon2) Hash(password string) (string, error) {
+	return argon2id.CreateHash(password, &argon2Params)
+}
+
+func (argon2) Verify(encoded, password string) (ok, rehash bool) {
+	// The parameters in encoded are not limited again: this server has written them.
+	ok, params, err := argon2id.CheckHash(password, encoded)
+	if err != nil || !ok {
+		return false, false
+	}
+	return true, *params != argon2Params
 }

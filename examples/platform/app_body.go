@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
@@ -44,10 +45,7 @@ const (
 )
 
 func notAppName(name string) string {
-	if !isVisible(name) || len(name) > maxName || !isLine(name) {
-		return fmt.Sprintf("must be a line of 1 to %d bytes", maxName)
-	}
-	return ""
+	return unless(isVisible(name) && len(name) <= maxName && isLine(name), fmt.Sprintf("must be a line of 1 to %d bytes", maxName))
 }
 
 // networks accepts 192.0.2.0/24 and refuses 192.0.2.1/24: the latter may mean one address
@@ -91,8 +89,7 @@ var ed25519Key = body.Kind{Schema: body.String.Schema, Read: func(value string) 
 // removes a restriction.
 type appChanges map[string]any
 
-// readApp reads and checks a body. current is the credential that it changes, nil
-// for a new app.
+// readApp reads and checks a body. current is the credential that it changes, nil for a new app.
 func readApp(r *http.Request, current *signature.Credential) (appChanges, error) {
 	fields := appPatch
 	if current == nil {
@@ -104,14 +101,17 @@ func readApp(r *http.Request, current *signature.Credential) (appChanges, error)
 	}
 	c := appChanges(values)
 	wrong := invalid{detail: auth.DetailBody}
-	c.checkTimes(&wrong)
+	// Only the times of the body: if one passes an earlier setting of the other, nobody can use
+	// the credential.
+	from, hasFrom := c["credential.notBefore"].(time.Time)
+	to, hasTo := c["credential.notAfter"].(time.Time)
+	if hasFrom && hasTo && to.Before(from) {
+		wrong.add("credential.notAfter", "is before notBefore")
+	}
 	if c["credential.minVersion"] == int64(1) && (c.publicKey() != nil || publicKey(current) != nil) {
 		wrong.add("credential.minVersion", "must be 2 for a public key") // only version 2 has signatures of such keys
 	}
-	if err := c.checkAccounts(r, current, &wrong); err != nil {
-		return nil, err
-	}
-	if err := wrong.orNil(); err != nil {
+	if err := cmp.Or(c.checkAccounts(r, current, &wrong), wrong.orNil()); err != nil {
 		return nil, err
 	}
 	chains, _ := c["credential.scope"].([]string)
@@ -132,53 +132,33 @@ func publicKey(c *signature.Credential) ed25519.PublicKey {
 	return c.Key.PublicKeys()[0]
 }
 
-// checkTimes compares the times of the body only. If one of them passes an earlier
-// setting of the other, nobody can use the credential.
-func (c appChanges) checkTimes(wrong *invalid) {
-	from, hasFrom := c["credential.notBefore"].(time.Time)
-	to, hasTo := c["credential.notAfter"].(time.Time)
-	if hasFrom && hasTo && to.Before(from) {
-		wrong.add("credential.notAfter", "is before notBefore")
-	}
-}
-
 // checkAccounts refuses accounts that the org does not have. Accounts that the
 // credential has already are not looked up: they may be disabled.
 func (c appChanges) checkAccounts(r *http.Request, current *signature.Credential, wrong *invalid) error {
+	var added [][2]string // path and id
 	if own, given := c["credential.account"].(string); given && own != current.Account {
-		if err := checkAccount(r, "credential.account", own, wrong); err != nil {
-			return err
-		}
+		added = append(added, [2]string{"credential.account", own})
 	}
 	others, _ := c["credential.accounts"].([]string)
 	if len(others) > maxRestrictions {
 		wrong.add("credential.accounts", fmt.Sprintf("at most %d", maxRestrictions))
-		return nil
+		others = nil
 	}
 	for _, id := range others {
-		if slices.Contains(current.Accounts, id) {
-			continue
+		if !slices.Contains(current.Accounts, id) {
+			added = append(added, [2]string{"credential.accounts", id})
 		}
-		if err := checkAccount(r, "credential.accounts", id, wrong); err != nil {
+	}
+	for _, a := range added {
+		if _, err := auth.TenantFrom(r.Context()).Account(r.Context(), a[1]); auth.IsNotFound(err) {
+			wrong.add(a[0], "no such account")
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkAccount(r *http.Request, path, id string, wrong *invalid) error {
-	_, err := auth.TenantFrom(r.Context()).Account(r.Context(), id)
-	if auth.IsNotFound(err) {
-		wrong.add(path, "no such account")
-		return nil
-	}
-	return err
-}
-
-// enables reports whether an app is to be enabled.
-func (c appChanges) enables() bool { return c["disabled"] == false }
-
-// restricts reports whether the body has any field of the credential.
 func (c appChanges) restricts() bool {
 	for path := range c {
 		if strings.HasPrefix(path, "credential.") {
@@ -188,7 +168,6 @@ func (c appChanges) restricts() bool {
 	return false
 }
 
-// apply makes the changes to an app.
 func (c appChanges) apply(a *app) {
 	setIfGiven(&a.Name, c, "name")
 	setIfGiven(&a.ExposeKeys, c, "exposeKeys")
@@ -205,10 +184,8 @@ func (c appChanges) restrict(to *signature.Credential) {
 	setIfGiven(&to.NotAfter, c, "credential.notAfter")
 	setIfGiven(&to.Networks, c, "credential.networks")
 	if version, given := c["credential.minVersion"]; given {
-		to.MinVersion = 1
-		if version == int64(2) {
-			to.MinVersion = 2
-		}
+		least, _ := version.(int64)
+		to.MinVersion = max(1, int(least)) // null is 1
 	}
 	if c.publicKey() != nil && to.Key != nil {
 		to.Key, _ = signing.NewPublicKey(to.Key.ClientKey(), c.publicKey()) // ed25519Key has checked it

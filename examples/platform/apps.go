@@ -100,13 +100,11 @@ func (h apps) list(r *http.Request) (envelope.List[appReply], error) {
 	if err != nil {
 		return envelope.List[appReply]{}, err
 	}
-	var replies []appReply
-	for _, a := range all {
-		reply, err := h.summary(r.Context(), a)
-		if err != nil {
+	replies := make([]appReply, len(all))
+	for i, a := range all {
+		if replies[i], err = h.summary(r.Context(), a); err != nil {
 			return envelope.List[appReply]{}, err
 		}
-		replies = append(replies, reply)
 	}
 	return ownPage(r, "app", replies)
 }
@@ -162,17 +160,18 @@ func (h apps) update(r *http.Request) (appReply, error) {
 		return appReply{}, err
 	}
 	return h.change(r, func(ctx context.Context, c *appChange) error {
-		if err := mayEnable(ctx, c.app, changes); err != nil {
+		err := mayEnable(ctx, c.app, changes)
+		if err == nil {
+			err = c.restrict(ctx, changes)
+		}
+		if err == nil {
+			changes.apply(c.app)
+			err = putApp(ctx, c.tx, *c.app)
+		}
+		if err != nil {
 			return err
 		}
-		if err := c.restrict(ctx, changes); err != nil {
-			return err
-		}
-		changes.apply(c.app)
-		if err := putApp(ctx, c.tx, *c.app); err != nil {
-			return err
-		}
-		err := c.keys.Expose(ctx, c.app.Org, c.app.ClientKey, c.app.listsKeys())
+		err = c.keys.Expose(ctx, c.app.Org, c.app.ClientKey, c.app.listsKeys())
 		if errors.Is(err, token.ErrNotFound) { // an app without a pair has nothing to list
 			return nil
 		}
@@ -181,15 +180,6 @@ func (h apps) update(r *http.Request) (appReply, error) {
 }
 
 var keyPairForm = body.Form{{Path: "overlap", Kind: body.Integer}} // seconds
-
-// mayGenerate waits for the org's turn to generate a pair.
-func (h apps) mayGenerate(ctx context.Context) (done func(), err error) {
-	org := inOrg{org: auth.From(ctx).Org}
-	if err := h.pairs.take(org); err != nil {
-		return nil, err
-	}
-	return h.generating.take(ctx, org, 1, nil)
-}
 
 // changeKeys gives an app a new key pair. All its tokens end at once, unless the request
 // names an overlap.
@@ -203,7 +193,11 @@ func (h apps) changeKeys(r *http.Request, values map[string]any) (appReply, erro
 	if given && (overlap < 1 || overlap > int64(token.MaxOverlap/time.Second)) {
 		return appReply{}, &auth.Error{Detail: auth.DetailOption, Path: "overlap", Reason: "must be 1 to 2592000 seconds"}
 	}
-	done, err := h.mayGenerate(r.Context())
+	org := inOrg{org: a.Org}
+	if err := h.pairs.take(org); err != nil {
+		return appReply{}, err
+	}
+	done, err := h.generating.take(r.Context(), org, 1, nil)
 	if err != nil {
 		return appReply{}, err
 	}
@@ -237,7 +231,6 @@ func (h apps) rotateKeys(r *http.Request, a *app, overlap time.Duration) (appRep
 	return h.reply(r.Context(), a)
 }
 
-// newPair makes a pair for an app.
 func newPair(a *app) (*token.KeyPair, error) {
 	pair, err := token.GeneratePair(2048)
 	if err != nil {
@@ -261,15 +254,14 @@ const (
 
 var rotationForm = body.Form{{Path: "grace", Kind: between(0, maxGrace)}}
 
-// rotate gives an app another secret and returns it. The caller can then sign as
-// the app.
+// rotate gives an app another secret and returns it. The caller can then sign as the app.
 func (h apps) rotate(r *http.Request, values map[string]any) (envelope.Result[secretReply], error) {
 	grace := rotationGrace
 	if seconds, given := values["grace"].(int64); given {
 		grace = time.Duration(seconds) * time.Second
 	}
 	var secret signing.Secret
-	err := h.together(r, func(ctx context.Context, c *appChange) error {
+	_, err := h.together(r, func(ctx context.Context, c *appChange) error {
 		current, err := c.credentials.Credential(ctx, c.app.ClientKey)
 		if err != nil {
 			return storeFailed(err)
@@ -299,16 +291,13 @@ func (c *appChange) restrict(ctx context.Context, changes appChanges) error {
 		refused = inFields(mayGive(ctx, c.app.ClientKey, before, *to), credentialFields)
 		return refused
 	})
-	if refused != nil {
-		return refused
-	}
-	return storeFailed(err)
+	return cmp.Or(refused, storeFailed(err))
 }
 
 // mayEnable decides whether the caller may enable an app, if the changes do that.
 // All tokens of the app's key become valid again, whoever they are for.
 func mayEnable(ctx context.Context, a *app, changes appChanges) error {
-	if !a.Disabled || !changes.enables() {
+	if !a.Disabled || changes["disabled"] != false {
 		return nil
 	}
 	return mayMake(auth.From(ctx), auth.Everything("")) // no account: only administrators may make this
@@ -321,14 +310,9 @@ func mayGive(ctx context.Context, clientKey string, before *signature.Credential
 	if before != nil && after.Narrows(before, tenant, clientKey) {
 		return nil
 	}
-	err := signature.Within(p.AsAdministrator(p.HasRole(administrator)), tenant, clientKey, before, after)
-	if err != nil {
-		return err
-	}
-	return mustBeFresh(p)
+	return cmp.Or(signature.Within(p.AsAdministrator(p.HasRole(administrator)), tenant, clientKey, before, after), mustBeFresh(p))
 }
 
-// credentialFields maps the options of a credential to the fields of the body.
 var credentialFields = map[string]string{
 	"sub":      "credential.account",
 	"scope":    "credential.scope",
@@ -336,9 +320,8 @@ var credentialFields = map[string]string{
 	"networks": "credential.networks",
 }
 
-// delete removes an app with its credential and its key pair, and so ends its tokens.
 func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
-	return done(h.together(r, func(ctx context.Context, c *appChange) error {
+	_, err := h.together(r, func(ctx context.Context, c *appChange) error {
 		if err := c.credentials.Delete(ctx, c.app.Org, c.app.ClientKey); err != nil && !auth.IsNotFound(err) {
 			return storeFailed(err)
 		}
@@ -346,7 +329,8 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 			return storeFailed(err)
 		}
 		return execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey)
-	}))
+	})
+	return done(err)
 }
 
 // appChange is an app in a transaction of together.
@@ -358,11 +342,11 @@ type appChange struct {
 }
 
 // together changes the app that the request's path names, its credential and its key pair.
-func (h apps) together(r *http.Request, change func(context.Context, *appChange) error) error {
-	ctx, org, clientKey := r.Context(), auth.From(r.Context()).Org, r.PathValue("key")
+func (h apps) together(r *http.Request, change func(context.Context, *appChange) error) (*app, error) {
+	ctx, org, clientKey, c := r.Context(), auth.From(r.Context()).Org, r.PathValue("key"), new(appChange)
 	defer h.keys.Invalidate(clientKey)
-	return h.stores.together(ctx, org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
-		c := &appChange{tx: tx}
+	err := h.stores.together(ctx, org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
+		c.tx = tx
 		if c.app, err = find[app](ctx, tx, appRow(org, clientKey)); err != nil {
 			return unknownApp(err)
 		}
@@ -374,27 +358,22 @@ func (h apps) together(r *http.Request, change func(context.Context, *appChange)
 		}
 		return change(ctx, c)
 	})
+	return c.app, err
 }
 
 // change is together, and returns the reply for the app.
 func (h apps) change(r *http.Request, change func(context.Context, *appChange) error) (appReply, error) {
-	var a *app
-	err := h.together(r, func(ctx context.Context, c *appChange) error {
-		a = c.app
-		return change(ctx, c)
-	})
+	a, err := h.together(r, change)
 	if err != nil {
 		return appReply{}, err
 	}
 	return h.reply(r.Context(), a)
 }
 
-// find returns the app that the request's path names, even if it is disabled.
 func (h apps) find(r *http.Request) (*app, error) {
 	return h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key"))
 }
 
-// unknownApp turns "not found" into the fault of an unknown app.
 func unknownApp(err error) error {
 	if auth.IsNotFound(err) {
 		return &auth.Error{Detail: auth.DetailUnknownApp, Err: err}
@@ -403,25 +382,17 @@ func unknownApp(err error) error {
 }
 
 func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
-	reply, err := h.summary(ctx, a)
-	if err != nil {
-		return appReply{}, err
-	}
 	credential, err := h.stores.credentials.Credential(ctx, a.ClientKey)
 	if err != nil {
 		return appReply{}, storeFailed(err)
 	}
+	reply, err := h.summary(ctx, a)
 	reply.Credential = replyOfCredential(credential)
-	return reply, nil
+	return reply, err
 }
 
 func (h apps) summary(ctx context.Context, a *app) (appReply, error) {
-	reply := appReply{
-		Item:       envelope.Item{ID: a.ClientKey, Object: "app"},
-		Name:       a.Name,
-		Disabled:   a.Disabled,
-		ExposeKeys: a.ExposeKeys,
-	}
+	reply := appReply{Item: envelope.Item{ID: a.ClientKey, Object: "app"}, Name: a.Name, Disabled: a.Disabled, ExposeKeys: a.ExposeKeys}
 	kids, err := h.stores.verifying(ctx, a.ClientKey)
 	if len(kids) > 0 {
 		reply.KeyID = kids[0]
@@ -429,7 +400,6 @@ func (h apps) summary(ctx context.Context, a *app) (appReply, error) {
 	return reply, err
 }
 
-// app returns an app of an org, even if it is disabled.
 func (s *store) app(ctx context.Context, org auth.OrgKey, clientKey string) (*app, error) {
 	a, err := find[app](ctx, s.db, appRow(org, clientKey))
 	return a, unknownApp(err)
@@ -448,7 +418,6 @@ func putApp(ctx context.Context, db writer, a app) error {
 		ON CONFLICT (client_key) DO UPDATE SET record = excluded.record`, a.ClientKey, a.Org, asJSON(a))
 }
 
-// addApp adds an app and its credential, with a secret or a public key.
 func addApp(ctx context.Context, tx *sql.Tx, in *sqlstore.In, a app, secret signing.Secret, c signature.Credential, public ed25519.PublicKey) error {
 	credentials, err := in.Credentials()
 	switch {

@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// maxPublicBody is how many bytes of a body a public route reads, because anybody
-// may send it.
+// maxPublicBody is how many bytes of a body a public route reads, because anybody may send it.
 const maxPublicBody = 16 << 10
 
 // publicBody limits the bodies of a route that anybody may call. If a request
@@ -30,7 +31,6 @@ func publicBody(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// readValues reads a body with a form, and returns its values by their path.
 func readValues(r *http.Request, f body.Form) (map[string]any, error) {
 	values, _, err := f.Read(r, maxBody)
 	return values, err
@@ -67,20 +67,7 @@ func optionalBody[T any](f body.Form, answer func(*http.Request, map[string]any)
 // bodiless is for routes without a body. A body may only be an empty object: each
 // field in it is unknown.
 func bodiless[T any](answer func(*http.Request) (T, error)) func(*http.Request) (T, error) {
-	return func(r *http.Request) (none T, err error) {
-		if err := noFields(r); err != nil {
-			return none, err
-		}
-		return answer(r)
-	}
-}
-
-func noFields(r *http.Request) error {
-	if !hasBody(r) {
-		return nil
-	}
-	_, err := readValues(r, body.Form{})
-	return err
+	return optionalBody(body.Form{}, func(r *http.Request, _ map[string]any) (T, error) { return answer(r) })
 }
 
 // hasBody reports whether there is a body. It tries to read a byte, because a body
@@ -106,8 +93,7 @@ func required(values map[string]any, paths ...string) error {
 	return wrong.orNil()
 }
 
-// setIfGiven sets to to the value at a path, if there is one. null sets the zero
-// value.
+// setIfGiven sets to to the value at a path, if there is one. null sets the zero value.
 func setIfGiven[T any](to *T, values map[string]any, path string) {
 	if value, given := values[path]; given {
 		*to, _ = value.(T)
@@ -125,17 +111,20 @@ func checked(refuse func(string) string) body.Kind {
 	}}
 }
 
-// atMost is the kind of the strings of at most so many bytes.
 func atMost(bytes int) body.Kind {
 	return checked(func(s string) string {
-		if len(s) > bytes {
-			return fmt.Sprintf("must have at most %d bytes", bytes)
-		}
-		return ""
+		return unless(len(s) <= bytes, fmt.Sprintf("must have at most %d bytes", bytes))
 	})
 }
 
-// between is the kind of the integers from one to another.
+// unless returns what is wrong with a value, or "".
+func unless(fine bool, wrong string) string {
+	if fine {
+		return ""
+	}
+	return wrong
+}
+
 func between(from, to int64) body.Kind {
 	return body.Kind{Schema: body.Integer.Schema, Read: func(value string) (any, string) {
 		number, refused := body.Integer.Read(value)
@@ -173,13 +162,30 @@ func readInstant(value string) (any, string) {
 	return at, ""
 }
 
-// level is the number or the name of an access level. The document has the number.
-var level = body.Kind{Read: readLevel, Schema: body.Integer.Schema}
-
-func readLevel(value string) (any, string) {
+var level = body.Kind{Schema: body.Integer.Schema, Read: func(value string) (any, string) {
 	var level scope.Level
 	if json.Unmarshal([]byte(value), &level) != nil || level == 0 {
 		return nil, "must be an access level: 1 to 8, or its name"
 	}
 	return level, ""
+}}
+
+// isLine reports whether s is one line without control characters. It also refuses characters that
+// change the direction of the text after them, because s would look like another text.
+func isLine(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool {
+		return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || '\u202A' <= c && c <= '\u202E' || '\u2066' <= c && c <= '\u2069'
+	})
+}
+
+func isVisible(s string) bool {
+	return strings.ContainsFunc(s, func(c rune) bool {
+		return unicode.IsGraphic(c) && !unicode.IsSpace(c) && !unicode.IsMark(c) &&
+			!unicode.In(c, unicode.Other_Default_Ignorable_Code_Point)
+	})
+}
+
+// hasFormat reports whether s has invisible format characters, such as U+200B.
+func hasFormat(s string) bool {
+	return strings.ContainsFunc(s, func(c rune) bool { return unicode.Is(unicode.Cf, c) })
 }

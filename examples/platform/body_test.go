@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/tenantkit/tenantkit/auth"
 )
 
 func TestBodyRefusals(t *testing.T) {
@@ -108,55 +105,6 @@ func TestBodyRefusals(t *testing.T) {
 	})
 }
 
-func TestBodyFrame(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	post := call{method: "POST", path: "/c_messages", body: `{"c_text":"x"}`}
-
-	t.Run("media types that are not JSON", func(t *testing.T) {
-		for _, mediaType := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonx", ";", "application/json, text/plain"} {
-			post.contentType = mediaType
-			s.refused(t, s.do(t, post), 415, "unsupportedMediaType.unspecified")
-		}
-	})
-	t.Run("a body that is packed, or says so", func(t *testing.T) {
-		for _, coding := range []string{"gzip", "br", "identity"} {
-			r, err := http.NewRequest("POST", s.BaseURL+"/"+s.Org+"/v2/c_messages", strings.NewReader(`{"c_text":"x"}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("Content-Encoding", coding)
-			s.sign(r, "/c_messages", s.ClientKey, s.ClientSecret)
-			s.refused(t, send(t, r), 415, "unsupportedMediaType.unspecified")
-		}
-	})
-	t.Run("a charset", func(t *testing.T) {
-		for _, charset := range []string{"utf-8", "UTF-8", `"utf-8"`} {
-			post.contentType = "application/json; charset=" + charset
-			s.do(t, post).ok(t)
-		}
-		for _, charset := range []string{"iso-8859-1", "utf-16", "utf8", `""`} {
-			post.contentType = "application/json; charset=" + charset
-			s.refused(t, s.do(t, post), 415, "unsupportedMediaType.unspecified")
-		}
-	})
-	t.Run("no media type", func(t *testing.T) {
-		r, err := http.NewRequest("POST", s.BaseURL+"/"+s.Org+"/v2/c_messages", strings.NewReader(`{}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.sign(r, "/c_messages", s.ClientKey, s.ClientSecret)
-		s.refused(t, send(t, r), 415, "unsupportedMediaType.unspecified")
-	})
-	t.Run("one byte over 1 MiB", func(t *testing.T) {
-		frame := len(`{"c_text":""}`)
-		over := `{"c_text":""` + strings.Repeat(" ", maxBody+1-frame) + `}`
-		s.refused(t, s.do(t, call{method: "POST", path: "/c_messages", body: over}), 413, "tooLarge.unspecified")
-		s.do(t, call{method: "POST", path: "/c_messages", body: over[:maxBody-1] + "}"}).ok(t)
-	})
-}
-
 // TestPublicBodies sends longer bodies to public routes than they read.
 func TestPublicBodies(t *testing.T) {
 	t.Parallel()
@@ -181,41 +129,6 @@ func TestPublicBodies(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		s.refused(t, send(t, r), 413, "tooLarge.unspecified")
 	})
-}
-
-// TestHostileBodiesCostLittle sends a MiB of unknown members. It counts how much is
-// read, and what is allocated meanwhile.
-func TestHostileBodiesCostLittle(t *testing.T) {
-	unknown := "{" + manyMembers(131_000) + "}"
-	for name, test := range map[string]struct {
-		body         string
-		bytes, costs int
-	}{
-		"unknown members":           {unknown, 8 << 10, 1500},
-		"one member often":          {"{" + strings.Repeat(`"a":1,`, 170_000) + `"a":1}`, 8 << 10, 1500},
-		"members of a member":       {`{"name":` + unknown + "}", 32 << 10, 100},
-		"items of a member":         {`{"name":[` + strings.Repeat("1,", 500_000) + "1]}", 8 << 10, 100},
-		"objects within each other": {strings.Repeat(`{"name":`, 130_000), 32 << 10, 100},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var left int
-			allocs := testing.AllocsPerRun(1, func() {
-				body := strings.NewReader(test.body)
-				r := httptest.NewRequest("POST", "/", body)
-				r.Header.Set("Content-Type", "application/json")
-				if _, err := readValues(r, registrationForm); !errors.As(err, new(*auth.Error)) {
-					t.Errorf("error %v", err)
-				}
-				left = body.Len()
-			})
-			if read := len(test.body) - left; read > test.bytes {
-				t.Errorf("%d bytes read, of %d", read, len(test.body))
-			}
-			if allocs > float64(test.costs) {
-				t.Errorf("%.0f allocations", allocs)
-			}
-		})
-	}
 }
 
 func BenchmarkHostileBody(b *testing.B) {

@@ -42,8 +42,8 @@ func (s *store) hold(t *testing.T) (release func()) {
 		held = nil
 	}
 	t.Cleanup(func() { release() })
-	for _, pool := range s.pools() {
-		for pool != s.guarded && pool.Stats().InUse < routeConnections {
+	for _, pool := range []*sql.DB{s.db, s.objects} {
+		for pool.Stats().InUse < routeConnections {
 			conn, err := pool.Conn(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -6,11 +6,14 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"net/http"
+	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -28,39 +31,6 @@ const (
 	acme   = "acme"
 	globex = "globex"
 )
-
-var (
-	errForgets   = errors.New("demo: memory: forgets everything at the end; give the -db of the server")
-	errNotSeeded = errors.New("demo: the database has no demo orgs; start the server with -demo to seed them")
-)
-
-// printDemo issues fresh credentials of the demo orgs in a database, and prints them as
-// the server does when it starts. It changes nothing else, and never seeds: a database
-// without the demo orgs may be somebody's own. A server that runs on the database accepts
-// the credentials after directoryStale.
-func printDemo(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	if o.db == memoryDB {
-		return errForgets
-	}
-	if file, ok := strings.CutPrefix(o.db, sqliteDB); ok {
-		// To open it would make it, and a key beside it.
-		if _, err := os.Stat(file); err != nil {
-			return fmt.Errorf("demo: %w", err)
-		}
-	}
-	p, err := newPlatform(ctx, o, cmp.Or(o.baseURL, "http://"+o.addr), o.newLog(stderr))
-	if err != nil {
-		return err
-	}
-	keys, err := p.store.demoKeys(ctx)
-	if err == nil && len(keys) == 0 {
-		err = errNotSeeded
-	}
-	if err == nil {
-		err = p.startDemo(ctx, o, stdout)
-	}
-	return errors.Join(err, p.close())
-}
 
 // startDemo seeds the demo orgs and prints how to use them. Existing data stays.
 // Credentials and tokens are new each time, because none can be read back.
@@ -82,6 +52,26 @@ func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) e
 	return nil
 }
 
+//go:embed demo_tips.txt
+var tipsText string
+
+// tips are commands to try next. With -g, curl does not read paths[] as a pattern.
+var tips = template.Must(template.New("tips").Parse(tipsText))
+
+// printTips ignores an error of the writer: the server runs without the tips.
+func printTips(f *facts, w io.Writer, headerPrefix string, kept bool) {
+	const command = "/c_messages"
+	timestamp := strconv.FormatInt(time.Now().UnixMilli(), 10)
+	_ = tips.Execute(w, struct {
+		*facts
+		HeaderPrefix                         string
+		Headers                              signing.Headers
+		Command, Timestamp, Nonce, Signature string
+		Kept                                 bool // the database outlives the server
+	}{f, headerPrefix, signing.HeadersFor(headerPrefix), command, timestamp, rand.Text()[:16],
+		signing.Sign(f.ClientKey, signing.Secret(f.ClientSecret), command, http.MethodGet, timestamp), kept})
+}
+
 // facts are what a user of the demo orgs must know, as -demo-json writes them.
 type facts = demofile.Facts
 
@@ -92,8 +82,7 @@ var (
 	rita = demoAccount(acme, 4, "Rita Reader", readerRole.Name)
 	gus  = demoAccount(globex, 1, "Gus Globex", member)
 
-	// readerRole only has chains. The other roles have none: access_rules.go says what
-	// they permit.
+	// readerRole only has chains. The other roles have none: access_rules.go says what they permit.
 	readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.object}}
 )
 
@@ -118,7 +107,7 @@ func (p *platform) seed(ctx context.Context, o options) (*facts, error) {
 	case err != nil:
 	case len(keys) == 0:
 		keys, err = p.fill(ctx, o)
-	case !o.demoOnly:
+	default:
 		// The flags of this start decide, not those of the start that seeded.
 		err = p.store.locked(ctx, acme, func(tx *sql.Tx) error { return putOrg(ctx, tx, auth.Org{Code: acme, Session: o.session}) })
 	}
@@ -197,7 +186,6 @@ func seedApps(ctx context.Context, tx *sql.Tx, in *sqlstore.In, keys map[string]
 	return err
 }
 
-// issue makes new credentials and tokens.
 func (p *platform) issue(ctx context.Context, keys map[string]string) (*facts, error) {
 	f := &facts{BaseURL: p.guard.BaseURL, Org: acme, OtherOrg: globex, OtherAccountID: gus.ID}
 	var err error
@@ -228,7 +216,6 @@ func (p *platform) issue(ctx context.Context, keys map[string]string) (*facts, e
 	return f, p.seedTokens(ctx, f)
 }
 
-// newPassword gives an account a new password, and resets its record.
 func (p *platform) newPassword(ctx context.Context, a account, password *string) error {
 	*password = rand.Text()
 	encoded, err := p.sessions.Passwords().Hash(ctx, *password)
@@ -241,7 +228,6 @@ func (p *platform) newPassword(ctx context.Context, a account, password *string)
 	})
 }
 
-// newFactor gives an account a second factor, with a secret in base32.
 func (p *platform) newFactor(ctx context.Context, a account, to *string) error {
 	f, err := p.stores.factors.Factor(ctx, a.Org, a.ID)
 	if err != nil {
@@ -278,8 +264,7 @@ func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
 	return errors.Join(err, failed)
 }
 
-// conversationSize returns how many messages a conversation has: one has 0 and one
-// has 250.
+// conversationSize returns how many messages a conversation has: one has 0 and one has 250.
 func conversationSize(n int) int {
 	if n == 1 {
 		return 250
@@ -294,7 +279,6 @@ var demoTexts = []string{
 
 var demoLanguages = []string{"en", "de", "fr", "pt"}
 
-// demoEpoch is the creation time of the first demo object.
 var demoEpoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // demoObjects returns the objects of an org, which belong to its accounts in turn.
@@ -370,7 +354,6 @@ func (s *store) demoKeys(ctx context.Context) (map[string]string, error) {
 	return keys, storeFailed(rows.Err())
 }
 
-// isEmpty reports whether there is no org at all.
 func (s *store) isEmpty(ctx context.Context) (yes bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) = 0 FROM platform_orgs").Scan(&yes)
 	return yes, storeFailed(err)

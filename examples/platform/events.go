@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -16,12 +17,16 @@ const (
 	// recheckInterval is how long a stream may outlive its session or token.
 	recheckInterval = 2 * time.Second
 
-	// batchInterval is the shortest time between two writes to a reader, so that a busy
-	// server does not flush for each decision.
-	batchInterval = 100 * time.Millisecond
-
 	// readerPatience is how long one write may wait for a reader.
 	readerPatience = 10 * time.Second
+
+	// batchInterval is the shortest time between two flushes to a reader.
+	batchInterval = 100 * time.Millisecond
+
+	// A reader that waits needs no memory. One that is slow needs feedSize decisions, each of
+	// some hundred bytes.
+	feedSize    = 1000 // decisions that wait for one reader, at most
+	feedReaders = 8    // of one org, on one instance
 )
 
 // The recheck decides by the same need.
@@ -64,47 +69,55 @@ func (h events) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	stream := eventStream{to: w, control: http.NewResponseController(w)}
 	// The server's limits are for requests that end. Each write gets its own.
-	stream.comment() // so that the client has the headers at once
-	if stream.control.SetReadDeadline(time.Time{}) != nil || stream.flush() != nil {
-		return
+	if http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
+		h.run(w, r, reader)
 	}
-	h.run(r, reader, &stream)
 }
 
 // run sends events until the reader is gone, the feed ends, or the request would not be
 // admitted any more.
-func (h events) run(r *http.Request, reader *feedReader, stream *eventStream) {
-	due := time.Now().Add(recheckInterval)
-	for ended := false; !ended; {
-		var first *eventReply
+func (h events) run(w http.ResponseWriter, r *http.Request, reader *feedReader) {
+	due := time.NewTicker(recheckInterval)
+	defer due.Stop()
+	text, ended := ":\n\n", false // the first comment brings the headers at once
+	for push(w, text, len(reader.waiting) == 0 || ended) && !ended {
 		select {
 		case <-r.Context().Done():
 			return
 		case <-h.feed.ended:
-			ended = true
-		case <-time.After(time.Until(due)):
-		case first = <-reader.waiting:
-		}
-		if !time.Now().Before(due) { // also after a write that took long
-			if err := h.recheck(r); err != nil {
-				stream.add("end", json.RawMessage(err.Fault().Encode(h.guard.Brand.Faults)))
-				_ = stream.flush() // the stream is over anyway
-				return
-			}
-			stream.comment()
-			due = time.Now().Add(recheckInterval)
-		}
-		stream.batch(first, reader)
-		if stream.flush() != nil {
 			return
+		case <-due.C:
+			text = ":\n\n"
+			if err := h.recheck(r); err != nil {
+				text, ended = event("end", json.RawMessage(err.Fault().Encode(h.guard.Brand.Faults))), true
+			}
+		case e := <-reader.waiting:
+			text = event("event", e)
+			if dropped := reader.dropped.Swap(0); dropped > 0 {
+				text = event("dropped", map[string]int64{"count": dropped}) + text
+			}
 		}
-		pause(r.Context(), batchInterval)
 	}
 }
 
-// recheck returns the fault with which the request would be refused now, or nil.
+// push writes a text, and reports whether the reader is still there. After a flush it pauses, so
+// that a busy server does not flush for each decision.
+func push(w http.ResponseWriter, text string, flush bool) bool {
+	control := http.NewResponseController(w)
+	err := control.SetWriteDeadline(time.Now().Add(readerPatience))
+	if err == nil {
+		_, err = w.Write([]byte(text))
+	}
+	if err == nil && flush {
+		err = control.Flush()
+		time.Sleep(batchInterval)
+	}
+	return err == nil
+}
+
+func event(name string, v any) string { return fmt.Sprintf("event: %s\ndata: %s\n\n", name, asJSON(v)) }
+
 func (h events) recheck(r *http.Request) *auth.Error {
 	p, err := h.guard.Readmit(r, eventsNeed)
 	if refused, ok := errors.AsType[*auth.Error](err); ok {
@@ -116,62 +129,121 @@ func (h events) recheck(r *http.Request) *auth.Error {
 	return nil
 }
 
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+// feed passes the decisions of this instance to those who watch their org. Without
+// readers it costs one atomic read. It never waits for a reader.
+type feed struct {
+	reading atomic.Int64 // readers of all orgs
+
+	mu    sync.RWMutex
+	orgs  map[auth.OrgKey][]*feedReader
+	ended chan struct{}
+}
+
+// feedReader is one reader of a feed. When there is no room, the oldest decision makes
+// some for the newest, and is counted.
+type feedReader struct {
+	waiting chan *eventReply
+	dropped atomic.Int64
+}
+
+func newFeed() *feed {
+	return &feed{orgs: make(map[auth.OrgKey][]*feedReader), ended: make(chan struct{})}
+}
+
+// publish passes a decision on to the readers of its org. It calls show only if there are any.
+func (f *feed) publish(org auth.OrgKey, show func() eventReply) {
+	if f.reading.Load() == 0 || org == "" {
+		return
+	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if len(f.orgs[org]) == 0 {
+		return
+	}
+	decision := show()
+	for _, reader := range f.orgs[org] {
+		reader.put(&decision)
 	}
 }
 
-// eventStream writes server-sent events.
-type eventStream struct {
-	to      http.ResponseWriter
-	control *http.ResponseController
-	buffer  bytes.Buffer
+func (f *feed) open(org auth.OrgKey) (*feedReader, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.orgs[org]) >= feedReaders {
+		return nil, throttled(time.Minute)
+	}
+	reader := &feedReader{waiting: make(chan *eventReply, feedSize)}
+	f.orgs[org] = append(f.orgs[org], reader)
+	f.reading.Add(1)
+	return reader, nil
 }
 
-// batch adds first, if there is one, and what else waits for the reader.
-func (s *eventStream) batch(first *eventReply, reader *feedReader) {
-	if dropped := reader.dropped.Swap(0); dropped > 0 {
-		s.add("dropped", map[string]int64{"count": dropped})
+func (f *feed) leave(org auth.OrgKey, reader *feedReader) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.orgs[org] = slices.DeleteFunc(f.orgs[org], func(r *feedReader) bool { return r == reader })
+	if len(f.orgs[org]) == 0 {
+		delete(f.orgs, org)
 	}
-	e := first
-	for range feedSize + 1 { // others may come as fast as these go
-		if e != nil {
-			s.add("event", e)
+	f.reading.Add(-1)
+}
+
+// close ends all streams, so that a server that drains does not wait for them.
+func (f *feed) close() { close(f.ended) }
+
+func (r *feedReader) put(decision *eventReply) {
+	for {
+		select {
+		case r.waiting <- decision:
+			return
+		default:
 		}
 		select {
-		case e = <-reader.waiting:
-		default:
-			return
+		case <-r.waiting:
+			r.dropped.Add(1)
+		default: // the reader was faster
 		}
 	}
-	s.add("event", e)
 }
 
-func (s *eventStream) comment() { s.buffer.WriteString(":\n\n") }
-
-// add adds an event. JSON has no line breaks.
-func (s *eventStream) add(name string, v any) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // a type of this program that JSON cannot hold
-	}
-	fmt.Fprintf(&s.buffer, "event: %s\ndata: %s\n\n", name, text)
+// eventReply is one decision, as administrators of its org see it. It is made of names
+// of this server and of ids that were verified: no path, no query, no header, no body.
+type eventReply struct {
+	Object    string `json:"object"` // event
+	At        string `json:"at"`
+	RequestID string `json:"requestId"`
+	Route     string `json:"route,omitempty"` // pattern; none if no route matched
+	Mechanism string `json:"mechanism,omitempty"`
+	App       string `json:"app,omitempty"`
+	Account   string `json:"account,omitempty"`
+	Allowed   bool   `json:"allowed"`
+	Handler   bool   `json:"handler,omitempty"` // the route's own code gave the fault
+	Fault     string `json:"fault,omitempty"`   // errCode
+	Need      string `json:"need,omitempty"`
+	Chain     string `json:"chain,omitempty"`  // the one that allowed the need, or came nearest
+	Source    string `json:"source,omitempty"` // of the chain
+	Took      int64  `json:"took"`             // microseconds until the decision
 }
 
-// flush sends what was added, if anything was.
-func (s *eventStream) flush() error {
-	if s.buffer.Len() == 0 {
-		return nil
+func (p *platform) event(requestID string, d auth.Event) eventReply {
+	e := eventReply{
+		Object:    "event",
+		At:        date(time.Now()),
+		RequestID: requestID,
+		Route:     d.Route,
+		Mechanism: d.Mechanism,
+		App:       d.App,
+		Account:   d.Account,
+		Allowed:   d.Allowed,
+		Handler:   d.Handler,
+		Took:      d.Took.Microseconds(),
 	}
-	defer s.buffer.Reset()
-	if err := s.control.SetWriteDeadline(time.Now().Add(readerPatience)); err != nil {
-		return err
+	if d.Detail != "" {
+		e.Fault = p.guard.Brand.Faults + "." + d.Detail
 	}
-	if _, err := s.to.Write(s.buffer.Bytes()); err != nil {
-		return err
+	if d.Need.Valid() {
+		reason := d.Scope.Explain(d.Need)
+		e.Need, e.Chain, e.Source = d.Need.String(), reason.Chain.String(), reason.Source
 	}
-	return s.control.Flush()
+	return e
 }

@@ -24,7 +24,6 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// options are the values of the flags.
 type options struct {
 	addr           string
 	db             string
@@ -49,7 +48,6 @@ type options struct {
 	logLevel       slog.Level
 	version        bool
 	help           string // to print instead of serving
-	demoOnly       bool   // the command demo was given: print credentials, do not serve
 	proxies        auth.Proxies
 	issuers        issuerFlags
 	plaintextDB    bool // allow plaintext to a database on another host
@@ -61,8 +59,7 @@ const help = `platform is a small tenant platform, for whoever wants to see or t
     platform                      serve at http://127.0.0.1:8080, with demo data in platform.db
     platform -db memory: -demo-json demo.json
                                   keep nothing but a file of credentials, for scripts
-    platform demo                 print fresh credentials of a database with demo data; give
-                                  it the flags of the server that serves it
+    platform -demo                the same with fresh credentials, for a platform.db with data
     platform -version             print the version
 
 Flags:
@@ -73,9 +70,6 @@ Flags:
 // With flag.ErrHelp the options have the help instead.
 func parseFlags(args []string, stderr io.Writer) (options, error) {
 	var o options
-	if len(args) > 0 && args[0] == "demo" {
-		o.demoOnly, args = true, args[1:]
-	}
 	flags := flag.NewFlagSet("platform", flag.ContinueOnError)
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen `address`; port 0 picks one")
 	flags.StringVar(&o.db, "db", defaultDB, "`database`: memory:, which forgets everything at the end, sqlite:FILE or postgres://…")
@@ -134,7 +128,10 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	if o.proxies, err = auth.ParseProxies(*header, *networks); err != nil {
 		err = fmt.Errorf("-client-addr-header and -trusted-proxies: %w", err)
 	} else {
-		o.policy.Version, err = signatureVersion(*versions)
+		var known bool
+		if o.policy.Version, known = map[string]int{"1,2": 0, "1": 1, "2": 2}[*versions]; !known {
+			err = errors.New("-signature-versions is 1, 2 or 1,2")
+		}
 	}
 	if err == nil {
 		err = o.validate(flags.Args())
@@ -143,19 +140,6 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintln(stderr, "platform:", err)
 	}
 	return o, err
-}
-
-// signatureVersion returns the Policy.Version for a list of versions.
-func signatureVersion(versions string) (int, error) {
-	switch versions {
-	case "1,2":
-		return 0, nil
-	case "1":
-		return 1, nil
-	case "2":
-		return 2, nil
-	}
-	return 0, errors.New("-signature-versions is 1, 2 or 1,2")
 }
 
 // The beginnings of -db. Any other address is of PostgreSQL.
@@ -169,7 +153,7 @@ const (
 func (o options) validate(rest []string) error {
 	switch {
 	case len(rest) > 0:
-		return fmt.Errorf("unexpected argument %q; the only command is demo, in front of the flags", rest[0])
+		return fmt.Errorf("unexpected argument %q", rest[0])
 	case !isListenAddress(o.addr):
 		return fmt.Errorf("-addr %q: a host and a port, such as 127.0.0.1:8080", o.addr)
 	case o.baseURL != "" && !isBaseURL(o.baseURL):
@@ -193,8 +177,7 @@ func (o options) validate(rest []string) error {
 	return o.checkNames()
 }
 
-// checkNames refuses names that the library would refuse too, but by the names of its
-// fields.
+// checkNames refuses names that the library would refuse too, but by the names of its fields.
 func (o options) checkNames() error {
 	if strings.Trim(o.brand.Header, "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
 		return fmt.Errorf("-header-prefix %q: letters, digits and hyphens", o.brand.Header)

@@ -11,7 +11,6 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// healthz answers that the process runs.
 func healthz(w http.ResponseWriter, _ *http.Request) {
 	writeHealth(w, http.StatusOK, `{"status":"ok"}`)
 }
@@ -21,7 +20,7 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 func (p *platform) readyz(w http.ResponseWriter, r *http.Request) {
 	err := p.ready.ask(r.Context())
 	if err == nil {
-		writeHealth(w, http.StatusOK, `{"status":"ok"}`)
+		healthz(w, r)
 		return
 	}
 	if r.Context().Err() == nil { // a caller that goes away is no failure of a store
@@ -38,8 +37,7 @@ func writeHealth(w http.ResponseWriter, status int, body string) {
 	w.Write([]byte(body + "\n"))
 }
 
-// The shortest time between two checks of the stores, and the longest time of a
-// check.
+// The shortest time between two checks of the stores, and the longest time of a check.
 const (
 	checkInterval = time.Second
 	checkTime     = time.Second

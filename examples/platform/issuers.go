@@ -9,7 +9,6 @@ import (
 	"github.com/tenantkit/tenantkit/auth/issuer"
 )
 
-// issuerFlags are the values of -issuer.
 type issuerFlags []*issuer.Issuer
 
 func (f *issuerFlags) String() string { return "" }
@@ -34,7 +33,6 @@ func (f *issuerFlags) Set(text string) error {
 	return nil
 }
 
-// beside returns mechanisms, and that of the other issuers if there are some.
 func (o options) beside(own ...auth.Mechanism) []auth.Mechanism {
 	if len(o.issuers) == 0 {
 		return own

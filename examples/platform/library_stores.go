@@ -126,7 +126,6 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	return all, err
 }
 
-// moveToRedis moves to Redis what every request writes.
 func (s *stores) moveToRedis(ctx context.Context, address string) error {
 	settings, err := redis.ParseURL(address)
 	if err != nil {
@@ -176,14 +175,19 @@ func (o options) sealingKey() ([]byte, error) {
 	if file == "" {
 		return newSealingKey(), nil
 	}
-	key, err := readSealingKey(file)
+	text, err := private.Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = writeSealingKey(file); err == nil {
-			key, err = readSealingKey(file)
+		err = private.Write(file, []byte(hex.EncodeToString(newSealingKey())+"\n"), os.Link)
+		if err == nil || errors.Is(err, fs.ErrExist) { // if several instances start at once, one of them makes it
+			text, err = private.Read(file)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("-sealing-key-file: %w", err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != 32 {
+		return nil, fmt.Errorf("-sealing-key-file: %s is not 64 hexadecimal digits", file) // the content is not shown
 	}
 	return key, nil
 }
@@ -199,28 +203,4 @@ func newSealingKey() []byte {
 	key := make([]byte, 32)
 	rand.Read(key)
 	return key
-}
-
-// readSealingKey reads a key of 64 hexadecimal digits. Nobody but the owner may be
-// able to read the file.
-func readSealingKey(file string) ([]byte, error) {
-	text, err := private.Read(file)
-	if err != nil {
-		return nil, err
-	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil || len(key) != 32 {
-		return nil, fmt.Errorf("%s is not 64 hexadecimal digits", file) // the content is not shown
-	}
-	return key, nil
-}
-
-// writeSealingKey makes a key, unless the file exists. If several instances start
-// at once, one of them makes it.
-func writeSealingKey(file string) error {
-	err := private.Write(file, []byte(hex.EncodeToString(newSealingKey())+"\n"), os.Link)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
 }

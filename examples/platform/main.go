@@ -3,8 +3,8 @@
 // read. Start here, then:
 //
 //   - routes.go: every route, and what it needs
-//   - platform.go, server.go: the parts, how they are wired, and their limits
-//   - directory.go, store.go, records.go: the databases, and where the Guard looks things up
+//   - platform.go: the parts, how they are wired, and their limits
+//   - store.go, records.go: the databases, and where the Guard looks things up
 //   - access_rules.go: who may do what, in addition to scopes
 //   - objects.go, object_store.go, schema.go: the objects, by lists of sqllist
 //   - sign_in.go, apps.go, tokens.go, account_admin.go: people, apps and tokens
@@ -23,11 +23,15 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
+	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
 
@@ -46,17 +50,12 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal does not wait for the draining
-	command := run
-	if o.demoOnly {
-		command = printDemo
-	}
-	if err := command(ctx, o, os.Stdout, os.Stderr); err != nil {
+	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "platform:", err)
 		os.Exit(1)
 	}
 }
 
-// run runs the server until ctx ends.
 func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	log := o.newLog(stderr)
 	listener, err := net.Listen("tcp", o.addr)
@@ -98,9 +97,81 @@ func (o options) warnUnseeded(log *slog.Logger, empty bool) {
 	case empty:
 		log.Warn("the database is empty: -demo seeds the demo orgs")
 	case !o.demoGiven:
-		log.Warn("the database holds data already: \"platform demo\" prints fresh credentials of the demo orgs, if it has them")
+		log.Warn("the database holds data already: -demo prints fresh credentials of the demo orgs, and makes them if it has none")
 	}
 	if o.sessionGiven {
 		log.Warn("-idle, -max-session and -require-second-factor change nothing without -demo: the demo org stays as it is")
 	}
+}
+
+const (
+	maxHeader = 64 << 10
+	maxBody   = 1 << 20
+
+	// drainTime is how long requests in flight may take when the server ends.
+	drainTime = 10 * time.Second
+
+	// answerTime is how long a request may take once the Guard has admitted it, its
+	// body included. Draining would cut off a longer one anyway.
+	answerTime = drainTime
+)
+
+// serve answers requests until ctx ends. It then waits for those in flight.
+func serve(ctx context.Context, listener net.Listener, h http.Handler, log *slog.Logger) error {
+	server := &http.Server{
+		Handler:           h,
+		MaxHeaderBytes:    maxHeader,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+
+		// OPTIONS * would get an empty reply that bypasses the Guard.
+		DisableGeneralOptionsHandler: true,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return drain(server, log)
+	}
+}
+
+func drain(server *http.Server, log *slog.Logger) error {
+	log.Info("draining", "at_most", drainTime)
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("requests were still in flight")
+		return server.Close()
+	}
+	return err
+}
+
+// recovered answers for a handler that panics. The client learns that the request
+// failed, and not why.
+func (p *platform) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			cause := recover()
+			if cause == nil {
+				return
+			}
+			if cause == http.ErrAbortHandler {
+				panic(cause)
+			}
+			e := entryOf(r.Context())
+			p.log.Error("panic", "request_id", e.id, "cause", cause, "stack", string(debug.Stack()))
+			if e.status != 0 {
+				// Too late for a fault. Cut the reply off, so that it is not taken for a whole one.
+				panic(http.ErrAbortHandler)
+			}
+			p.guard.Fail(w, r, &auth.Error{Detail: auth.DetailInternal})
+		}()
+		next.ServeHTTP(w, r)
+	})
 }

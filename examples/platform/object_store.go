@@ -35,12 +35,10 @@ type object struct {
 	version int64 // version of its row
 }
 
-// isBy reports whether an account is the object's owner or author.
 func (o *object) isBy(account string) bool {
 	return account != "" && (account == o.Owner || account == o.Values[authorPath])
 }
 
-// size is how many bytes the object takes of its owner's room.
 func (o *object) size() int { return len(asJSON(o.Values)) }
 
 // newID returns the id of a new object. It starts with the time in seconds, so that
@@ -52,13 +50,11 @@ func newID() string {
 	return hex.EncodeToString(id[:])
 }
 
-// create is the statement that creates the table of a type.
 func (s schema) create() string {
 	return "CREATE TABLE IF NOT EXISTS " + s.Table().Name + " (org TEXT NOT NULL, id TEXT NOT NULL, owner TEXT NOT NULL, version {integer} NOT NULL, " +
 		s.columns + ", PRIMARY KEY (org, id)) {strict}"
 }
 
-// indexes returns the statements that create the indexes for pages of objects.
 func (s *store) indexes() (statements []string, err error) {
 	for _, of := range schemas {
 		more, err := of.Indexes(s.dialect)
@@ -77,7 +73,6 @@ type document map[string]any
 // Value implements driver.Valuer.
 func (d document) Value() (driver.Value, error) { return asJSON(d), nil }
 
-// row returns values by their columns.
 func (s schema) row(values map[string]any) map[string]any {
 	row, columns := make(map[string]any), s.Table().Properties
 	for path, value := range values {
@@ -94,7 +89,6 @@ func (s schema) row(values map[string]any) map[string]any {
 	return row
 }
 
-// columnsAt returns the columns of some paths, each once.
 func (s schema) columnsAt(paths iter.Seq[string]) []string {
 	var names []string
 	for path := range paths {
@@ -118,7 +112,6 @@ func (s schema) insert() (statement string, columns []string) {
 		places.String() + ") ON CONFLICT DO NOTHING", columns
 }
 
-// arguments returns what insert takes for an object.
 func (s schema) arguments(o *object, columns []string) []any {
 	arguments, row := []any{o.Org, o.ID, o.Owner}, s.row(o.Values)
 	for _, name := range columns {
@@ -176,7 +169,6 @@ func flatten(values map[string]any, prefix string, members map[string]any) {
 	}
 }
 
-// create adds an object, whose id must be new.
 func (s *store) create(ctx context.Context, o *object) error {
 	of := schemaOf(o.Type)
 	statement, columns := of.insert()
@@ -198,53 +190,41 @@ func (s *store) storing(ctx context.Context, o *object, longer int, change func(
 		return err
 	}
 	defer leave()
-	tx, err := begin(ctx, s.objects)
-	if err != nil {
-		return storeFailed(err)
-	}
-	defer tx.Rollback()
-	if err := change(tx); err != nil {
-		return err
-	}
-	// Last, because changes of one account's objects wait here for each other.
-	full := &auth.Error{Detail: auth.DetailConflict, Reason: "the account's objects take up all of its room: delete some"}
-	err = execIn(ctx, tx, full, `INSERT INTO platform_usage (org, owner, bytes) VALUES ($1, $2, $3)
-		ON CONFLICT (org, owner) DO UPDATE SET bytes =
-			CASE WHEN platform_usage.bytes + CAST($4 AS BIGINT) < 0 THEN 0 ELSE platform_usage.bytes + CAST($4 AS BIGINT) END
-		WHERE CAST($4 AS BIGINT) <= 0 OR platform_usage.bytes + CAST($4 AS BIGINT) <= $5`,
-		o.Org, o.Owner, max(longer, 0), longer, s.room)
-	if err != nil {
-		return err
-	}
-	return storeFailed(tx.Commit())
-}
-
-// createAll adds many objects in one transaction, and skips existing ones. It counts none.
-func (s *store) createAll(ctx context.Context, all []*object) error {
-	tx, err := s.objects.BeginTx(ctx, nil)
-	if err != nil {
-		return storeFailed(err)
-	}
-	defer tx.Rollback()
-	for _, o := range all {
-		of := schemaOf(o.Type)
-		statement, columns := of.insert()
-		if err := execIn(ctx, tx, nil, statement, of.arguments(o, columns)...); err != nil {
+	return inTx(ctx, s.objects, func(tx *sql.Tx) error {
+		if err := change(tx); err != nil {
 			return err
 		}
-	}
-	return storeFailed(tx.Commit())
+		// Last, because changes of one account's objects wait here for each other.
+		full := &auth.Error{Detail: auth.DetailConflict, Reason: "the account's objects take up all of its room: delete some"}
+		return execIn(ctx, tx, full, `INSERT INTO platform_usage (org, owner, bytes) VALUES ($1, $2, $3)
+			ON CONFLICT (org, owner) DO UPDATE SET bytes =
+				CASE WHEN platform_usage.bytes + CAST($4 AS BIGINT) < 0 THEN 0 ELSE platform_usage.bytes + CAST($4 AS BIGINT) END
+			WHERE CAST($4 AS BIGINT) <= 0 OR platform_usage.bytes + CAST($4 AS BIGINT) <= $5`,
+			o.Org, o.Owner, max(longer, 0), longer, s.room)
+	})
+}
+
+// createAll skips existing objects, and counts no bytes.
+func (s *store) createAll(ctx context.Context, all []*object) error {
+	return inTx(ctx, s.objects, func(tx *sql.Tx) error {
+		for _, o := range all {
+			of := schemaOf(o.Type)
+			statement, columns := of.insert()
+			if err := execIn(ctx, tx, nil, statement, of.arguments(o, columns)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // errChanged means that a record has changed between reading and writing it.
 var errChanged = errors.New("changed meanwhile")
 
-// access returns an error if the caller may not write an object in its present
-// state.
+// access returns an error if the caller may not write an object in its present state.
 type access func(*object) error
 
-// update sets some properties of an object, and removes those whose new value is
-// nil.
+// update sets some properties of an object, and removes those whose new value is nil.
 func (s *store) update(ctx context.Context, org auth.OrgKey, of schema, id string, changes map[string]any, allowed access) error {
 	return s.write(ctx, org, of, id, allowed, func(now *object) error {
 		before := now.size()
@@ -265,18 +245,17 @@ func (s *store) update(ctx context.Context, org auth.OrgKey, of schema, id strin
 	})
 }
 
-// delete removes an object.
 func (s *store) delete(ctx context.Context, org auth.OrgKey, of schema, id string, allowed access) error {
+	statement := "DELETE FROM " + of.Table().Name + " WHERE org = $1 AND id = $2 AND version = $3"
 	return s.write(ctx, org, of, id, allowed, func(now *object) error {
 		return s.storing(ctx, now, -now.size(), func(tx *sql.Tx) error {
-			return execIn(ctx, tx, errChanged, "DELETE FROM "+of.Table().Name+" WHERE org = $1 AND id = $2 AND version = $3", org, id, now.version)
+			return execIn(ctx, tx, errChanged, statement, org, id, now.version)
 		})
 	})
 }
 
-// How often the server tries to write an object that others change, and how long it
-// waits between tries. Each wait is a random part of a time that doubles from
-// shortestRest to longestRest.
+// How often the server tries to write an object that others change, and how long it waits between
+// tries. Each wait is a random part of a time that doubles from shortestRest to longestRest.
 const (
 	maxWrites    = 12
 	shortestRest = time.Millisecond

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -23,7 +24,6 @@ type objects struct {
 	store *store
 }
 
-// list sends a Link header to the next page, too.
 func (h objects) list(w http.ResponseWriter, r *http.Request) (envelope.List[envelope.Verbatim], error) {
 	page, err := h.page(r)
 	if err == nil && page.HasMore {
@@ -72,7 +72,6 @@ func (h objects) next(r *http.Request, last envelope.Verbatim) string {
 	})
 }
 
-// grant returns what the caller may read of this type.
 func (h objects) grant(r *http.Request) scope.Part {
 	return auth.From(r.Context()).Scope.On(scope.Read, h.object)
 }
@@ -124,8 +123,7 @@ func (h objects) get(r *http.Request) (envelope.Verbatim, error) {
 	return h.show(r, id, q)
 }
 
-// property answers with one property. A list has arguments of its own. A missing
-// value is null.
+// property answers with one property. A list has arguments of its own. A missing value is null.
 func (h objects) propertyOf(r *http.Request) (any, error) {
 	id, path := r.PathValue("id"), strings.ReplaceAll(r.PathValue("path"), "/", ".") // as the route's need reads the path
 	if err := h.mayRead(r, id); err != nil {
@@ -178,7 +176,6 @@ func (h objects) listOf(r *http.Request, id string, p paging.Property) (list env
 	return list, err
 }
 
-// memberOf returns the value at a path of a JSON object, or nil.
 func memberOf(item []byte, path string) json.RawMessage {
 	text := json.RawMessage(item)
 	for name := range strings.SplitSeq(path, ".") {
@@ -218,7 +215,7 @@ func (h objects) update(r *http.Request) (envelope.Verbatim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := mayUpdate(p, o); err != nil {
+	if err := mayChange(p, o, scope.LevelUpdate); err != nil {
 		return nil, err // before the body is read
 	}
 	q, changes, err := h.written(r, scope.Update, id)
@@ -226,10 +223,7 @@ func (h objects) update(r *http.Request) (envelope.Verbatim, error) {
 		return nil, err
 	}
 	allowed := func(o *object) error {
-		if err := mayUpdate(p, o); err != nil {
-			return err
-		}
-		return mayChangeAuthor(p, o, changes)
+		return cmp.Or(mayChange(p, o, scope.LevelUpdate), mayChangeAuthor(p, o, changes))
 	}
 	if err := h.store.update(r.Context(), p.Org, h.schema, id, changes, allowed); err != nil {
 		return nil, err
@@ -249,12 +243,12 @@ func (h objects) afterWrite(r *http.Request, id string, q paging.Query) (envelop
 
 func (h objects) delete(r *http.Request) (envelope.Result[bool], error) {
 	p, id := auth.From(r.Context()), r.PathValue("id")
+	allowed := func(o *object) error { return mayChange(p, o, scope.LevelDelete) }
 	o, err := h.store.object(r.Context(), p.Org, h.schema, id)
-	if err != nil {
-		return done(err)
+	if err == nil {
+		err = allowed(o)
 	}
-	allowed := func(o *object) error { return mayDelete(p, o) }
-	if err := allowed(o); err != nil {
+	if err != nil {
 		return done(err)
 	}
 	// The reply shows nothing of the object, but the query is checked. A where that

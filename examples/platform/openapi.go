@@ -64,7 +64,6 @@ func (s schema) describeProperty() openapi.Route {
 	return route
 }
 
-// ownList describes a list of the platform's own records: see ownPage.
 func ownList[T any](summary, object string) openapi.Route {
 	return openapi.Route{Summary: summary, List: &paging.Schema{Object: object}, Reply: envelope.List[T]{}}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
-// settings serves the session policy of an org.
 type settings struct{ store *store }
 
 type settingsReply struct {
@@ -52,11 +51,10 @@ func (h settings) update(r *http.Request, values map[string]any) (settingsReply,
 	p := auth.From(r.Context())
 	o, err := alter(r.Context(), h.store, orgRow(string(p.Org)), func(o *auth.Org) error {
 		before := o.Session.Effective()
-		if seconds, given := values["idle"].(int64); given {
-			o.Session.Idle = time.Duration(seconds) * time.Second
-		}
-		if seconds, given := values["maxSession"].(int64); given {
-			o.Session.Max = time.Duration(seconds) * time.Second
+		for name, to := range map[string]*time.Duration{"idle": &o.Session.Idle, "maxSession": &o.Session.Max} {
+			if seconds, given := values[name].(int64); given {
+				*to = time.Duration(seconds) * time.Second
+			}
 		}
 		if most, given := values["sessionsPerAccount"].(int64); given {
 			o.Session.PerAccount = int(most)
@@ -73,8 +71,7 @@ func (h settings) update(r *http.Request, values map[string]any) (settingsReply,
 	return replyOfSettings(o), nil
 }
 
-// weakens reports whether after makes sessions easier to get or to keep than
-// before.
+// weakens reports whether after makes sessions easier to get or to keep than before.
 func weakens(before, after auth.SessionPolicy) bool {
 	return after.Idle > before.Idle || after.Max > before.Max || before.SecondFactor && !after.SecondFactor ||
 		after.PerAccount > before.PerAccount

@@ -18,7 +18,6 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// platform holds the parts of the server.
 type platform struct {
 	store      *store
 	stores     *stores
@@ -101,7 +100,6 @@ const (
 
 func (p *platform) close() error { return errors.Join(p.stores.close(), p.store.close()) }
 
-// handler wraps the routes in the middleware of the server, innermost first.
 func (p *platform) handler(routes http.Handler) http.Handler {
 	h := sameOrigin(p.site(routes))
 	h = p.recovered(h)
@@ -152,12 +150,10 @@ func (p *platform) site(routes http.Handler) http.Handler {
 	})
 }
 
-// reading refuses all methods except GET and HEAD.
 func (p *platform) reading(h http.HandlerFunc) http.HandlerFunc {
 	return p.only(h, http.MethodGet, http.MethodHead)
 }
 
-// only refuses all methods except these.
 func (p *platform) only(h http.HandlerFunc, methods ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(methods, r.Method) {

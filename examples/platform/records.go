@@ -15,8 +15,7 @@ import (
 // Orgs, apps, accounts and roles are records. Each is a row of a table, and its
 // column record holds all of it as JSON. The other columns are for conditions.
 
-// row names the row of a record: its table, and a condition that only this row
-// meets.
+// row names the row of a record: its table, and a condition that only this row meets.
 type row struct {
 	org          auth.OrgKey
 	table, where string
@@ -39,32 +38,24 @@ func roleRow(org auth.OrgKey, name string) row {
 	return row{org, "platform_roles", "org = $1 AND name = $2", []any{org, name}}
 }
 
-// reader is a *sql.DB or a transaction.
 type reader interface {
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row
 }
 
-// find reads a record, or returns auth.ErrNotFound.
 func find[T any](ctx context.Context, db reader, at row) (*T, error) {
-	record, _, err := findText[T](ctx, db, at)
-	return record, err
-}
-
-// findText is find, and also returns the record's text as it is stored.
-func findText[T any](ctx context.Context, db reader, at row) (record *T, text string, err error) {
-	err = db.QueryRowContext(ctx, "SELECT record FROM "+at.table+" WHERE "+at.where, at.args...).Scan(&text)
+	var text []byte
+	err := db.QueryRowContext(ctx, "SELECT record FROM "+at.table+" WHERE "+at.where, at.args...).Scan(&text)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, "", auth.ErrNotFound
+		return nil, auth.ErrNotFound
 	case err != nil:
-		return nil, "", storeFailed(err)
+		return nil, storeFailed(err)
 	}
-	record = new(T)
-	return record, text, json.Unmarshal([]byte(text), record)
+	record := new(T)
+	return record, json.Unmarshal(text, record)
 }
 
-// findAll reads the records that a query selects.
 func findAll[T any](ctx context.Context, db reader, query string, args ...any) (all []*T, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -82,25 +73,18 @@ func findAll[T any](ctx context.Context, db reader, query string, args ...any) (
 	return all, storeFailed(rows.Err())
 }
 
-// alter changes an existing record, and returns the new state. It starts again if
-// another request has changed the record first. It compares the stored text, because
-// another release may have written the record with other fields.
-func alter[T any](ctx context.Context, s *store, at row, change func(*T) error) (*T, error) {
-	n := len(at.args)
-	statement := fmt.Sprintf("UPDATE %s SET record = $%d WHERE %s AND record = $%d", at.table, n+1, at.where, n+2)
-	for {
-		now, before, err := findText[T](ctx, s.db, at)
-		if err != nil {
-			return nil, err
+func alter[T any](ctx context.Context, s *store, at row, change func(*T) error) (record *T, err error) {
+	err = s.locked(ctx, at.org, func(tx *sql.Tx) error {
+		if record, err = find[T](ctx, tx, at); err != nil {
+			return err
 		}
-		if err := change(now); err != nil {
-			return nil, err
+		if err := change(record); err != nil {
+			return err
 		}
-		err = s.exec(ctx, at.org, errChanged, statement, append(at.args[:n:n], asJSON(now), before)...)
-		if !errors.Is(err, errChanged) {
-			return now, err
-		}
-	}
+		statement := fmt.Sprintf("UPDATE %s SET record = $%d WHERE %s", at.table, len(at.args)+1, at.where)
+		return execIn(ctx, tx, auth.ErrNotFound, statement, append(at.args, asJSON(record))...)
+	})
+	return record, err
 }
 
 func putOrg(ctx context.Context, db writer, o auth.Org) error {
@@ -113,7 +97,6 @@ func putRole(ctx context.Context, db writer, org auth.OrgKey, r auth.Role) error
 		ON CONFLICT (org, name) DO UPDATE SET record = excluded.record`, org, r.Name, asJSON(r))
 }
 
-// remove deletes a record. If there is none, it returns otherwise.
 func (s *store) remove(ctx context.Context, at row, otherwise error) error {
 	return s.exec(ctx, at.org, otherwise, "DELETE FROM "+at.table+" WHERE "+at.where, at.args...)
 }
@@ -135,22 +118,28 @@ func (s *store) locked(ctx context.Context, org auth.OrgKey, change func(*sql.Tx
 		return err
 	}
 	defer leave()
-	tx, err := begin(ctx, s.db)
+	defer s.found.Invalidate(org) // see exec
+	return inTx(ctx, s.db, func(tx *sql.Tx) error {
+		if err := execIn(ctx, tx, nil, "UPDATE platform_orgs SET record = record WHERE code = $1", org); err != nil {
+			return err
+		}
+		return change(tx)
+	})
+}
+
+// inTx runs do in a transaction, which ends with it.
+func inTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
+	tx, err := begin(ctx, db)
 	if err != nil {
 		return storeFailed(err)
 	}
 	defer tx.Rollback()
-	if err := execIn(ctx, tx, nil, "UPDATE platform_orgs SET record = record WHERE code = $1", org); err != nil {
-		return err
-	}
-	defer s.found.Invalidate(org) // see exec
-	if err := change(tx); err != nil {
+	if err := do(tx); err != nil {
 		return err
 	}
 	return storeFailed(tx.Commit())
 }
 
-// writer is a *sql.DB or a transaction.
 type writer interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 }
@@ -179,7 +168,6 @@ func storeFailed(err error) error {
 	return auth.Unavailable(err)
 }
 
-// asJSON returns the JSON of v.
 func asJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -198,4 +186,41 @@ func recordPage[R any, T interface{ ItemID() string }](r *http.Request, s *store
 		return page, err
 	}
 	return ownPage(r, object, each(all, show))
+}
+
+// The store is the Guard's auth.Directory. The Guard asks store.found, which remembers a
+// result for directoryStale.
+var _ auth.Directory = (*store)(nil)
+
+func (s *store) Org(ctx context.Context, code string) (*auth.Org, error) {
+	return find[auth.Org](ctx, s.db, orgRow(code))
+}
+
+func (s *store) App(ctx context.Context, clientKey string) (*auth.App, error) {
+	a, err := find[app](ctx, s.db, row{table: "platform_apps", where: "client_key = $1", args: []any{clientKey}})
+	if err != nil {
+		return nil, err
+	}
+	return &a.App, nil
+}
+
+func (s *store) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
+	a, err := s.account(ctx, org, id)
+	if err != nil {
+		return nil, err
+	}
+	return &a.Account, nil
+}
+
+func (s *store) Roles(ctx context.Context, org auth.OrgKey, names []string) (roles []auth.Role, err error) {
+	for _, name := range names {
+		role, err := find[auth.Role](ctx, s.db, roleRow(org, name))
+		switch {
+		case err == nil:
+			roles = append(roles, *role)
+		case !auth.IsNotFound(err):
+			return nil, err
+		}
+	}
+	return roles, nil
 }

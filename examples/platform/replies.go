@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -34,7 +37,6 @@ func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
 	}
 }
 
-// result is the answer with a value that is not an object of the platform.
 func result[T any](data T, err error) (envelope.Result[T], error) {
 	return envelope.Result[T]{Data: data}, err
 }
@@ -49,7 +51,6 @@ func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) 
 	}
 }
 
-// each applies show to each record.
 func each[R, T any](records []R, show func(R) T) (all []T) {
 	for _, record := range records {
 		all = append(all, show(record))
@@ -91,3 +92,60 @@ func orNull(text string) *string {
 
 // shownOnce is a secret, in the only reply that shows it.
 type shownOnce string
+
+// invalid collects everything that is wrong with a body, so that a client can
+// correct it all at once.
+type invalid struct {
+	detail string // auth.DetailBody or auth.DetailOption
+	faults []*auth.Error
+}
+
+// maxFaults limits how many faults one reply lists.
+const maxFaults = 32
+
+func (e *invalid) add(path, reason string) {
+	if len(e.faults) < maxFaults {
+		e.faults = append(e.faults, &auth.Error{Detail: e.detail, Path: path, Reason: reason})
+	}
+}
+
+func (e *invalid) orNil() error {
+	if len(e.faults) == 0 {
+		return nil
+	}
+	return &auth.Error{Detail: e.detail, Faults: e.faults}
+}
+
+func wrongBody(path, reason string) error {
+	return &auth.Error{Detail: auth.DetailBody, Faults: []*auth.Error{{Detail: auth.DetailBody, Path: path, Reason: reason}}}
+}
+
+// inFields replaces the library's names in an error by the names of the request's fields. So a
+// client finds them in its request. A name that fields does not have stays.
+func inFields(err error, fields map[string]string) error {
+	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
+		named := new(auth.BeyondError)
+		for _, e := range beyond.Excess {
+			named.Excess = append(named.Excess, auth.Excess{Option: cmp.Or(fields[e.Option], e.Option), Value: e.Value})
+		}
+		return named
+	}
+	if e, ok := err.(*auth.Error); ok { // not one that a store's failure wraps
+		return pathsIn(e, fields)
+	}
+	return err
+}
+
+// pathsIn is inFields for a fault and its children. A path may continue below a
+// field, as scope[2] does.
+func pathsIn(e *auth.Error, fields map[string]string) *auth.Error {
+	named := *e
+	if end := strings.IndexAny(e.Path+".", ".["); fields[e.Path[:end]] != "" {
+		named.Path = fields[e.Path[:end]] + e.Path[end:]
+	}
+	named.Faults = nil
+	for _, child := range e.Faults {
+		named.Faults = append(named.Faults, pathsIn(child, fields))
+	}
+	return &named
+}

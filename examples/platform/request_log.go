@@ -37,9 +37,8 @@ func (p *platform) observe(ctx context.Context, decision auth.Event) {
 	p.feed.publish(decision.Org, func() eventReply { return p.event(e.id, decision) })
 }
 
-// logged writes one line for each request: ids and codes, but no credential, no
-// query and no body. The client gets the request's id, too, so that it can ask
-// about the request.
+// logged writes one line for each request: ids and codes, but no credential, no query and no body.
+// The client gets the request's id, too, so that it can ask about the request.
 func logged(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -101,7 +100,6 @@ func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
 	return attrs
 }
 
-// entryWriter records the status of a reply.
 type entryWriter struct {
 	http.ResponseWriter
 	entry *entry
@@ -121,5 +119,4 @@ func (w *entryWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
 func (w *entryWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -41,10 +42,7 @@ var (
 )
 
 func notRoleName(name string) string {
-	if !validRoleName.MatchString(name) {
-		return "must be 1 to 64 letters, digits, hyphens and underscores"
-	}
-	return ""
+	return unless(validRoleName.MatchString(name), "must be 1 to 64 letters, digits, hyphens and underscores")
 }
 
 func (h roles) create(r *http.Request, values map[string]any) (roleReply, error) {
@@ -52,10 +50,8 @@ func (h roles) create(r *http.Request, values map[string]any) (roleReply, error)
 	setIfGiven(&role.Name, values, "name")
 	setIfGiven(&role.Scope, values, "scope")
 	p := auth.From(r.Context())
-	if err := p.AsAdministrator(p.HasRole(administrator)).MayMake(); err != nil {
-		return roleReply{}, err
-	}
-	if err := mayScopeRole(r.Context(), auth.Role{}, role); err != nil {
+	err := cmp.Or(p.AsAdministrator(p.HasRole(administrator)).MayMake(), mayScopeRole(r.Context(), auth.Role{}, role))
+	if err != nil {
 		return roleReply{}, err
 	}
 	return replyOfRole(&role), h.store.addRole(r.Context(), p.Org, role)

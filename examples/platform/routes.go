@@ -90,8 +90,7 @@ func (p *platform) tokenRoutes(mux router) {
 	mux.HandleFunc("DELETE /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(bodiless(p.tokens.revokeAll)))
 }
 
-// scriptRoutes run the functions that take the place of an org's scripts, views and
-// deployments.
+// scriptRoutes run the functions that take the place of an org's scripts, views and deployments.
 func (p *platform) scriptRoutes(mux router) {
 	scripts := scripts{p.store, p.tokens}
 	mux.HandleFunc("GET /routes", auth.Authenticated, reply(scripts.list))

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqllist"
 )
@@ -77,7 +80,6 @@ const (
 	parentPath   = "conversation"
 )
 
-// schemaOf returns the schema of a type, which must exist.
 func schemaOf(object string) schema {
 	for _, s := range schemas {
 		if s.object == object {
@@ -87,7 +89,6 @@ func schemaOf(object string) schema {
 	panic("no schema of " + object)
 }
 
-// property returns the property at a path.
 func (s schema) property(path string) (paging.Property, bool) {
 	for _, p := range s.Schema().Properties {
 		if p.Path == path {
@@ -95,4 +96,114 @@ func (s schema) property(path string) (paging.Property, bool) {
 		}
 	}
 	return paging.Property{}, false
+}
+
+var kinds = map[paging.Type]body.Kind{
+	paging.String:  body.String,
+	paging.Integer: body.Integer,
+	paging.Boolean: body.Boolean,
+	paging.Date:    {Read: readDate, Schema: map[string]any{"type": "string", "pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`}}, // not what clients write for a date-time
+}
+
+// formOf returns the form of a new object of a schema.
+func formOf(s schema) (f body.Form) {
+	for _, p := range s.Schema().Properties {
+		if p.Type == paging.Any && p.List == nil {
+			continue // an object, whose properties follow
+		}
+		kind := kinds[p.Type]
+		switch {
+		case p.List != nil:
+			kind = body.Kind{Read: readNothing} // in no document
+		case p.Type == paging.String && p.Sort:
+			kind = atMost(maxSorted)
+		case p.Type == paging.String:
+			kind = atMost(maxText)
+		}
+		f = append(f, body.Field{Path: p.Path, Kind: kind, Null: p.Path == languagePath})
+	}
+	return f
+}
+
+// changesOf returns the form of a change to an object. null removes a property that
+// a new object may lack. null for an object inside it removes the whole object, if
+// all its properties can be removed.
+func changesOf(s schema) body.Form {
+	f := formOf(s)
+	whole := make(map[string]bool)
+	for i := range f {
+		p, _ := s.property(f[i].Path)
+		f[i].Null = p.Null
+		if parent, _, below := strings.Cut(p.Path, "."); below {
+			others, seen := whole[parent]
+			whole[parent] = p.Null && (others || !seen)
+		}
+	}
+	for path, null := range whole {
+		f = append(f, body.Field{Path: path, Null: null})
+	}
+	return f
+}
+
+// The longest strings that clients may write, in bytes. A list is sorted by an index,
+// and PostgreSQL takes no entry of more than about 2700 bytes. A page has up to 1000
+// strings of maxText.
+const (
+	maxSorted = 200
+	maxText   = 64 << 10
+)
+
+func readNothing(string) (any, string) { return nil, "cannot be written" }
+
+func readDate(value string) (any, string) {
+	s, _ := body.String.Read(value)
+	written, _ := s.(string)
+	if at, err := time.Parse(dateLayout, written); err != nil || at.Format(dateLayout) != written {
+		return nil, "must be a date such as 2026-01-02T03:04:05.000Z"
+	}
+	return written, ""
+}
+
+// schemaReply is a schema as GET /schemas shows it.
+type schemaReply struct {
+	envelope.Item
+	Plural     string          `json:"plural"`
+	Properties []propertyReply `json:"properties"`
+}
+
+type propertyReply struct {
+	Name       string `json:"name"`
+	Path       string `json:"fqpp"`
+	Type       string `json:"type"`
+	Filterable bool   `json:"filterable"`
+	Sortable   bool   `json:"sortable"`
+	List       string `json:"list,omitempty"` // type of the items
+}
+
+func listSchemas(r *http.Request) (envelope.List[schemaReply], error) {
+	return ownPage(r, "schema", each(schemas, schema.reply))
+}
+
+func (s schema) reply() schemaReply {
+	reply := schemaReply{Item: envelope.Item{ID: s.object, Object: "schema"}, Plural: s.plural}
+	for _, p := range s.Schema().Properties {
+		if p.Type != paging.Any || p.List != nil { // an object is shown by its properties
+			reply.Properties = append(reply.Properties, newPropertyReply(p))
+		}
+	}
+	return reply
+}
+
+func newPropertyReply(p paging.Property) propertyReply {
+	reply := propertyReply{
+		Name:       p.Path[strings.LastIndexByte(p.Path, '.')+1:],
+		Path:       p.Path,
+		Type:       p.Type.String(),
+		Filterable: p.Filter,
+		Sortable:   p.Sort,
+	}
+	if p.List != nil {
+		reply.Type, reply.List = "list", p.List.Object
+	}
+	return reply
 }

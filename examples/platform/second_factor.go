@@ -24,7 +24,6 @@ type factorReply struct {
 	RecoveryCodesLeft int  `json:"recoveryCodesLeft"`
 }
 
-// factorOf returns the state of the second factor of an account.
 func factorOf(ctx context.Context, sessions *session.Manager, org auth.OrgKey, account string) (factorReply, error) {
 	state, err := sessions.Factors().State(ctx, org, account)
 	return factorReply{state.Active, state.Pending, state.RecoveryLeft}, err
@@ -40,10 +39,7 @@ type enrolmentReply struct {
 	OTPAuth shownOnce `json:"otpauth"` // for a QR code
 }
 
-func (h secondFactor) enrol(_ http.ResponseWriter, r *http.Request) (none envelope.Result[enrolmentReply], err error) {
-	if err := noFields(r); err != nil {
-		return none, err
-	}
+func (h secondFactor) enrol(r *http.Request) (none envelope.Result[enrolmentReply], err error) {
 	e, err := h.sessions.Factors().Enrol(r)
 	if err != nil {
 		return none, err

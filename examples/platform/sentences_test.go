@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/scope"
 )
 
 // The tests of this file check the sentences of CONFORMANCE.md. They send requests
@@ -843,7 +844,7 @@ func TestSentencesOfScopes(t *testing.T) {
 	})
 	viewTable["rights"] = builtinView{run: func(_ views, r *http.Request) (any, error) {
 		p, theirs := auth.From(r.Context()), &object{Owner: "somebody"}
-		return envelope.Result[[]bool]{Data: []bool{mayUpdate(p, theirs) == nil, mayDelete(p, theirs) == nil, mayCreate(p) == nil, p.HasRole(administrator)}}, nil
+		return envelope.Result[[]bool]{Data: []bool{mayChange(p, theirs, scope.LevelUpdate) == nil, mayChange(p, theirs, scope.LevelDelete) == nil, mayCreate(p) == nil, p.HasRole(administrator)}}, nil
 	}}
 	t.Cleanup(func() { delete(viewTable, "rights") })
 	guest := s.account(t, `{"email":"guest@acme.example","roles":[]}`)["_id"].(string)

@@ -273,8 +273,6 @@ func TestFlags(t *testing.T) {
 		{"no future tolerance", "-future-tolerance -1s", "a millisecond or more"},
 		{"a log level", "-log-level loud", `invalid value "loud" for flag -log-level: slog: level string "loud": unknown name`},
 		{"an argument", "now", `unexpected argument "now"`},
-		{"an argument behind a command", "demo now", `unexpected argument "now"`},
-		{"a command behind a flag", "-demo demo", `unexpected argument "demo"`},
 		{"an unknown flag", "-nope", "not defined: -nope; platform -help lists the flags"},
 		{"a misspelled flag", "-adr :0", "not defined: -adr;"},
 		{"a misspelled flag with two dashes", "--sigle-use", "not defined: -sigle-use;"},

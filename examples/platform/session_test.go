@@ -9,11 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
-	"io"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -120,87 +117,6 @@ func TestSignInAndOut(t *testing.T) {
 
 	b.post(t, "/accounts/me/logout", nil).ok(t)
 	s.refused(t, b.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
-}
-
-// setCookies returns the cookies that a reply sets, in order and without their
-// values.
-func setCookies(got answer) (cookies []http.Cookie) {
-	for _, c := range (&http.Response{Header: got.header}).Cookies() {
-		c.Value, c.Raw = "", ""
-		cookies = append(cookies, *c)
-	}
-	return cookies
-}
-
-func TestCookiesOfALogin(t *testing.T) {
-	t.Parallel()
-	const device = int(180 * 24 * time.Hour / time.Second)
-	for _, test := range []struct {
-		name, flags            string
-		session, ticket, known string
-		secure                 bool
-	}{
-		{"on a loopback host", "", "session-acme", "ticket-acme", "device-acme", false},
-		{"behind TLS", "-base-url https://api.example.com", "__Host-session-acme", "__Host-ticket-acme", "__Host-device-acme", true},
-		{"by names of its own", "-base-url https://api.example.com -session-cookie in_{org} -ticket-cookie __Host-half -device-cookie seen_{org}",
-			"__Host-in_acme", "__Host-half", "__Host-seen_acme", true},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s, _ := inside(t, strings.Fields(test.flags)...)
-			cookie := func(name string, age int) http.Cookie {
-				return http.Cookie{Name: name, Path: "/", MaxAge: age, Secure: test.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-			}
-			login := func(email, password string) answer {
-				t.Helper()
-				return s.browser(t).post(t, "/accounts/login", value{"email": email, "password": password})
-			}
-			want := []http.Cookie{cookie(test.session, 0), cookie(test.known, device)}
-			got := login(s.AccountEmail, s.AccountPassword)
-			got.ok(t)
-			if diff := cmp.Diff(want, setCookies(got)); diff != "" {
-				t.Errorf("a login (-want +got):\n%s", diff)
-			}
-			got = login(s.TOTPAccountEmail, s.TOTPPassword)
-			s.refused(t, got, 403, "accessDenied.unverifiedLocation")
-			if diff := cmp.Diff([]http.Cookie{cookie(test.ticket, 0)}, setCookies(got)); diff != "" {
-				t.Errorf("half a login (-want +got):\n%s", diff)
-			}
-			got = login(s.AccountEmail, "not the password")
-			s.refused(t, got, 401, "accessDenied.invalidCredentials")
-			if diff := cmp.Diff([]http.Cookie(nil), setCookies(got)); diff != "" {
-				t.Errorf("a wrong password (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// TestAKnownDevice guesses passwords for a name while its owner uses it. The owner
-// has signed in and out on this device before. The server restarts meanwhile.
-func TestAKnownDevice(t *testing.T) {
-	t.Parallel()
-	flags := []string{"-db", sqliteDB + filepath.Join(t.TempDir(), "platform.db")}
-	s, _ := inside(t, flags...)
-	right := value{"email": s.AccountEmail, "password": s.AccountPassword}
-	owner := s.browser(t)
-	owner.post(t, "/accounts/login", right).ok(t)
-	owner.post(t, "/accounts/me/logout", nil).ok(t)
-	home, err := url.Parse(s.BaseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if kept := owner.jar.Cookies(home); len(kept) != 1 || kept[0].Name != "device-acme" {
-		t.Fatalf("kept after the logout: %v", kept)
-	}
-
-	again := parts(t, io.Discard, flags...) // another instance, or this one after a restart
-	web := httptest.NewServer(again.handler(again.routes()))
-	defer web.Close()
-	s.BaseURL = web.URL
-	guess := value{"email": s.AccountEmail, "password": "a guess"}
-	for status := 0; status != 429; {
-		status = s.browser(t).post(t, "/accounts/login", guess).status
-	}
-	owner.post(t, "/accounts/login", right).ok(t)
 }
 
 func TestLoginBodies(t *testing.T) {

@@ -9,8 +9,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// openSessions serves the routes on which an account lists its sessions and ends
-// them.
+// openSessions serves the routes on which an account lists its sessions and ends them.
 type openSessions struct{ sessions *session.Manager }
 
 type sessionReply struct {
@@ -75,7 +74,7 @@ func (p *platform) sessionRoutes(mux router) {
 
 	factor := secondFactor{p.store, p.sessions}
 	mux.HandleFunc("GET /accounts/me/second-factor", bySession, reply(factor.state))
-	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, publicBody(ownPages(p.sessions, replyAs(factor.enrol))))
+	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, publicBody(ownPages(p.sessions, reply(bodiless(factor.enrol)))))
 	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, publicBody(ownPages(p.sessions, withBodyAs(codeForm, factor.confirm))))
 	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(withBody(codeForm, factor.renewRecovery)))
 	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, reply(withBody(codeForm, factor.remove)))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,9 +24,8 @@ type signIn struct {
 	quota    *quota // of registrations, by client address, because each hashes a password
 }
 
-// ownPages refuses a request from a page of another origin before its body is read.
-// The Guard does so for routes that need a session. The routes of this file need
-// none yet.
+// ownPages refuses a request from a page of another origin before its body is read. The Guard does
+// so for routes that need a session. The routes of this file need none yet.
 func ownPages(sessions *session.Manager, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := sessions.SameOrigin(r); err != nil {
@@ -81,30 +81,21 @@ func newAccount(org auth.OrgKey, values map[string]any) *account {
 
 func notEmail(email string) string {
 	email = strings.TrimSpace(email)
-	if name, host, ok := strings.Cut(email, "@"); !ok || name == "" || host == "" || len(email) > 254 || !isLine(email) || hasFormat(email) {
-		return "must be an e-mail address"
-	}
-	return ""
+	name, host, _ := strings.Cut(email, "@")
+	return unless(name != "" && host != "" && len(email) <= 254 && isLine(email) && !hasFormat(email), "must be an e-mail address")
 }
 
 func notName(name string) string {
-	switch {
-	case len(name) > 256:
-		return "must have at most 256 bytes"
-	case !isLine(name):
-		return "must be a line without control characters"
-	case name != "" && !isVisible(name):
-		return "must have something to see"
-	}
-	return ""
+	return cmp.Or(
+		unless(len(name) <= 256, "must have at most 256 bytes"),
+		unless(isLine(name), "must be a line without control characters"),
+		unless(name == "" || isVisible(name), "must have something to see"),
+	)
 }
 
 // notPassword has the limits of the library for a new password.
 func notPassword(password string) string {
-	if utf8.RuneCountInString(password) < 8 || len(password) > 1024 {
-		return "must have at least 8 characters and at most 1024 bytes"
-	}
-	return ""
+	return unless(utf8.RuneCountInString(password) >= 8 && len(password) <= 1024, "must have at least 8 characters and at most 1024 bytes")
 }
 
 var loginForm = body.Form{
@@ -178,10 +169,7 @@ func (h signIn) status(r *http.Request) (statusReply, error) {
 }
 
 func (h signIn) logout(w http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
-	if err := noFields(r); err != nil {
-		return done(err)
-	}
-	return done(h.sessions.Logout(w, r))
+	return bodiless(func(r *http.Request) (envelope.Result[bool], error) { return done(h.sessions.Logout(w, r)) })(r)
 }
 
 var passwordForm = body.Form{{Path: "password", Kind: body.String, Required: true}}

@@ -19,9 +19,8 @@ import (
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// store keeps the platform's own records in SQL: orgs, apps, accounts, roles and
-// objects. It is also the auth.Directory. The library's data is in other tables:
-// see library_stores.go.
+// store keeps the platform's own records in SQL: orgs, apps, accounts, roles and objects. It is
+// also the auth.Directory. The library's data is in other tables: see library_stores.go.
 type store struct {
 	db      *sql.DB // for routes
 	guarded *sql.DB // for the Guard and the library, with connections of its own
@@ -68,11 +67,14 @@ func openStore(ctx context.Context, name string) (*store, error) {
 			return nil, errors.New("-db: not the address of a database") // the driver's error may show a password
 		}
 	}
-	err := s.open(driver, source)
+	var err error
+	if s.db, err = openPool(driver, source, routeConnections); err == nil {
+		s.objects = s.db
+		s.guarded, err = openPool(driver, source, guardConnections)
+	}
 	if err == nil && name == memoryDB {
-		// Without a write-ahead log, a writer waits for readers and blocks all
-		// others meanwhile. So lists of objects use another database than the
-		// Guard.
+		// Without a write-ahead log, a writer waits for readers and blocks all others. So lists of
+		// objects use another database than the Guard.
 		s.objects, err = openPool(driver, memorySource(), routeConnections)
 	}
 	if err == nil {
@@ -97,25 +99,6 @@ func openPool(driver, source string, connections int) (*sql.DB, error) {
 	return db, nil
 }
 
-func (s *store) open(driver, source string) (err error) {
-	if s.db, err = openPool(driver, source, routeConnections); err != nil {
-		return err
-	}
-	s.objects = s.db
-	s.guarded, err = openPool(driver, source, guardConnections)
-	return err
-}
-
-// pools returns the store's databases, each once.
-func (s *store) pools() (all []*sql.DB) {
-	for _, db := range []*sql.DB{s.db, s.guarded, s.objects} {
-		if db != nil && !slices.Contains(all, db) {
-			all = append(all, db)
-		}
-	}
-	return all
-}
-
 // forGuard returns the store with the Guard's connections.
 func (s *store) forGuard() *store {
 	guarded := *s
@@ -128,8 +111,7 @@ func memorySource() string {
 	return "file:/" + rand.Text() + "?vfs=memdb&_pragma=busy_timeout(5000)&_txlock=immediate"
 }
 
-// sqliteSource returns the driver's address of a file with settings. The file may
-// have any name.
+// sqliteSource returns the driver's address of a file with settings. The file may have any name.
 func sqliteSource(file, settings string) string {
 	address := &url.URL{Scheme: "file", Opaque: url.PathEscape(file)}
 	return strings.ReplaceAll(address.String(), "%2F", "/") + "?" + settings
@@ -139,14 +121,15 @@ func (s *store) close() (err error) {
 	for _, conn := range s.alive {
 		err = errors.Join(err, conn.Close())
 	}
-	for _, db := range s.pools() {
-		err = errors.Join(err, db.Close())
+	for _, db := range []*sql.DB{s.db, s.guarded, s.objects} { // the last may be the first, too
+		if db != nil {
+			err = errors.Join(err, db.Close())
+		}
 	}
 	return err
 }
 
-// tables are those beside the objects', in SQL that both engines read. Times are Unix
-// milliseconds.
+// tables are those beside the objects', in SQL that both engines read. Times are Unix milliseconds.
 var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_orgs (code TEXT PRIMARY KEY, record TEXT NOT NULL)`,
 	`CREATE TABLE IF NOT EXISTS platform_apps (client_key TEXT PRIMARY KEY, org TEXT NOT NULL, record TEXT NOT NULL)`,
@@ -170,18 +153,15 @@ func (s *store) alone(ctx context.Context, do func() error) error {
 	case s.dialect == sqlpage.SQLite:
 		return do()
 	}
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return storeFailed(err)
-	}
-	defer tx.Rollback()
-	// The number is one that no other program uses. The limit ends the lock of a host that vanishes
-	// here, which would otherwise keep all others from starting.
-	const lock = "SELECT set_config('idle_in_transaction_session_timeout', '1min', true), pg_advisory_xact_lock(7305808869229538421)"
-	if _, err := tx.ExecContext(ctx, lock); err != nil {
-		return storeFailed(err)
-	}
-	return errors.Join(do(), storeFailed(tx.Commit()))
+	return inTx(ctx, s.db, func(tx *sql.Tx) error {
+		// The number is one that no other program uses. The limit ends the lock of a host that
+		// vanishes here, which would otherwise keep all others from starting.
+		const lock = "SELECT set_config('idle_in_transaction_session_timeout', '1min', true), pg_advisory_xact_lock(7305808869229538421)"
+		if _, err := tx.ExecContext(ctx, lock); err != nil {
+			return storeFailed(err)
+		}
+		return do()
+	})
 }
 
 // aloneBy runs do while it holds the lock of file, an SQLite database that is never
@@ -196,12 +176,7 @@ func aloneBy(ctx context.Context, file string, do func() error) error {
 		return err
 	}
 	defer db.Close()
-	tx, err := begin(ctx, db)
-	if err != nil {
-		return storeFailed(err)
-	}
-	defer tx.Rollback()
-	return do()
+	return inTx(ctx, db, func(*sql.Tx) error { return do() })
 }
 
 // begin begins a transaction. It waits until no other connection has the SQLite
@@ -237,13 +212,9 @@ func (s *store) migrateAll(ctx context.Context) error {
 	return nil
 }
 
-// migrate creates the tables of a database.
+// migrate creates the tables of a database. The transaction waits for another instance, for which
+// the library may be creating its tables.
 func (s *store) migrate(ctx context.Context, db *sql.DB) error {
-	tx, err := begin(ctx, db) // the library may be creating its tables for another instance
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
 	words := strings.NewReplacer("{json}", "TEXT", "{integer}", "INTEGER", "{boolean}", "INTEGER", "{date}", "TEXT", "{strict}", "STRICT")
 	if s.dialect == sqlpage.PostgreSQL {
 		words = strings.NewReplacer("{json}", "jsonb", "{integer}", "BIGINT", "{boolean}", "BOOLEAN", "{date}", "timestamptz(3)", "{strict}", "")
@@ -252,10 +223,12 @@ func (s *store) migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	for _, statement := range slices.Concat(tables, each(schemas, schema.create), indexes) {
-		if _, err := tx.ExecContext(ctx, words.Replace(statement)); err != nil {
-			return err
+	return inTx(ctx, db, func(tx *sql.Tx) error {
+		for _, statement := range slices.Concat(tables, each(schemas, schema.create), indexes) {
+			if _, err := tx.ExecContext(ctx, words.Replace(statement)); err != nil {
+				return err
+			}
 		}
-	}
-	return tx.Commit()
+		return nil
+	})
 }

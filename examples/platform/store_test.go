@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/scope"
 )
 
 // The tables are what the lists declare: STRICT in SQLite, and with their indexes.
@@ -244,7 +245,7 @@ func TestAccessIsDecidedOnWhatIsWrittenOver(t *testing.T) {
 			}
 			asked := 0
 			err := write(func(now *object) error {
-				decided := mayDelete(ann, now)
+				decided := mayChange(ann, now, scope.LevelDelete)
 				if asked++; asked == 1 {
 					if err := s.update(ctx, acme, messages, name, map[string]any{authorPath: "ben"}, anybody); err != nil {
 						t.Fatal(err)

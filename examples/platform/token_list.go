@@ -21,7 +21,6 @@ var tokenSchema = &paging.Schema{
 	Properties: []paging.Property{{Path: "issued", Type: paging.Date, Filter: true, Sort: true}},
 }
 
-// tokenReply is a permanent or limited-use token. Subjects see their own.
 type tokenReply struct {
 	envelope.Item
 	Subject  string `json:"subject"`
@@ -54,7 +53,6 @@ func replyOf(r token.Record) tokenReply {
 	return reply
 }
 
-// property returns what a list of tokens can be filtered and sorted by.
 func (t tokenReply) property(path string) (value any, ok bool) {
 	switch path {
 	case "_id":
@@ -67,7 +65,6 @@ func (t tokenReply) property(path string) (value any, ok bool) {
 
 func anyProperty(string) bool { return true }
 
-// list answers with the tokens of a subject that are still valid.
 func (h *tokens) list(r *http.Request) (page envelope.List[tokenReply], err error) {
 	ctx := r.Context()
 	if err := h.store.queries.hold(ctx); err != nil {
@@ -212,7 +209,6 @@ func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.V
 	return standing.among(ctx, records)
 }
 
-// held returns the live records of a subject, of which an app has few.
 func (h *tokens) held(ctx context.Context, of token.Holder) (all []token.Record, err error) {
 	for r, err := range token.Records(ctx, h.ledger, of) {
 		if err != nil {

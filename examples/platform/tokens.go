@@ -5,15 +5,16 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// tokens serves the routes of tokens.
 type tokens struct {
 	store     *store
 	stores    *stores
@@ -22,7 +23,6 @@ type tokens struct {
 	quota     *quota
 }
 
-// mintReply is a new token. No other reply shows it.
 type mintReply struct {
 	Token   string `json:"token"`
 	ID      string `json:"jti,omitempty"`
@@ -38,20 +38,14 @@ func (h *tokens) create(r *http.Request) (envelope.Result[mintReply], error) {
 	if err != nil {
 		return none, err
 	}
-	m, err := h.mintFor(r.Context(), auth.From(r.Context()), r.PathValue("key"), w)
-	return result(m.reply(), err)
-}
-
-func (m minted) reply() mintReply {
-	return mintReply{Token: string(m.Token), ID: m.id, Expires: date(m.expires)}
+	return result(h.mintFor(r.Context(), auth.From(r.Context()), r.PathValue("key"), w))
 }
 
 func (h *tokens) revokeAll(r *http.Request) (envelope.Result[int], error) {
 	return result(h.revokeSubject(r.Context(), r.PathValue("key"), r.PathValue("sub")))
 }
 
-// revokeSubject ends the tokens of an app for a subject, and returns how many there
-// were.
+// revokeSubject ends the tokens of an app for a subject, and returns how many there were.
 func (h *tokens) revokeSubject(ctx context.Context, clientKey, sub string) (int, error) {
 	live, err := h.ofSubject(ctx, clientKey, sub, scope.Update)
 	if err != nil {
@@ -81,9 +75,8 @@ func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
 	return storeFailed(err)
 }
 
-// mayRevoke allows the token of the request itself and the tokens of the
-// principal's account. An administrator may end any token. To all others, the
-// tokens of others do not exist.
+// mayRevoke allows the token of the request itself and the tokens of the principal's account. An
+// administrator may end any token. To all others, the tokens of others do not exist.
 func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti string) error {
 	if p.TokenID != "" && p.TokenID == jti && p.App == clientKey {
 		return nil
@@ -101,8 +94,136 @@ func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti
 	return auth.ErrNotFound
 }
 
-// holds reports whether a token is a holder's.
 func (h *tokens) holds(ctx context.Context, of token.Holder, jti string) (bool, error) {
 	records, err := h.held(ctx, of)
 	return slices.ContainsFunc(records, func(r token.Record) bool { return r.ID == jti }), err
+}
+
+// mintFor mints a token of an app if the principal may pass on what it holds, and has not minted
+// too often lately. All tokens for clients, scripts and views are minted here. Administrators are
+// those of the access rules: a wide scope makes nobody an administrator.
+func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string, w tokenWish) (mintReply, error) {
+	tenant := auth.TenantFrom(ctx)
+	app, err := tenant.App(ctx, clientKey)
+	if err != nil {
+		return mintReply{}, unknownApp(err)
+	}
+	if err := h.quota.take(callerOf(p)); err != nil {
+		return mintReply{}, err // first, because a refusal costs work, too
+	}
+	if w.outlivesSession() {
+		if err := mustBeFresh(p); err != nil {
+			return mintReply{}, err
+		}
+	}
+	t, claims, err := h.mechanism.Mint(ctx, p.AsAdministrator(p.HasRole(administrator)), tenant, w.of(app.ClientKey, time.Now()))
+	return mintReply{string(t), claims.ID, date(claims.Expires)}, inFields(err, tokenFields)
+}
+
+// withinQuota counts a token for an OAuth client.
+func (h *tokens) withinQuota(_ context.Context, client auth.Principal) error {
+	return h.quota.take(callerOf(client))
+}
+
+// tokenFields maps the library's names to the fields of a request for a token.
+var tokenFields = map[string]string{"expires": "expiresIn"}
+
+// tokenBody is the body of a request for a token. The scope is required: a missing
+// one could mean everything or nothing.
+var tokenBody = append(body.Form{
+	{Path: "sub", Kind: body.String, Required: true},
+	{Path: "scope", Kind: body.Strings, Required: true},
+}, tokenOptions...)
+
+// tokenOptions are the other options of a token, by the names that scripts use
+// (section 5.4 of the interface).
+var tokenOptions = body.Form{
+	{Path: "roles", Kind: body.Strings},
+	{Path: "skipAcl", Kind: body.Boolean},
+	{Path: "bypassCreateAcl", Kind: body.Boolean},
+	{Path: "grant", Kind: level},
+	{Path: "maxUses", Kind: body.Integer},
+	{Path: "permanent", Kind: body.Boolean},
+	{Path: "expiresIn", Kind: body.Integer}, // seconds
+	{Path: "notBefore", Kind: body.Integer}, // Unix seconds
+	{Path: "claims", Kind: body.Object},
+}
+
+// tokenWish is a request for a token.
+type tokenWish struct {
+	claims    token.Claims  // without what the app and the org add
+	permanent bool          // valid until it is revoked
+	limited   bool          // to a number of uses
+	lasts     time.Duration // 0 if the request does not say
+}
+
+const (
+	// shortLife is the longest life of a token that a session mints while it is not
+	// fresh. Such a token may outlive the session by this time.
+	shortLife = 15 * time.Minute
+
+	maxLife = 100 * 365 * 24 * 60 * 60 // seconds; more is taken for a mistake
+)
+
+func readToken(r *http.Request) (tokenWish, error) {
+	values, err := readValues(r, tokenBody)
+	if err != nil {
+		return tokenWish{}, err
+	}
+	return wishOf(values["sub"].(string), values, "")
+}
+
+// wishOf reads values of tokenOptions from a body or from a script's arguments.
+// Their paths begin with at.
+func wishOf(subject string, values map[string]any, at string) (tokenWish, error) {
+	w := tokenWish{claims: token.Claims{Subject: subject}}
+	c := &w.claims
+	setIfGiven(&c.Scope, values, at+"scope")
+	setIfGiven(&c.Roles, values, at+"roles")
+	setIfGiven(&c.SkipACL, values, at+"skipAcl")
+	setIfGiven(&c.SkipCreateACL, values, at+"bypassCreateAcl")
+	setIfGiven(&c.Grant, values, at+"grant")
+	setIfGiven(&c.Extra, values, at+"claims")
+	setIfGiven(&c.MaxUses, values, at+"maxUses")
+	setIfGiven(&w.permanent, values, at+"permanent")
+	return w, w.readOptions(values, at)
+}
+
+// readOptions reads the options that have a range or exclude another option.
+func (w *tokenWish) readOptions(values map[string]any, at string) error {
+	wrong := invalid{detail: auth.DetailOption}
+	_, w.limited = values[at+"maxUses"]
+	if w.limited && w.claims.MaxUses < 1 {
+		wrong.add(at+"maxUses", "must be 1 or more")
+	}
+	if w.limited && w.permanent {
+		wrong.add(at+"maxUses", "a permanent token has no use count")
+	}
+	if seconds, given := values[at+"expiresIn"].(int64); given {
+		if seconds < 1 || seconds > maxLife {
+			wrong.add(at+"expiresIn", "is out of range")
+		} else {
+			w.lasts = time.Duration(seconds) * time.Second
+		}
+	}
+	if seconds, given := values[at+"notBefore"].(int64); given {
+		if seconds < 1 || seconds > lastSecond {
+			wrong.add(at+"notBefore", "is out of range")
+		} else {
+			w.claims.NotBefore = time.Unix(seconds, 0)
+		}
+	}
+	return wrong.orNil()
+}
+
+func (w *tokenWish) outlivesSession() bool { return w.permanent || w.limited || w.lasts > shortLife }
+
+// of returns the bearer.Wish for a token of an app. now is the time of the request.
+func (w *tokenWish) of(clientKey string, now time.Time) bearer.Wish {
+	wish := bearer.Wish{Claims: w.claims, Permanent: w.permanent}
+	wish.Issuer = clientKey
+	if w.lasts > 0 {
+		wish.Expires = now.Add(w.lasts)
+	}
+	return wish
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,113 +102,6 @@ func listed(t *testing.T, got answer, more bool) (ids []string) {
 		ids = append(ids, item.(value)["_id"].(string))
 	}
 	return ids
-}
-
-// TestWhereWidensNothing checks that a filter shows nothing that the scope would
-// not show without it.
-func TestWhereWidensNothing(t *testing.T) {
-	t.Parallel()
-	s := startScoped(t)
-	visible := []string{demoID(acme, "c_message", 5), message2, message1}
-	chains := []string{"object.read.c_conversation." + conversation3}
-	for _, id := range visible {
-		chains = append(chains, "object.read.c_message."+id)
-	}
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
-		ids := []string{message1, demoID(acme, "c_message", 3), demoID(globex, "c_message", 1)}
-		where := fmt.Sprintf(`{"$or":[{"_id":"%s"},{"_id":{"$gt":""}},{"$nor":[{"_id":"%s"}]}]}`, ids[rng.IntN(3)], ids[rng.IntN(3)])
-		got := listed(t, s.get(t, "/c_messages?where="+url.QueryEscape(where), chains...), false)
-		for _, id := range got {
-			if !slices.Contains(visible, id) {
-				t.Fatalf("P11 %s shows %s", where, id)
-			}
-		}
-	}
-	t.Run("P11 an $or with all ids of another org", func(t *testing.T) {
-		foreign := `{"$or":[{"_id":"` + demoID(globex, "c_message", 1) + `"},{"c_text":null}]}`
-		if got := listed(t, s.get(t, "/c_messages?where="+url.QueryEscape(foreign), "*"), false); len(got) != 0 {
-			t.Errorf("%v", got)
-		}
-	})
-}
-
-func TestComparingOutsideTheScope(t *testing.T) {
-	t.Parallel()
-	s := startScoped(t)
-	const text = "object.read.c_message.*.c_text"
-	const lists = "object.read.c_conversation.*.c_messages.c_likes"
-	one := "/c_conversations/" + conversation3
-	for _, test := range []struct {
-		name, path, argument, property string
-		chains                         []string
-	}{
-		{"where on another property", "/c_messages", "where", "c_author", []string{text}},
-		{"where below an $or", "/c_messages", "where", "c_likes", []string{text}},
-		{"sort by another property", "/c_messages", "sort", "c_likes", []string{text}},
-		{"where on what is readable of some only", "/c_messages", "where", "c_likes", []string{text, "object.read.c_message." + message1}},
-		{"where on what is readable of each by its id", "/c_messages", "where", "c_text", []string{"object.read.c_message." + message1}},
-		{"where in a nested list", one, "c_messages.where", "c_text", []string{lists}},
-		{"sort in a nested list", one, "c_messages.sort", "c_sent", []string{lists}},
-		{"where in the nested lists of a list", "/c_conversations", "c_messages.where", "c_text", []string{lists}},
-		{"where in a route of a list", one + "/c_messages", "where", "c_text", []string{lists}},
-		{"where in a nested list by a chain on its items' type", "/c_conversations", "c_messages.where", "c_text",
-			[]string{"object.read.c_conversation.*.c_title", "object.read.c_message"}},
-	} {
-		t.Run("C12 "+test.name, func(t *testing.T) {
-			ask := func(property string) answer {
-				argument := `{"` + property + `":1}`
-				if strings.HasSuffix(test.argument, "where") {
-					argument = `{"$or":[{"` + property + `":{"$ne":"x"}}]}`
-				}
-				return s.get(t, test.path+"?"+test.argument+"="+url.QueryEscape(argument), test.chains...)
-			}
-			got := s.refused(t, ask(test.property), 400, "invalidArgument.query")
-			unknown := s.refused(t, ask("c_unknown"), 400, "invalidArgument.query")
-			if text := children(unknown)[test.argument]; !strings.HasSuffix(text, "unknown property") {
-				t.Fatalf("an unknown property answers %q", text)
-			}
-			same := strings.ReplaceAll(children(unknown)[test.argument], "c_unknown", test.property)
-			if diff := cmp.Diff(map[string]string{test.argument: same}, children(got)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-	t.Run("what is readable can be compared", func(t *testing.T) {
-		filtered := s.get(t, `/c_messages?where={%22c_text%22:%22Good%20morning%20(0)%22}`, text)
-		if diff := cmp.Diff([]string{message1}, listed(t, filtered, false)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		s.get(t, one+"?paths[]=c_messages.c_likes&c_messages.sort=c_likes&c_messages.where={%22c_likes%22:{%22$gt%22:1}}", lists).ok(t)
-		s.get(t, one+"/c_messages?sort=c_likes", "object.read.c_conversation."+conversation3+".c_messages").ok(t)
-	})
-	t.Run("and _id and object always can", func(t *testing.T) {
-		for _, chains := range [][]string{{text}, {"object.read.c_message." + message1 + ".c_text"}} {
-			got := listed(t, s.get(t, `/c_messages?limit=1&sort={%22object%22:1,%22_id%22:1}&where={%22object%22:%22c_message%22,%22_id%22:{%22$lte%22:%22`+message1+`%22}}`, chains...), false)
-			if diff := cmp.Diff([]string{message1}, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		}
-	})
-	t.Run("P10 where nothing is readable, arguments do not matter", func(t *testing.T) {
-		for _, chain := range []string{"object.read.connection", "object.read.c_message#t"} {
-			s.refused(t, s.get(t, "/c_messages?where={}&limit=x", chain), 403, "accessDenied.scope")
-		}
-	})
-	t.Run("P22 a narrow principal walks by _id", func(t *testing.T) {
-		var got []string
-		for more := true; more; {
-			where := ""
-			if len(got) > 0 {
-				where = "&where=" + url.QueryEscape(`{"_id":{"$gt":"`+got[len(got)-1]+`"}}`)
-			}
-			more = len(got) < 250
-			got = append(got, listed(t, s.get(t, "/c_messages?limit=50&sort=_id"+where, text), more)...)
-		}
-		if diff := cmp.Diff(idsOf(seeded(fewMessages)), got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
 }
 
 // TestNestedWhere sends the arguments of a list property in both spellings.

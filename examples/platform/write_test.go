@@ -131,50 +131,6 @@ func TestWritingWhatIsHidden(t *testing.T) {
 	}
 }
 
-// With chains on creating properties, a new object may only have the properties
-// that they name.
-func TestCreatingByProperty(t *testing.T) {
-	t.Parallel()
-	s := startScoped(t)
-	const of = "object.create.c_message.*."
-	const last = "/c_messages?skip=200&limit=1000"
-	count := len(items(t, s.get(t, last, "*").ok(t), false))
-	for _, test := range []struct {
-		name, body string
-		chains     []string
-		uncovered  map[string]string // nil: created
-	}{
-		{"a property that a chain names", `{"c_text":"b"}`, []string{of + "c_text"}, nil},
-		{"several", `{"c_text":"b","c_meta":{"lang":null}}`, []string{of + "c_text", of + "c_meta"}, nil},
-		{"everything by the chain on the type", `{"c_text":"b","c_likes":1}`, []string{"object.create.c_message"}, nil},
-		{"C14 one that none names", `{"c_text":"b","c_likes":1}`, []string{of + "c_text"}, map[string]string{"c_likes": of + "c_likes"}},
-		{"C14 what the server would set", `{"c_text":"b","c_author":"` + demoID(acme, "account", 1) + `"}`, []string{of + "c_text"}, map[string]string{"c_author": of + "c_author"}},
-		{"C14 none at all", `{}`, []string{of + "c_text"}, map[string]string{}},
-		{"C14 the whole of which a chain names a part", `{"c_meta":{}}`, []string{of + "c_meta.lang"}, map[string]string{"c_meta": of + "c_meta"}},
-		{"C14 a chain on what is to come", `{"c_text":"b"}`, []string{"object.create.c_message." + nobody + ".c_text"}, map[string]string{}},
-		{"C14 a chain on a #type", `{"c_text":"b"}`, []string{"object.create.c_message#t.*.c_text"}, map[string]string{"c_text": of + "c_text"}},
-		{"C14 a chain on updating", `{"c_text":"b"}`, []string{"object.update.c_message.*.c_text"}, map[string]string{}},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			got := s.call(t, "POST", "/c_messages", test.body, append(test.chains, "object.read.c_message")...)
-			if test.uncovered == nil {
-				if o := got.ok(t); o["c_text"] != "b" || o["c_author"] != demoID(acme, "account", 1) || o["c_sent"] == nil {
-					t.Errorf("%v", o)
-				}
-				count++
-				return
-			}
-			fault := s.refused(t, got, 403, "accessDenied.scope")
-			if diff := cmp.Diff(test.uncovered, children(fault)); diff != "" || fault["reason"] != "object.create.c_message" {
-				t.Errorf("reason %v, faults (-want +got):\n%s", fault["reason"], diff)
-			}
-		})
-	}
-	if got := len(items(t, s.get(t, last, "*").ok(t), false)); got != count {
-		t.Errorf("%d messages, want %d", got, count)
-	}
-}
-
 func TestUnset(t *testing.T) {
 	t.Parallel()
 	s := startScoped(t)
@@ -203,62 +159,5 @@ func TestUnset(t *testing.T) {
 	})
 	t.Run("twice is as once", func(t *testing.T) {
 		s.call(t, "PATCH", one, `{"c_text":null}`, "*").ok(t)
-	})
-}
-
-// A chain on a property is only a limit: the access rules still decide about the
-// object. The chain can be passed on, and nothing wider can.
-func TestTokenForOneProperty(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	const chain = "object.update.c_message.*.c_text"
-	token := s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":["`+chain+`"]}`)["token"].(string)
-	message := func(account string) string {
-		return "/c_messages/" + s.as(t, account, "POST", "/c_messages", `{"c_text":"a","c_likes":1}`).ok(t)["_id"].(string)
-	}
-	own, foreign := message(s.AccountID), message(s.TOTPAccountID)
-
-	s.bearing(t, token, "PATCH", own, `{"c_text":"b"}`).ok(t)
-	if got := s.as(t, "", "GET", own, "").ok(t); got["c_text"] != "b" || got["c_likes"] != 1.0 {
-		t.Errorf("%v", got)
-	}
-	t.Run("C14 another property", func(t *testing.T) {
-		got := s.bearing(t, token, "PATCH", own, `{"c_text":"c","c_likes":2}`)
-		want := `Bearer error="insufficient_scope", scope="object.update.c_message.` + strings.TrimPrefix(own, "/c_messages/") + `"`
-		if got.status != 403 || got.header.Get("WWW-Authenticate") != want {
-			t.Errorf("%d %q", got.status, got.header.Get("WWW-Authenticate"))
-		}
-		if got := s.as(t, "", "GET", own, "").ok(t); got["c_text"] != "b" || got["c_likes"] != 1.0 {
-			t.Errorf("%v", got)
-		}
-	})
-	t.Run("C11 an object of somebody else", func(t *testing.T) {
-		s.refused(t, s.bearing(t, token, "PATCH", foreign, `{"c_text":"c"}`), 403, "accessDenied.unspecified")
-	})
-	t.Run("C14 what it may pass on", func(t *testing.T) {
-		for wish, status := range map[string]int{
-			chain:                                  200,
-			chain + ".x":                           200,
-			"object.update.c_message":              403,
-			"object.update.c_message.*.c_likes":    403,
-			"object.create.c_message.*.c_text":     403,
-			"object.*.c_message.*.c_text":          403,
-			"object.update.c_message#t.*.c_text":   200,
-			"object.update.c_message." + nobody:    403,
-			"object.update.c_message.*.c_meta":     403,
-			"object.update.c_message.*.c_text[]":   403,
-			"object.update.c_message.*.c_text#t.x": 200,
-		} {
-			got := s.bearing(t, token, "POST", s.tokensPath(), `{"sub":"`+s.AccountID+`","expiresIn":60,"scope":["`+wish+`"]}`)
-			if got.status != status {
-				t.Errorf("%s: %d %s", wish, got.status, got.text)
-			}
-			if status == 403 {
-				fault := s.refused(t, got, 403, "accessDenied.delegation")
-				if diff := cmp.Diff(map[string]string{"scope": wish}, children(fault)); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", wish, diff)
-				}
-			}
-		}
 	})
 }

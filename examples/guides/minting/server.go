@@ -6,7 +6,7 @@
 // last, and who is an administrator.
 //
 // There is no quota here, but an RSA signature costs the server more than the rest
-// of the request. See examples/platform/quota.go for a quota.
+// of the request. See examples/platform/limits.go for a quota.
 package minting
 
 import (

@@ -8,8 +8,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Decision is a decision as JSON. Segments are counted from 1, as in the faults of a
-// server.
+// Decision is a decision as JSON. Segments are counted from 1, as in the faults of a server.
 type Decision struct {
 	Allowed bool   `json:"allowed"`
 	Need    string `json:"need"`              // in canonical form, like the chain

@@ -6,29 +6,13 @@ import (
 	"runtime/debug"
 )
 
-// Line returns the name of a program, its version, and the Go version that built it,
-// without a newline. The version is that of the module or, for a build in a git working
-// tree, the commit. Without both it is "(devel)".
+// Line returns the name of a program, its version, and the Go version that built it, without a
+// newline. The version is that of the module: the go command makes it of the commit in a git
+// working tree, and it is "(devel)" where there is none.
 func Line(program string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return program + " (devel)"
 	}
-	return line(program, info)
-}
-
-func line(program string, info *debug.BuildInfo) string {
-	version, commit, changed := info.Main.Version, "", ""
-	for _, setting := range info.Settings {
-		switch {
-		case setting.Key == "vcs.revision":
-			commit = ", commit " + setting.Value
-		case setting.Key == "vcs.modified" && setting.Value == "true":
-			changed = " with changes"
-		}
-	}
-	if version == "" {
-		version = "(devel)"
-	}
-	return fmt.Sprintf("%s %s%s%s, %s", program, version, commit, changed, info.GoVersion)
+	return fmt.Sprintf("%s %s, %s", program, info.Main.Version, info.GoVersion)
 }
