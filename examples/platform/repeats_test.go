@@ -2,13 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
 )
 
 // once sends a request with an Idempotency-Key.
@@ -137,5 +142,61 @@ func TestRoutesWithAKey(t *testing.T) {
 	}
 	if whole < 10 || reference < 10 {
 		t.Errorf("%d and %d routes", whole, reference)
+	}
+}
+
+// losing loses the first responses, after the server has sent them.
+type losing struct {
+	responses int
+	keys      []string
+}
+
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.keys = append(l.keys, r.Header.Get("Idempotency-Key"))
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && l.responses > 0 {
+		l.responses--
+		io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		return nil, io.ErrUnexpectedEOF
+	}
+	return res, err
+}
+
+// one is a source of one token.
+type one token.Token
+
+func (o one) Token(context.Context) (token.Token, error) { return token.Token(o), nil }
+
+// TestTransportsRepeatSafely loses two responses to each of our clients.
+func TestTransportsRepeatSafely(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	at := s.BaseURL + "/" + s.Org + "/v2"
+	for name, of := range map[string]func(http.RoundTripper) http.RoundTripper{
+		"version 1": func(base http.RoundTripper) http.RoundTripper {
+			return &signing.Transport{BaseURL: at, ClientKey: s.ClientKey, Secret: signing.Secret(s.ClientSecret), Repeat: true, Base: base}
+		},
+		"version 2": func(base http.RoundTripper) http.RoundTripper {
+			return &signing.Transport{BaseURL: at, ClientKey: s.ClientKey, Secret: signing.Secret(s.ClientSecret), Version: 2, Repeat: true, Base: base}
+		},
+		"token": func(base http.RoundTripper) http.RoundTripper {
+			return &token.Transport{BaseURL: at, Source: one(s.EphemeralToken), Repeat: true, Base: base}
+		},
+	} {
+		base := &losing{responses: 2}
+		res, err := (&http.Client{Transport: of(base)}).Post(at+"/c_messages", "application/json", strings.NewReader(`{"c_text":"`+name+`"}`))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		res.Body.Close()
+		if res.StatusCode != 200 || res.Header.Get("Idempotent-Replayed") != "true" || len(base.keys) != 3 || base.keys[0] == "" || base.keys[2] != base.keys[0] {
+			t.Errorf("%s: %d %v, keys %q", name, res.StatusCode, res.Header, base.keys)
+		}
+		where := url.QueryEscape(`{"c_text":"` + name + `"}`)
+		if n := len(s.do(t, call{path: "/c_messages?where=" + where}).ok(t)["data"].([]any)); n != 1 {
+			t.Errorf("%s: %d messages", name, n)
+		}
 	}
 }
