@@ -191,7 +191,8 @@ func (m *maker) servers() (servers []object, err error) {
 }
 
 func (m *maker) components() object {
-	components := faultComponents(m.guard.Settings().Brand.Faults)
+	keyed := func(r Route) bool { return r.IdempotencyKey != "" }
+	components := faultComponents(m.guard.Settings().Brand.Faults, slices.ContainsFunc(slices.Collect(maps.Values(m.Routes)), keyed))
 	components["schemas"] = m.schemas.set
 	components["securitySchemes"] = m.securitySchemes()
 	return components

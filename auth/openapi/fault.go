@@ -20,10 +20,14 @@ var (
 )
 
 // faultComponents returns a response for each of these statuses, and each fault of package auth as
-// an example.
-func faultComponents(namespace string) object {
+// an example. Some linters warn of a response that no operation has.
+func faultComponents(namespace string, keyed bool) object {
 	byStatus, responses, examples := map[int]object{0: {}}, object{}, object{}
-	for _, status := range slices.Concat(ownStatuses, changeStatuses, keyStatuses) {
+	statuses := slices.Concat(ownStatuses, changeStatuses)
+	if keyed {
+		statuses = append(statuses, keyStatuses...)
+	}
+	for _, status := range statuses {
 		byStatus[status] = object{}
 	}
 	for _, detail := range faults.Details() {
