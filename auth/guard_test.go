@@ -537,7 +537,7 @@ func TestAnEventExplainsItsDecision(t *testing.T) {
 				need = last.Need.String()
 			}
 			if last.Route != test.route || need != test.need || last.Allowed != test.allowed ||
-				reason.Chain.String() != test.chain || test.chain != "" && reason.Allowed != test.allowed {
+				reason.Chain != test.chain || test.chain != "" && reason.Allowed != test.allowed {
 				t.Errorf("%+v because of %+v", last, reason)
 			}
 		})

@@ -86,7 +86,7 @@ func (b *BeyondError) addExcess(p *Principal, m *Making, admin bool) {
 	}
 	b.beyondApp(p, m, admin)
 	for _, chain := range p.Granted.Missing(m.Scope) {
-		b.add(true, "scope", chain.String())
+		b.add(true, "scope", chain)
 	}
 }
 

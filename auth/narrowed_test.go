@@ -70,7 +70,7 @@ func TestC16CompiledRolesAreKeptInBoundedMemoryWithAShareForEachOrg(t *testing.T
 			t.Fatal(known.err)
 		}
 	}
-	kept, cost := c.sets.Len()
+	kept, cost := c.sets.Len(&c.of)
 	held := (heap() - before) >> 10
 	t.Logf("%d kept, %d KiB counted, %d KiB on the heap", kept, cost, held)
 	if cost > maxSets || held > maxSets*5/4 {
@@ -92,7 +92,7 @@ func TestARecordThatChangesIsCountedOnce(t *testing.T) {
 			t.Fatal(chain, known.err)
 		}
 	}
-	if kept, cost := c.sets.Len(); kept != 1 || cost > 2 {
+	if kept, cost := c.sets.Len(&c.of); kept != 1 || cost > 2 {
 		t.Errorf("%d are kept, of %d KiB", kept, cost)
 	}
 }

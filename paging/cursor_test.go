@@ -216,7 +216,7 @@ func TestParseWhereOfAWalk(t *testing.T) {
 		"of another sort":             {cursor("c_likes", `"x"`), `{"c_author":1}`, "where /$or/0/c_likes/$gt must be of type integer\nwhere /$or/1/$and/0/c_likes must be of type integer"},
 		"a text that is no date":      {cursor("c_sent", `"x"`), `{"c_sent":1}`, "where /$or/0/c_sent/$gt must be a date like 2026-01-02T03:04:05.000Z\nwhere /$or/1/$and/0/c_sent must be a date like 2026-01-02T03:04:05.000Z"},
 		"a number for an _id":         {`{"$or":[{"c_likes":{"$gt":5}},{"$and":[{"c_likes":5},{"_id":{"$gt":7}}]}]}`, `{"c_likes":1}`, "where /$or/1/$and/1/_id/$gt must be of type string"},
-		"of a hidden property":        {cursor("c_secret", `"x"`), `{"c_secret":1}`, "where /$or/0/c_secret unknown property\nwhere /$or/1/$and/0/c_secret unknown property\nsort /c_secret unknown property"},
+		"of a hidden property":        {cursor("c_secret", `"x"`), `{"c_secret":1}`, "sort /c_secret unknown property\nwhere /$or/0/c_secret unknown property\nwhere /$or/1/$and/0/c_secret unknown property"},
 		"in the filter beside":        {`{"$and":[{"c_text":5},` + cursor("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, "where /$and/0/c_text must be of type string"},
 		"in one of those beside":      {`{"$and":[{"c_text":"a"},{"c_text":5},` + cursor("c_likes", `"x"`) + `]}`, `{"c_likes":1}`, "where /$and/1/c_text must be of type string"},
 		"not at the end":              {`{"$and":[` + cursor("c_likes", `"x"`) + `,{"c_text":"a"}]}`, `{"c_likes":1}`, "where /$and/0/$or/0/c_likes/$gt must be of type integer\nwhere /$and/0/$or/1/$and/0/c_likes must be of type integer"},

@@ -102,7 +102,7 @@
 // # Compatibility
 //
 // Structs only gain fields: write their literals with field names. Parse, ParseObject
-// and ParseFilter always refuse with an *Error. The Argument and Pointer of a Problem
-// are part of the API, its Text is not. The canonical form of a filter is part of the
+// and ParseFilter always refuse with an *Error. The Path of a fault and the pointer in its Reason
+// are part of the API, the text after it is not. The canonical form of a filter is part of the
 // API, because clients store it.
 package paging

@@ -9,31 +9,22 @@ import (
 )
 
 // Error lists what is wrong with the arguments of a query: everything, or the first
-// 20 problems.
-type Error struct {
-	Problems []Problem
-}
+// 20 problems. It holds only fixed texts and parts of the request, so it can be sent to
+// the caller.
+type Error struct{ problems problems }
 
-// Problem is one thing that is wrong. Its fields hold only fixed texts and parts of
-// the request, so it can be sent to the caller.
-type Problem struct {
-	Argument string // name as it was sent: connections.where
-	Pointer  string // JSON pointer (RFC 6901) into the argument; "" for the whole argument
-	Text     string
-}
-
-func (p Problem) reason() string {
-	if p.Pointer == "" {
-		return p.Text
-	}
-	return p.Pointer + ": " + p.Text
+// NewError returns the error of one argument, such as connections.limit, with the reason.
+func NewError(argument, reason string) *Error {
+	var p problems
+	p.add(argument, "", reason)
+	return &Error{p}
 }
 
 // Error lists the problems.
 func (e *Error) Error() string {
-	texts := make([]string, len(e.Problems))
-	for i, p := range e.Problems {
-		texts[i] = printable(strings.TrimSpace(p.Argument + " " + p.reason()))
+	texts := make([]string, len(e.problems))
+	for i, p := range e.problems {
+		texts[i] = printable(strings.TrimSpace(p.Path + " " + p.Reason))
 	}
 	return "paging: " + strings.Join(texts, "; ")
 }
@@ -44,33 +35,33 @@ func printable(s string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// Fault returns the reply to the caller: 400 invalidArgument.query with a child for
-// each problem.
+// Fault returns the response to the caller: 400 invalidArgument.query with a child for
+// each problem. The Path of a child is the argument as it was sent. Its Reason begins with
+// a JSON pointer (RFC 6901) into the argument, unless the whole argument is wrong.
 func (e *Error) Fault() *envelope.Fault {
-	fault := invalidQuery()
-	for _, p := range e.Problems {
-		child := invalidQuery()
-		child.Path, child.Reason = p.Argument, p.reason()
-		fault.Faults = append(fault.Faults, child)
-	}
+	fault := faults.Of("invalidArgument.query")
+	fault.Faults = e.problems
 	return fault
 }
 
 // ErrSlowCount reports that counting took too long. It is a 400, not a 503, because a
 // client that repeats the request has the items counted again.
-var ErrSlowCount error = &Error{Problems: []Problem{{Argument: "count", Text: "takes too long; leave it out, or narrow where"}}}
-
-func invalidQuery() *envelope.Fault { return faults.Of("invalidArgument.query") }
+var ErrSlowCount error = NewError("count", "takes too long; leave it out, or narrow where")
 
 // problems collects what is wrong with a query.
-type problems []Problem
+type problems []*envelope.Fault
 
 // maxProblems limits how much a hostile query can have written into the reply.
 const maxProblems = 20
 
 func (p *problems) add(argument, pointer, text string) {
 	if len(*p) < maxProblems {
-		*p = append(*p, Problem{shorten(argument), shorten(pointer), text})
+		if pointer != "" {
+			text = shorten(pointer) + ": " + text
+		}
+		problem := faults.Of("invalidArgument.query")
+		problem.Path, problem.Reason = shorten(argument), text
+		*p = append(*p, problem)
 	}
 }
 
@@ -87,5 +78,5 @@ func (p problems) err() error {
 	if len(p) == 0 {
 		return nil
 	}
-	return &Error{Problems: p}
+	return &Error{p}
 }

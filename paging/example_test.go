@@ -213,3 +213,13 @@ func ExampleCompareBy() {
 	// Output:
 	// -1 c_likes
 }
+
+// A server rejects an argument that it cannot serve for a reason of its own. auth.Fail answers 400.
+func ExampleNewError() {
+	err := paging.NewError("skip", "is too large for this many objects")
+	fmt.Println(err)
+	fmt.Println(err.Fault().Status, err.Fault().Faults[0].Path)
+	// Output:
+	// paging: skip is too large for this many objects
+	// 400 skip
+}

@@ -84,7 +84,7 @@ func FuzzParseObject(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		q, err := messages.ParseObject(raw, readable)
 		if err != nil {
-			if q.Paths != nil || q.Lists != nil || len(err.(*paging.Error).Problems) == 0 {
+			if q.Paths != nil || q.Lists != nil || len(err.(*paging.Error).Fault().Faults) == 0 {
 				t.Fatalf("%v beside %v", q, err)
 			}
 			return
@@ -165,8 +165,8 @@ func argumentKept(name string, values []string, read url.Values) bool {
 // beyondBounds reports whether a filter is only refused because its canonical form is
 // too large. That form spells out what the filter implied.
 func beyondBounds(err error) bool {
-	for _, p := range err.(*paging.Error).Problems {
-		if !strings.Contains(p.Text, "deeply") && !strings.Contains(p.Text, "longer than") && !strings.Contains(p.Text, "more than 256") {
+	for _, p := range err.(*paging.Error).Fault().Faults {
+		if !strings.Contains(p.Reason, "deeply") && !strings.Contains(p.Reason, "longer than") && !strings.Contains(p.Reason, "more than 256") {
 			return false
 		}
 	}

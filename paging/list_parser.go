@@ -20,21 +20,16 @@ func (l listParser) wrong(argument, pointer, text string) {
 }
 
 // filterAndSort reads sort before where, because the form of a cursor depends on the
-// sort. It still lists the problems of where first.
-func (l listParser) filterAndSort() (Filter, []Key) {
-	earlier := l.problems
-	l.problems = nil
-	sort, order := l.sort(), []Key(nil)
-	wrong := l.problems
-	if wrong == nil {
+// sort.
+func (l listParser) filterAndSort() (where Filter, sort []Key) {
+	before := len(l.problems)
+	var order []Key
+	if sort = l.sort(); len(l.problems) == before {
 		order = Query{Sort: sort}.Order()
 	}
-	l.problems = earlier
-	var where Filter
 	if text, ok := l.sent["where"]; ok {
 		where = parseWhere(text, joinPath(l.prefix, "where"), l.filterable, order, &l.problems)
 	}
-	l.problems = append(l.problems, wrong...)[:min(len(l.problems)+len(wrong), maxProblems)]
 	return where, sort
 }
 

@@ -2,7 +2,6 @@ package paging_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -65,8 +64,8 @@ func TestParseObjectRefusesTheArgumentsOfAList(t *testing.T) {
 				t.Errorf("%+v beside %v", q, err)
 			}
 			var got []string
-			for _, p := range wrong.Problems {
-				got = append(got, strings.TrimRight(fmt.Sprintf("%s %s %s", p.Argument, p.Pointer, p.Text), " "))
+			for _, p := range wrong.Fault().Faults {
+				got = append(got, strings.TrimRight(problem(p), " "))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

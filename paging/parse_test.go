@@ -76,10 +76,19 @@ func refused(t *testing.T, query string) []string {
 		t.Fatalf("%s: %v", query, err)
 	}
 	var lines []string
-	for _, p := range wrong.Problems {
-		lines = append(lines, fmt.Sprintf("%s %s %s", p.Argument, p.Pointer, p.Text))
+	for _, p := range wrong.Fault().Faults {
+		lines = append(lines, problem(p))
 	}
 	return lines
+}
+
+// problem returns the argument, the pointer into it and the text of a problem.
+func problem(f *envelope.Fault) string {
+	pointer, text, found := strings.Cut(f.Reason, ": ")
+	if !found || pointer[0] != '/' {
+		pointer, text = "", f.Reason
+	}
+	return f.Path + " " + pointer + " " + text
 }
 
 func accepted(t *testing.T, query string) paging.Query {
@@ -172,17 +181,17 @@ func TestParseSaysAllThatIsWrong(t *testing.T) {
 	want := child("", "")
 	want.Faults = []*envelope.Fault{
 		child("paths", "unknown argument; did you mean paths[]?"),
+		child("sort", "unknown property"),
 		child("where", "/c_likes: must be of type integer"),
 		child("where", "/c_nosuch: unknown property"),
-		child("sort", "unknown property"),
 		child("skip", "must be a non-negative integer"),
 		child("limit", "must be a positive integer"),
 	}
 	if diff := cmp.Diff(want, wrong.Fault()); diff != "" {
 		t.Error(diff)
 	}
-	text := "paging: paths unknown argument; did you mean paths[]?; where /c_likes: must be of type integer; " +
-		"where /c_nosuch: unknown property; sort unknown property; skip must be a non-negative integer; limit must be a positive integer"
+	text := "paging: paths unknown argument; did you mean paths[]?; sort unknown property; " +
+		"where /c_likes: must be of type integer; where /c_nosuch: unknown property; skip must be a non-negative integer; limit must be a positive integer"
 	if diff := cmp.Diff(text, err.Error()); diff != "" {
 		t.Error(diff)
 	}
@@ -198,7 +207,7 @@ func TestParseBoundsItsAnswer(t *testing.T) {
 	if !errors.As(err, &wrong) {
 		t.Fatal(err)
 	}
-	if n := len(wrong.Fault().Encode("service")); len(wrong.Problems) != 20 || n > 20<<10 {
-		t.Errorf("%d problems in %d bytes", len(wrong.Problems), n)
+	if n := len(wrong.Fault().Encode("service")); len(wrong.Fault().Faults) != 20 || n > 20<<10 {
+		t.Errorf("%d problems in %d bytes", len(wrong.Fault().Faults), n)
 	}
 }

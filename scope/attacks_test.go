@@ -26,10 +26,9 @@ func TestAttacks(t *testing.T) {
 			}
 		}
 	})
-	t.Run("C01 text made of nothing is not everything", func(t *testing.T) {
-		var chain scope.Chain
-		if chain.UnmarshalText(nil) == nil || chain.UnmarshalText([]byte{}) == nil || chain != (scope.Chain{}) {
-			t.Error("an unset variable became a chain")
+	t.Run("C01 a text that is missing is not everything", func(t *testing.T) {
+		if chain, err := new(scope.Grammar).Parse(""); err == nil || chain != "" || !strings.HasSuffix(err.Error(), "everything is *") {
+			t.Errorf("an unset variable became %q, %v", chain, err)
 		}
 	})
 

@@ -1,20 +1,6 @@
 package scope
 
-import (
-	"errors"
-	"strings"
-)
-
-// Chain is one scope chain in canonical form: trailing stars are cut and the aliases of
-// script chains resolved. Chains of equal effect therefore compare equal. Parse makes a
-// Chain. The zero Chain covers nothing.
-type Chain struct {
-	text string // canonical; "*" is everything, "" the zero Chain
-}
-
-// String returns the canonical text. For the empty chain, which covers everything, it
-// returns *; for the zero Chain it returns "".
-func (c Chain) String() string { return c.text }
+import "strings"
 
 // covers reports whether c, as a grant, covers d: whether it is a prefix of d by segments.
 func covers(c, d string) bool {
@@ -78,28 +64,4 @@ func segmentCovers(granted, asked string) bool {
 	}
 	kind, longer := strings.CutPrefix(asked, granted)
 	return longer && kind[0] == '#' && strings.IndexByte(granted, '#') < 0
-}
-
-// MarshalText returns the canonical text. The zero Chain has no text, so it returns an
-// error.
-func (c Chain) MarshalText() ([]byte, error) {
-	if c.text == "" {
-		return nil, errors.New("scope: the zero Chain has no text")
-	}
-	return []byte(c.text), nil
-}
-
-// UnmarshalText parses a chain of the standard grammar from a flag, a variable or a file.
-// An empty text there means that nothing was set, so it is refused: write everything as
-// *. The error is a *SyntaxError, and c is then unchanged.
-func (c *Chain) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		return &SyntaxError{Expected: "a chain", Hint: "everything is *"}
-	}
-	parsed, err := Parse(string(text))
-	if err != nil {
-		return err
-	}
-	*c = parsed
-	return nil
 }

@@ -22,8 +22,8 @@
 //
 // The empty chain covers everything. On the wire it is the empty text. In a flag or a
 // variable it is written as *, because an empty text there means that nothing was set. A
-// list without chains grants nothing, and so do the zero Set and the zero Chain. The zero
-// Need is never permitted.
+// list without chains grants nothing, and so does the zero Set. The zero Need is never
+// permitted.
 //
 // # The standard grammar
 //
@@ -62,7 +62,6 @@
 //
 // # Compatibility
 //
-// Grammar, Root, Reason and SyntaxError may gain fields: write them with field names. A
-// refusal stays a *SyntaxError, or stays an error that wraps ErrLevel. Its text may
-// change, and so may Expected and Hint.
+// Grammar, Reason and SyntaxError may gain fields: write them with field names. A
+// refusal stays a *SyntaxError. Its text may change, and so may Expected and Hint.
 package scope

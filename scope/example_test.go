@@ -31,37 +31,20 @@ func Example() {
 	// true
 }
 
-func ExampleParse() {
-	chain, _ := scope.Parse("script.execute.route.c_report")
+func ExampleGrammar_Parse() {
+	var standard *scope.Grammar
+	chain, _ := standard.Parse("script.execute.route.c_report")
 	fmt.Println(chain)
 
-	_, err := scope.Parse("object.read.account.name")
+	_, err := standard.Parse("object.read.account.name")
 	fmt.Println(err)
 	// Output:
 	// script.route.c_report
 	// scope: chain 0, segment 4: got "name", expected an identifier or *; an identifier or * stands before a property: object.read.account.*.name
 }
 
-func ExampleChain_UnmarshalText() {
-	// An unset variable is an error, and never everything.
-	var chain scope.Chain
-	fmt.Println(chain.UnmarshalText(nil))
-	fmt.Println(chain.UnmarshalText([]byte("*")), chain)
-	// Output:
-	// scope: chain 0, segment 1: got "", expected a chain; everything is *
-	// <nil> *
-}
-
-func ExampleChain_MarshalText() {
-	everything, _ := scope.Parse("")
-	reading, _ := scope.Parse("object.read.*.*")
-	text, _ := json.Marshal([]scope.Chain{everything, reading})
-	fmt.Println(string(text))
-	// Output: ["*","object.read"]
-}
-
 func ExampleSyntaxError_Reason() {
-	_, err := scope.Parse("object.raed.c_note")
+	err := scope.Vet("object.raed.c_note")
 	if problem, ok := errors.AsType[*scope.SyntaxError](err); ok {
 		fmt.Println(problem.Reason())
 	}
@@ -184,7 +167,7 @@ func ExampleSet_Missing() {
 func ExampleSet_Explain() {
 	set, _ := scope.Compile("token", "object.read.c_note.*.title", "script.route")
 	reason := set.Explain(scope.Object(scope.Read, "c_note", "", "body"))
-	segments := strings.Split(reason.Chain.String(), ".")
+	segments := strings.Split(reason.Chain, ".")
 	fmt.Printf("%t: %s of the %s stops at %q\n", reason.Allowed, reason.Chain, reason.Source, segments[reason.Segment])
 	// Output: false: object.read.c_note.*.title of the token stops at "title"
 }

@@ -38,11 +38,11 @@ func TestExplain(t *testing.T) {
 		"view.execute.v":                         {false, "object.read.c_a." + id1 + ".name", "token", 0},
 	} {
 		r := set.Explain(need(t, text))
-		if diff := cmp.Diff(want, reason{r.Allowed, r.Chain.String(), r.Source, r.Segment}); diff != "" {
+		if diff := cmp.Diff(want, reason{r.Allowed, r.Chain, r.Source, r.Segment}); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
 	}
-	if r := scope.Unscoped().Explain(scope.Admin(scope.Read)); !r.Allowed || r.Chain.String() != "*" || r.Source != "unscoped" {
+	if r := scope.Unscoped().Explain(scope.Admin(scope.Read)); !r.Allowed || r.Chain != "*" || r.Source != "unscoped" {
 		t.Error(r)
 	}
 }
@@ -59,7 +59,7 @@ func TestExplainNamesTheFirstOfEquals(t *testing.T) {
 		"view.execute.v":             "view.execute.v",
 		"object.update.c_a#t." + id1: "object.*.c_a",
 	} {
-		if got := set.Explain(need(t, text)).Chain.String(); got != want {
+		if got := set.Explain(need(t, text)).Chain; got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}

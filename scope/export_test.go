@@ -1,12 +1,17 @@
 package scope
 
+import "cmp"
+
+// Parse is that of the standard grammar, and reads the empty chain of the wire, too.
+func Parse(chain string) (string, error) { return standard.Parse(cmp.Or(chain, "*")) }
+
+// Chain is a canonical chain.
+type Chain string
+
 // Covers reports whether c allows all that d allows.
 func (c Chain) Covers(d Chain) bool {
-	if c.text == "" || d.text == "" {
-		return false
-	}
-	grant := shapeOf(c.text)
-	return !grant.matchesNothing() && covers(c.text, d.text)
+	grant := shapeOf(string(c))
+	return !grant.matchesNothing() && covers(string(c), string(d))
 }
 
 func MustParse(s string) Chain {
@@ -14,7 +19,9 @@ func MustParse(s string) Chain {
 	if err != nil {
 		panic(err)
 	}
-	return c
+	return Chain(c)
 }
 
-var ParseLevel = parseLevel
+var ErrLevel = errLevel
+
+func (c Chain) String() string { return string(c) }

@@ -55,16 +55,20 @@ func (g *Grammar) isNamed(s string) bool { return isName(s) || g.isIdentifier(s)
 // isRoute reports whether s can identify a script route.
 func (g *Grammar) isRoute(s string) bool { return s != "route" && s != "runner" && g.isNamed(s) }
 
-// Parse reads one chain as it stands on the wire, where the empty text is the empty
-// chain, which covers everything. For text from a flag or a file use Chain.UnmarshalText,
-// which refuses the empty text. The error is a *SyntaxError. A root that the grammar does
-// not know is an error, too.
-func (g *Grammar) Parse(chain string) (Chain, error) {
+// Parse reads one chain from a flag, a variable or a file, and returns its canonical text:
+// trailing stars are cut and the aliases of script chains resolved. Chains of equal effect
+// have equal canonical texts. An empty text means that nothing was set, so it is refused:
+// everything is *. The error is a *SyntaxError. A root that the grammar does not know is an
+// error, too.
+func (g *Grammar) Parse(chain string) (canonical string, err error) {
+	if chain == "" {
+		return "", &SyntaxError{Expected: "a chain", Hint: "everything is *"}
+	}
 	var s shape
 	if err := g.parseKnown(chain, &s); err != nil {
-		return Chain{}, err
+		return "", err
 	}
-	return Chain{s.canonical(chain)}, nil
+	return s.canonical(chain), nil
 }
 
 // ParseNeed reads a need from text: a chain that names a root. A need without an identifier means every instance. A * in a need means everything
@@ -172,9 +176,6 @@ func (s *shape) vet() *SyntaxError {
 
 // standard is the grammar of the functions without a receiver.
 var standard *Grammar
-
-// Parse is Grammar.Parse of the standard grammar.
-func Parse(s string) (Chain, error) { return standard.Parse(s) }
 
 // ParseNeed is Grammar.ParseNeed of the standard grammar.
 func ParseNeed(s string) (Need, error) { return standard.ParseNeed(s) }

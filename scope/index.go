@@ -14,7 +14,7 @@ import "strings"
 // of the list limits it.
 type index struct {
 	source  string
-	chains  []Chain
+	chains  []string // canonical
 	unknown []string
 	live    link   // the first chain that can match
 	all     link   // a chain that covers everything
@@ -44,7 +44,7 @@ type node struct {
 func newIndex(source string, chains int) *index {
 	x := &index{
 		source: source,
-		chains: make([]Chain, 0, chains),
+		chains: make([]string, 0, chains),
 		nodes:  make([]node, indexed, int(indexed)+chains+chains/4+2),
 	}
 	x.alone[0] = x
@@ -106,7 +106,7 @@ func (x *index) mapChildren(n *node) {
 }
 
 func (x *index) add(s *shape, text string) {
-	x.chains = append(x.chains, Chain{text})
+	x.chains = append(x.chains, text)
 	if s.matchesNothing() {
 		return
 	}

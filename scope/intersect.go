@@ -64,7 +64,7 @@ func (i *intersection) common(n *shape) iter.Seq[shape] {
 			return
 		}
 		for c := range i.a.Chains() {
-			common, ok := meet(c.text, text)
+			common, ok := meet(c, text)
 			if !ok {
 				continue
 			}
@@ -80,14 +80,14 @@ func (i *intersection) common(n *shape) iter.Seq[shape] {
 
 // chains yields what each chain of a has in common with each of b. With more than maxPairs
 // pairs it yields nothing.
-func (i *intersection) chains(yield func(Chain, string) bool) bool {
+func (i *intersection) chains(yield func(chain, source string) bool) bool {
 	if i.a.pairs()*i.b.pairs() > maxPairs {
 		return true
 	}
 	for c, source := range i.a.Chains() {
 		for d, other := range i.b.Chains() {
-			both, ok := meet(c.text, d.text)
-			if ok && !yield(Chain{both}, source+" and "+other) {
+			both, ok := meet(c, d)
+			if ok && !yield(both, source+" and "+other) {
 				return false
 			}
 		}

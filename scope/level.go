@@ -24,9 +24,7 @@ const (
 	LevelScript    Level = 8
 )
 
-// ErrLevel is wrapped by every error about an access level: a number outside 1 to 8, an
-// unknown name, or another JSON type.
-var ErrLevel = errors.New("scope: not an access level")
+var errLevel = errors.New("scope: not an access level")
 
 var levelNames = []string{"none", "public", "connected", "reserved", "read", "share", "update", "delete", "script"}
 
@@ -38,41 +36,25 @@ func (l Level) String() string {
 	return "Level(" + strconv.Itoa(int(l)) + ")"
 }
 
-// parseLevel reads a level by number or name: "4" and "read" are the same.
-// Its error wraps ErrLevel.
-func parseLevel(s string) (Level, error) {
-	if len(s) == 1 && '1' <= s[0] && s[0] <= '8' {
-		return Level(s[0] - '0'), nil
-	}
-	if i := slices.Index(levelNames, s); i > 0 {
-		return Level(i), nil
-	}
-	return 0, fmt.Errorf("%w: %.40q", ErrLevel, s)
-}
-
-// MarshalJSON writes the level as a number. For a value that is no level, such as the
-// zero Level, it returns an error that wraps ErrLevel.
+// MarshalJSON writes the level as a number. A value that is no level, such as the zero Level,
+// is an error.
 func (l Level) MarshalJSON() ([]byte, error) {
 	if l < LevelPublic || l > LevelScript {
-		return nil, fmt.Errorf("%w: %d", ErrLevel, l)
+		return nil, fmt.Errorf("%w: %d", errLevel, l)
 	}
 	return []byte{'0' + byte(l)}, nil
 }
 
 // UnmarshalJSON reads a number or a name. It refuses null: leave the claim out instead.
-// Its error wraps ErrLevel.
 func (l *Level) UnmarshalJSON(b []byte) error {
 	text := string(b)
-	if len(b) >= 2 && b[0] == '"' {
-		text = text[1 : len(text)-1]
-		if len(text) == 1 {
-			return fmt.Errorf("%w: %s", ErrLevel, b)
-		}
+	if i := slices.IndexFunc(levelNames, func(name string) bool { return text == `"`+name+`"` }); i > 0 {
+		*l = Level(i)
+		return nil
 	}
-	parsed, err := parseLevel(text)
-	if err != nil {
-		return err
+	if len(text) == 1 && '1' <= text[0] && text[0] <= '8' {
+		*l = Level(text[0] - '0')
+		return nil
 	}
-	*l = parsed
-	return nil
+	return fmt.Errorf("%w: %.40s", errLevel, b)
 }

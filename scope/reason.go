@@ -3,7 +3,7 @@ package scope
 // Reason explains why a need is permitted or not.
 type Reason struct {
 	Allowed bool
-	Chain   Chain  // the one that allows, or else a nearest one; zero if no chain can match anything
+	Chain   string // the one that allows, or else a nearest one; empty if no chain can match anything
 	Source  string // of that chain
 	Segment int    // if not allowed: the first segment of Chain that the need does not satisfy, from 0
 }
@@ -21,7 +21,7 @@ func (s Set) Explain(n Need) Reason {
 		if r.Allowed {
 			return r
 		}
-		if best.Chain == (Chain{}) || r.Segment > best.Segment {
+		if best.Chain == "" || r.Segment > best.Segment {
 			best = r
 		}
 	}

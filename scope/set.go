@@ -73,18 +73,18 @@ func (s Set) instances(n *shape) (ids []string, all bool) {
 	return ids, false
 }
 
-// Missing returns the chains of t that no chain of s covers, each once. A minter whose
+// Missing returns the chains of t, in canonical form, that no chain of s covers, each once. A minter whose
 // scope is s may not give them to a token. Chains that can match nothing permit nothing
 // and are never missing. An intersection with too many pairs of chains is taken for
 // its first Set.
-func (s Set) Missing(t Set) []Chain {
+func (s Set) Missing(t Set) []string {
 	if t.pairs() > maxPairs {
 		t = t.lists()
 	}
-	var missing []Chain
-	seen := map[Chain]bool{}
+	var missing []string
+	seen := map[string]bool{}
 	for c := range t.Chains() {
-		grant := shapeOf(c.text)
+		grant := shapeOf(c)
 		if grant.matchesNothing() || s.covers(&grant) || seen[c] {
 			continue
 		}
@@ -94,11 +94,11 @@ func (s Set) Missing(t Set) []Chain {
 	return missing
 }
 
-// Chains yields each chain with its source, in the order given. For an intersection it
+// Chains yields each chain in canonical form with its source, in the order given. For an intersection it
 // yields what each chain of one Set has in common with each of the other. That may be a
 // chain more than once. An intersection of more than 32,768 pairs of chains yields none.
-func (s Set) Chains() iter.Seq2[Chain, string] {
-	return func(yield func(Chain, string) bool) {
+func (s Set) Chains() iter.Seq2[string, string] {
+	return func(yield func(chain, source string) bool) {
 		for _, part := range s.parts {
 			for _, chain := range part.chains {
 				if !yield(chain, part.source) {

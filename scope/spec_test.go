@@ -29,14 +29,14 @@ func TestTableOfChains(t *testing.T) {
 	for root, chains := range tests {
 		for _, text := range chains {
 			chain, err := scope.Parse(text)
-			if err != nil || chain.String() != text {
+			if err != nil || chain != text {
 				t.Errorf("%q: %s, %v", text, chain, err)
 			}
 			starred, err := scope.Parse(text + ".*")
 			if text != "*" && (err != nil || starred != chain) {
 				t.Errorf("%q with a trailing star: %s, %v", text, starred, err)
 			}
-			if !scope.MustParse(root).Covers(chain) {
+			if !scope.MustParse(root).Covers(scope.Chain(chain)) {
 				t.Errorf("%q does not cover %q", root, text)
 			}
 		}

@@ -92,10 +92,7 @@ func ExampleVerifier_Handler() {
 	verifier := &signing.Verifier{
 		Keys:    directory{key},
 		Replays: signing.NewMemory(100_000),
-		Deny: func(w http.ResponseWriter, _ *http.Request, _ error) {
-			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, `{"error":"access denied"}`)
-		},
+		Denied:  func(_ *http.Request, err error) { fmt.Println(err) },
 	}
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "hello") })
 	server := httptest.NewServer(verifier.Handler(hello))
@@ -105,12 +102,8 @@ func ExampleVerifier_Handler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		log.Fatal(err)
-	}
 	res.Body.Close()
-	fmt.Printf("%d %s\n", res.StatusCode, body)
+	fmt.Println(res.Status)
 
 	client := &http.Client{Transport: &signing.Transport{
 		BaseURL:   server.URL,
@@ -124,7 +117,8 @@ func ExampleVerifier_Handler() {
 	res.Body.Close()
 	fmt.Println(res.StatusCode)
 	// Output:
-	// 401 {"error":"access denied"}
+	// signing: no signature
+	// 401 Unauthorized
 	// 200
 }
 

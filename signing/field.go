@@ -1,6 +1,7 @@
 package signing
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
@@ -218,10 +219,8 @@ func parseNumber(s string, least, most int) (n int64, ok bool) {
 	if !ascii.Digit.Holds(s, least, most) || s[0] == '0' {
 		return 0, false
 	}
-	for i := range len(s) {
-		n = n*10 + int64(s[i]-'0')
-	}
-	return n, true
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
 }
 
 // parseMillis reads Unix milliseconds: 12 to 15 digits, which are the years 1973 to 33658.

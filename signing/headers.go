@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// DefaultPrefix is the header prefix if none is configured.
-const DefaultPrefix = "Service-"
+const defaultPrefix = "Service-"
 
 // Headers are the names of the headers under one prefix. They are in canonical form,
 // so they may index an http.Header. Version 2 has only the account header of them.
@@ -22,8 +21,8 @@ type Headers struct {
 	Tag        string // of signatures of version 2, such as "service-v2"; no header
 }
 
-// HeadersFor returns the names under a prefix such as "Service-"; "" means
-// DefaultPrefix. The names of each prefix are kept for the life of the process. So a
+// HeadersFor returns the names under a prefix such as "Acme-"; "" means
+// "Service-". The names of each prefix are kept for the life of the process. So a
 // prefix must come from configuration, not from a request.
 func HeadersFor(prefix string) Headers { return headersFor(prefix).Headers }
 
@@ -53,17 +52,17 @@ func (n *Headers) hasV1(h http.Header) bool {
 // prefixed are the names under one prefix, and what is derived from them.
 type prefixed struct {
 	Headers
-	components [componentCount]string
+	components [6]string // of version 2: the account first and the digest last, so that each may be left out
 }
 
 // headerNames holds a *prefixed for each prefix in use. Making the canonical names for
 // every request would allocate.
 var headerNames sync.Map
 
-var defaultHeaders = newHeaders(DefaultPrefix)
+var defaultHeaders = newHeaders(defaultPrefix)
 
 func headersFor(prefix string) *prefixed {
-	if prefix == "" || prefix == DefaultPrefix {
+	if prefix == "" || prefix == defaultPrefix {
 		return defaultHeaders
 	}
 	if names, ok := headerNames.Load(prefix); ok {
@@ -84,5 +83,7 @@ func newHeaders(prefix string) *prefixed {
 		ServerTime: name("Server-Time"),
 		Tag:        strings.ToLower(prefix) + "v2",
 	}
-	return &prefixed{names, [componentCount]string{`"@method"`, `"@authority"`, `"@path"`, `"@query"`, `"content-digest"`, `"` + strings.ToLower(names.Account) + `"`}}
+	return &prefixed{names, [6]string{
+		`"` + strings.ToLower(names.Account) + `"`, coversMethod, coversAuthority, coversPath, coversQuery, coversDigest,
+	}}
 }

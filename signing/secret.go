@@ -2,9 +2,6 @@ package signing
 
 import (
 	"crypto/rand"
-	"fmt"
-	"io"
-	"log/slog"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/redacted"
@@ -13,18 +10,11 @@ import (
 // Secret is a client secret. It reads REDACTED however it is printed, logged or
 // encoded; string(s) is the secret itself. One case is not covered: in an unexported
 // field of a struct, fmt prints the secret, because it calls no methods there.
-type Secret string
+type Secret = redacted.String[secret]
+
+type secret struct{}
 
 type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
-
-func (Secret) String() string                 { return redacted.Text }
-func (Secret) GoString() string               { return redacted.Text }
-func (Secret) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
-func (Secret) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
-func (Secret) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob calls it
-
-// Format covers the verbs that do not call String, such as %d and %x.
-func (Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
 
 // The lengths of generated credentials. All client keys have the same length, so that
 // clientKey + secret can be split in only one way.

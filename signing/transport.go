@@ -75,7 +75,7 @@ type Transport struct {
 	// precedence.
 	Account string
 
-	// Header is the prefix of the header names; "" means DefaultPrefix.
+	// Header is the prefix of the header names; "" means "Service-".
 	Header string
 
 	// Repeat sends a POST or PATCH again whose answer was lost: after an error of Base, a 502, 503 or 504,

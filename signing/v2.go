@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
@@ -39,7 +40,6 @@ type v2 struct {
 	nonce     string
 	keyid     string
 	alg       string
-	covered   components
 	signature [64]byte
 	size      int // of the signature
 	digests   digests
@@ -53,10 +53,11 @@ func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (fou
 	if s.member, found, err = findTagged(r.Header[inputHeader], names.Tag); err != nil || !found {
 		return found, err
 	}
+	account := len(r.Header[names.Account]) > 0
 	switch {
 	case !isLabel(s.key):
 		return true, fmt.Errorf("%w: label", ErrMalformed)
-	case !s.covered.parse(s.value, names):
+	case !covers(s.value, names.required(len(r.Header[digestHeader]) > 0, account)):
 		return true, fmt.Errorf("%w: components", ErrMalformed)
 	case !s.parseParams(names.Tag):
 		return true, fmt.Errorf("%w: parameters", ErrMalformed)
@@ -71,7 +72,7 @@ func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (fou
 		return true, err
 	}
 	c.isV2 = true
-	c.account = s.covered.has(coversAccount)
+	c.account = account
 	c.signed = s.created * 1000
 	c.use.ClientKey = s.keyid
 	c.use.Nonce = shortNonce(s.nonce)
@@ -205,7 +206,7 @@ func parseBytes(dst []byte, value string) bool {
 	return err == nil && n == len(dst) && copy(dst, decoded[:n]) == n
 }
 
-// checkHeaders checks that a header is covered exactly if it is there.
+// checkHeaders checks the headers that a signature covers.
 func (s *v2) checkHeaders(h http.Header, names *prefixed) error {
 	digest, account, key := h[digestHeader], h[names.Account], h[names.ClientKey]
 	switch {
@@ -213,8 +214,6 @@ func (s *v2) checkHeaders(h http.Header, names *prefixed) error {
 		return fmt.Errorf("%w: a header is there twice", ErrAmbiguous)
 	case len(key) == 1 && key[0] != s.keyid:
 		return fmt.Errorf("%w: two client keys", ErrAmbiguous)
-	case s.covered != required(len(digest) > 0, len(account) > 0):
-		return fmt.Errorf("%w: components", ErrMalformed)
 	case len(account) > 0 && !ascii.Visible.Holds(account[0], 1, maxAccount):
 		return fmt.Errorf("%w: account", ErrMalformed)
 	case len(digest) > 0 && !s.digests.parse(digest):
@@ -235,62 +234,42 @@ func shortNonce(nonce string) string {
 	return string(short[:])
 }
 
-// component is one thing that a signature covers.
-type component uint8
-
+// The components that every signature covers, and the header that it covers if it is there. The
+// account header is the other one; its name has the prefix.
 const (
-	coversMethod component = iota
-	coversAuthority
-	coversPath
-	coversQuery
-	coversDigest
-	coversAccount
-	componentCount
+	coversMethod    = `"@method"`
+	coversAuthority = `"@authority"`
+	coversPath      = `"@path"`
+	coversQuery     = `"@query"`
+	coversDigest    = `"content-digest"`
 )
 
-// components are a set of them.
-type components uint8
-
-func (cs components) has(c component) bool { return cs>>c&1 != 0 }
-
-// with returns the set with c if it is there.
-func (cs components) with(c component, present bool) components {
-	if present {
-		cs |= 1 << c
-	}
-	return cs
-}
-
 // required returns the components that a request must cover.
-func required(digest, account bool) components {
-	return components(1<<coversDigest-1).with(coversDigest, digest).with(coversAccount, account)
+func (names *prefixed) required(digest, account bool) []string {
+	switch {
+	case digest && account:
+		return names.components[:]
+	case digest:
+		return names.components[1:]
+	case account:
+		return names.components[:len(names.components)-1]
+	}
+	return names.components[1 : len(names.components)-1]
 }
 
-// parse reads the inner list: known names between single spaces, each once.
-func (cs *components) parse(value string, names *prefixed) bool {
+// covers reports whether an inner list has exactly the required components, each once, with single
+// spaces between them.
+func covers(value string, required []string) bool {
 	list, opened := strings.CutPrefix(value, "(")
 	list, closed := strings.CutSuffix(list, ")")
-	if !opened || !closed {
-		return false
-	}
+	count := 0
 	for name := range strings.SplitSeq(list, " ") {
-		c := names.component(name)
-		if c == componentCount || cs.has(c) {
+		if !slices.Contains(required, name) || strings.Count(list, name) > 1 {
 			return false
 		}
-		*cs = cs.with(c, true)
+		count++
 	}
-	return true
-}
-
-// component returns the component with this name, or componentCount.
-func (names *prefixed) component(name string) component {
-	for c, known := range names.components {
-		if known == name {
-			return component(c)
-		}
-	}
-	return componentCount
+	return opened && closed && count == len(required)
 }
 
 // base is what a signature of version 2 covers: the signature base of RFC 9421,
@@ -305,7 +284,6 @@ type base struct {
 	digest    string
 	account   string
 
-	names *prefixed
 	input string // the value of @signature-params, which begins with the components
 }
 
@@ -330,7 +308,7 @@ func (b *base) read(r *http.Request, v *Verifier, s *v2, names *prefixed) (err e
 // from sets the parts of a base that are those of a request. It covers these headers exactly
 // if they are there.
 func (b *base) from(r *http.Request, names *prefixed) {
-	b.names, b.method, b.query = names, r.Method, r.URL.RawQuery
+	b.method, b.query = r.Method, r.URL.RawQuery
 	b.digest, b.account = r.Header.Get(digestHeader), r.Header.Get(names.Account)
 }
 
@@ -371,7 +349,7 @@ func (b *base) append(dst []byte) []byte {
 	list, _, _ := strings.Cut(b.input[1:], ")")
 	for name := range strings.SplitSeq(list, " ") {
 		dst = append(append(dst, name...), ": "...)
-		switch b.names.component(name) {
+		switch name {
 		case coversMethod:
 			dst = append(dst, b.method...)
 		case coversAuthority:
@@ -384,7 +362,7 @@ func (b *base) append(dst []byte) []byte {
 			dst = append(append(dst, '?'), b.query...)
 		case coversDigest:
 			dst = append(dst, b.digest...)
-		case coversAccount:
+		default:
 			dst = append(dst, b.account...)
 		}
 		dst = append(dst, '\n')

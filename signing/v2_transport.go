@@ -12,6 +12,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 func (t *Transport) version() int {
@@ -37,19 +38,14 @@ func (t *Transport) signV2(r *http.Request, to target, method string) error {
 		r.Header.Set(digestHeader, to.digest)
 	}
 	b := base{authority: to.authority, path: to.path}
-	covered := required(to.digest != "", len(r.Header[names.Account]) > 0)
-	for c := range componentCount {
-		if covered.has(c) {
-			b.input += " " + names.components[c]
-		}
-	}
 	b.from(r, names)
 	b.method = method
 	alg := algHMAC
 	if t.Signer != nil {
 		alg = algEd25519
 	}
-	b.input = "(" + b.input[1:] + ");created=" + strconv.FormatInt(to.clock.seconds(t.now()), 10) +
+	covered := names.required(to.digest != "", len(r.Header[names.Account]) > 0)
+	b.input = "(" + strings.Join(covered, " ") + ");created=" + strconv.FormatInt(to.clock.seconds(t.now()), 10) +
 		`;nonce="` + random(keyLength) + `";keyid="` + t.ClientKey + `";alg="` + alg + `";tag="` + names.Tag + `"`
 	if err := b.check(); err != nil {
 		return err

@@ -19,7 +19,7 @@ type Verifier struct {
 	Replays Replays // required
 	Policy  Policy
 
-	// Header is the prefix of the header names; "" means DefaultPrefix.
+	// Header is the prefix of the header names; "" means "Service-".
 	Header string
 
 	// Now is the clock, time.Now if nil.
@@ -47,11 +47,9 @@ type Verifier struct {
 	// fast as its client sends it. nil: the context of Verify.
 	AfterBody func() (context.Context, context.CancelFunc)
 
-	// Deny writes the body of a refusal by Handler, and its Content-Type. If nil, the
-	// body is the text of the status. The headers that a refusal needs are set
-	// already, and the status is always that of the refusal. err is the error of
-	// Verify. It is for the log; no client may see it.
-	Deny func(w http.ResponseWriter, r *http.Request, err error)
+	// Denied, if not nil, gets the error of each request that Handler rejects. It is for the
+	// log; no client may see it.
+	Denied func(r *http.Request, err error)
 }
 
 // Errors of Verify, beside ErrPath, ErrReplayed, ErrStale and ErrFull. An error that

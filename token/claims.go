@@ -65,27 +65,27 @@ var (
 	errLong    = errors.New("array with too many elements")
 )
 
-// extra is a claim that this package does not know: its name and its JSON.
-type extra struct{ name, raw string }
-
-// readClaims reads the payload of a token. It returns unknown claims separately, in
-// their order.
-func readClaims(payload, namespace string) (c Claims, extras []extra, err error) {
+// readClaims reads the payload of a token. Unknown claims are its Extra.
+func readClaims(payload, namespace string) (c Claims, err error) {
 	r := strictjson.New(payload, limits)
 	for name := range r.Object {
-		if !c.read(&r, name, namespace) {
-			extras = append(extras, extra{name, r.Skip()})
+		if c.read(&r, name, namespace) {
+			continue
 		}
+		if c.Extra == nil {
+			c.Extra = map[string]json.RawMessage{}
+		}
+		c.Extra[name] = json.RawMessage(r.Skip())
 	}
 	switch err := r.End(); {
 	case err != nil:
-		return Claims{}, nil, err
+		return Claims{}, err
 	case c.Issuer == "" || c.Subject == "" || c.Audience == "" || c.IssuedAt.IsZero():
-		return Claims{}, nil, errMissing
+		return Claims{}, errMissing
 	case c.MaxUses != 0 && c.ID == "":
-		return Claims{}, nil, errCount
+		return Claims{}, errCount
 	}
-	return c, extras, nil
+	return c, nil
 }
 
 // read reads the value of a claim if it knows the name. The name must match exactly,

@@ -99,7 +99,7 @@ func ExampleMinter_Limited() {
 			fmt.Println(err)
 			continue
 		}
-		fmt.Println("invitation", string(verified.Extra("invitation")))
+		fmt.Println("invitation", string(verified.Claims().Extra["invitation"]))
 	}
 	// Output:
 	// invitation 17
@@ -189,19 +189,6 @@ func ExampleNewPair() {
 	// true 43
 }
 
-func ExampleParsePairJWK() {
-	pair, err := token.ParsePairJWK([]byte(rfcKey)) // the key of RFC 7515, appendix A.2
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(pair.KeyID)
-	_, err = token.ParsePairJWK([]byte(`{"kty":"RSA","use":"enc"}`))
-	fmt.Println(err)
-	// Output:
-	// IsUn6_e04MaShXFIISMp4kG62LWzMIPy_MvSA5pJgX8
-	// token: key is not acceptable: JWK use is not sig
-}
-
 func ExampleParsePairPEM() {
 	_, err := token.ParsePairPEM([]byte("-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n"))
 	fmt.Println(errors.Is(err, token.ErrBadKey))
@@ -221,7 +208,7 @@ func ExampleJWKSet() {
 }
 
 func ExamplePEM() {
-	pair, err := token.ParsePairJWK([]byte(rfcKey))
+	pair, err := token.GeneratePair(2048)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -328,7 +315,7 @@ func ExampleTransport() {
 
 	client := &http.Client{Transport: &token.Transport{
 		BaseURL: server.URL + "/acme/v2",
-		Source:  token.Token("header.payload.signature"),
+		Token:   token.Token("header.payload.signature"),
 	}}
 	res, err := client.Get(server.URL + "/acme/v2/connections")
 	if err != nil {
@@ -341,14 +328,6 @@ func ExampleTransport() {
 	// /acme/v2/connections Bearer header.payload.signature
 	// true
 }
-
-// rfcKey is the key of RFC 7515, appendix A.2.
-const rfcKey = `{"kty":"RSA",
-		"n":"ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ",
-		"e":"AQAB",
-		"d":"Eq5xpGnNCivDflJsRQBXHx1hdR1k6Ulwe2JZD50LpXyWPEAeP88vLNO97IjlA7_GQ5sLKMgvfTeXZx9SE-7YwVol2NXOoAJe46sui395IW_GO-pWJ1O0BkTGoVEn2bKVRUCgu-GjBVaYLU6f3l9kJfFNS3E0QbVdxzubSu3Mkqzjkn439X0M_V51gfpRLI9JYanrC4D4qAdGcopV_0ZHHzQlBjudU2QvXt4ehNYTCBr6XCLQUShb1juUO1ZdiYoFaFQT5Tw8bGUl_x_jTj3ccPDVZFD9pIuhLhBOneufuBiB4cS98l2SR_RQyGWSeWjnczT0QU91p1DhOVRuOopznQ",
-		"p":"4BzEEOtIpmVdVEZNCqS7baC4crd0pqnRH_5IB3jw3bcxGn6QLvnEtfdUdiYrqBdss1l58BQ3KhooKeQTa9AB0Hw_Py5PJdTJNPY8cQn7ouZ2KKDcmnPGBY5t7yLc1QlQ5xHdwW1VhvKn-nXqhJTBgIPgtldC-KDV5z-y2XDwGUc",
-		"q":"uQPEfgmVtjL0Uyyx88GZFF1fOunH3-7cepKmtH4pxhtCoHqpWmT8YAmZxaewHgHAjLYsp1ZSe7zFYHj7C6ul7TjeLQeZD_YwD66t62wDmpe_HlB-TnBA-njbglfIsRLtXlnDzQkv5dTltRJ11BKBBypeeF6689rjcJIDEz9RWdc"}`
 
 // Another service verifies tokens by the keys that the server publishes for an org.
 func ExamplePublishedKeys() {

@@ -15,11 +15,6 @@ var (
 	Thumbprint = thumbprint
 )
 
-type Extra = extra
-
-func (e Extra) Name() string { return e.name }
-func (e Extra) Raw() string  { return e.raw }
-
 // Parts are the decoded parts of a token.
 type Parts = compact.Parts
 
@@ -32,11 +27,11 @@ func Matches(p Parts, key *PublicKey) error {
 
 // Len returns how many tokens the cache holds, and their cost in bytes.
 func (c *Cache) Len() (entries, bytes int) {
-	entries, cost := c.seen.Len()
+	entries, cost := c.seen.Len(c.groups())
 	return entries, 1024 * cost
 }
 
-func (c *CachedKeys) Len() int { kept, _ := c.found.Len(); return kept }
+func (c *CachedKeys) Len() int { kept, _ := c.found.Len(&c.of); return kept }
 
 // Len returns how many records are stored, and of how many subjects.
 func (m *MemoryLedger) Len() (records, subjects int) {

@@ -5,9 +5,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"slices"
-
-	"github.com/tenantkit/tenantkit/internal/jwks"
 )
 
 // maxKeyText is several times the text of the largest acceptable key. The parsers
@@ -48,33 +45,6 @@ func parseDER(block *pem.Block) (any, error) {
 		return x509.ParsePKCS1PrivateKey(block.Bytes)
 	}
 	return nil, errors.New("PEM block is neither PRIVATE KEY nor RSA PRIVATE KEY")
-}
-
-// ParsePairJWK reads an RSA private key in the form of RFC 7517. If given, its use
-// must be sig, its alg RS256, and its key_ops sign, with or without verify. Its kid
-// is ignored: the KeyID of the pair is the thumbprint. text has at most 16 KiB.
-// Errors match ErrBadKey.
-func ParsePairJWK(text []byte) (*KeyPair, error) {
-	if len(text) > maxKeyText {
-		return nil, badKey("text larger than 16 KiB")
-	}
-	j, err := jwks.ReadJWK(string(text))
-	switch {
-	case err != nil:
-		return nil, badKey(err.Error())
-	case j.Use != nil && *j.Use != "sig":
-		return nil, badKey("JWK use is not sig")
-	case j.Algorithm != nil && *j.Algorithm != algorithm:
-		return nil, badKey("JWK alg is not RS256")
-	case j.Ops != nil && !isSigning(j.Ops):
-		return nil, badKey("JWK key_ops is not sign")
-	}
-	return privatePair(j.Key())
-}
-
-func isSigning(ops []string) bool {
-	slices.Sort(ops)
-	return slices.Equal(ops, []string{"sign"}) || slices.Equal(ops, []string{"sign", "verify"})
 }
 
 func privatePair(key any) (*KeyPair, error) {

@@ -236,7 +236,10 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 	if err := m.complete(c, now); err != nil {
 		return "", nil, err
 	}
-	pair, err := m.usablePair(ctx, c.Issuer)
+	pair, err := m.pair(ctx, c.Issuer)
+	if err == nil {
+		err = pair.Validate()
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -295,24 +298,18 @@ func (m *Minter) canonical(chains []string) ([]string, error) {
 	}
 	list := make([]string, 0, len(chains))
 	for _, text := range chains {
-		chain, err := m.Scopes.Parse(text)
+		canonical, err := m.Scopes.Parse(cmp.Or(text, "*"))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrScope, err)
 		}
-		if canonical := onWire(chain); !slices.Contains(list, canonical) {
+		if canonical == "*" {
+			canonical = "" // the star is for where an empty text could mean that nothing was set
+		}
+		if !slices.Contains(list, canonical) {
 			list = append(list, canonical)
 		}
 	}
 	return list, nil
-}
-
-// onWire writes the chain that grants everything as the empty chain. The star is for
-// output where an empty string could be misread.
-func onWire(chain scope.Chain) string {
-	if text := chain.String(); text != "*" {
-		return text
-	}
-	return ""
 }
 
 func (m *Minter) pair(ctx context.Context, clientKey string) (*KeyPair, error) {
@@ -326,14 +323,6 @@ func (m *Minter) pair(ctx context.Context, clientKey string) (*KeyPair, error) {
 	return pair, nil
 }
 
-func (m *Minter) usablePair(ctx context.Context, clientKey string) (*KeyPair, error) {
-	pair, err := m.pair(ctx, clientKey)
-	if err != nil {
-		return nil, err
-	}
-	return pair, pair.Validate()
-}
-
 // payload writes the claims and reads them back, so that no claims are signed that a
 // Verifier would refuse.
 func (m *Minter) payload(c *Claims) ([]byte, error) {
@@ -342,7 +331,7 @@ func (m *Minter) payload(c *Claims) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _, err = readClaims(string(payload), namespace)
+	_, err = readClaims(string(payload), namespace)
 	return payload, err
 }
 

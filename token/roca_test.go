@@ -65,7 +65,6 @@ func TestKeysThatCanBeFactored(t *testing.T) {
 	for name, refusal := range map[string]func() error{
 		"T30 PKCS #1": func() error { _, err := token.ParsePairPEM(pkcs1(roca)); return err },
 		"T30 PKCS #8": func() error { _, err := token.ParsePairPEM(pkcs8(t, roca)); return err },
-		"T30 JWK":     func() error { _, err := token.ParsePairJWK(privateJWK(t, roca)); return err },
 		"T30 signer":  func() error { _, err := token.NewPair(roca); return err },
 		"T30 pair made by hand": func() error {
 			return (&token.KeyPair{PublicKey: *publicOf(t, &roca.PublicKey), Signer: roca}).Validate()
@@ -125,10 +124,8 @@ func TestKeysThatDoNotSign(t *testing.T) {
 	for name, made := range map[string]func() (*token.KeyPair, error){
 		"T31 a prime that is none, PKCS #1": func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs1(composite)) },
 		"T31 a prime that is none, PKCS #8": func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs8(t, composite)) },
-		"T31 a prime that is none, JWK":     func() (*token.KeyPair, error) { return token.ParsePairJWK(privateJWK(t, composite)) },
 		"T31 a Carmichael number, PKCS #1":  func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs1(carmichael)) },
 		"T31 a Carmichael number, PKCS #8":  func() (*token.KeyPair, error) { return token.ParsePairPEM(pkcs8(t, carmichael)) },
-		"T31 a Carmichael number, JWK":      func() (*token.KeyPair, error) { return token.ParsePairJWK(privateJWK(t, carmichael)) },
 		"T31 a signer that fails":           func() (*token.KeyPair, error) { return token.NewPair(imitation{&rsaKeys[0]().PublicKey}) },
 		"T31 a signer that is wrong":        func() (*token.KeyPair, error) { return token.NewPair(faulty{rsaKeys[0]()}) },
 	} {

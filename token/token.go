@@ -1,12 +1,8 @@
 package token
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
-	"io"
-	"log/slog"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/compact"
@@ -17,24 +13,10 @@ import (
 // Token is a signed token. Whoever has it can use it, so it prints REDACTED, however
 // it is printed or encoded; string(t) is the text on the wire. One case is not
 // covered: in an unexported field of a struct, fmt prints the token, because it calls
-// no methods there. A Token is its own Source.
-type Token string
+// no methods there.
+type Token = redacted.String[signed]
 
-// Token implements Source.
-func (t Token) Token(context.Context) (Token, error) { return t, nil }
-
-func (Token) String() string                 { return redacted.Text }
-func (Token) GoString() string               { return redacted.Text }
-func (Token) Format(s fmt.State, _ rune)     { io.WriteString(s, redacted.Text) }
-func (Token) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
-func (Token) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
-func (Token) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob calls it
-
-// Source gives a client its token, once per request. It may renew the token.
-// Implementations are safe for concurrent use.
-type Source interface {
-	Token(ctx context.Context) (Token, error)
-}
+type signed struct{}
 
 // maxHeader is how many bytes the encoded header of a token may have.
 const maxHeader = 1 << 10

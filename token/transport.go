@@ -2,16 +2,16 @@ package token
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/baseurl"
 	"github.com/tenantkit/tenantkit/internal/repeat"
+	"github.com/tenantkit/tenantkit/internal/urlpath"
 )
 
 // Transport is an http.RoundTripper that adds a bearer token to every request it
@@ -29,8 +29,12 @@ type Transport struct {
 	// the network can read the token.
 	BaseURL string
 
-	Source Source            // required
-	Base   http.RoundTripper // nil: http.DefaultTransport
+	Token Token             // required without Source
+	Base  http.RoundTripper // nil: http.DefaultTransport
+
+	// Source gives the token of each request instead. It may renew the token. It must be safe for
+	// concurrent use.
+	Source func(context.Context) (Token, error)
 
 	// Repeat sends a POST or PATCH again whose answer was lost: after an error of Base, a 502, 503 or 504,
 	// and a 409 with Retry-After. There are at most four tries, some hundred milliseconds apart, or what a
@@ -68,26 +72,25 @@ func (t *Transport) send(r *http.Request) (res *http.Response, lost bool, err er
 
 // authorise returns a copy of r with the token. A RoundTripper must not change the
 // request that it was given.
-func (t *Transport) authorise(r *http.Request) (*http.Request, error) {
+func (t *Transport) authorise(r *http.Request) (authorised *http.Request, err error) {
 	base, ok := baseurl.Parse(t.BaseURL)
-	if !ok || hasDots(base.Path) {
+	if !ok || !isClean(base.EscapedPath()) {
 		return nil, errors.New("token: Transport.BaseURL must be an http or https URL of host and path alone")
-	}
-	if t.Source == nil {
-		return nil, errors.New("token: Transport.Source is required")
 	}
 	if !contains(base, r) {
 		return nil, ErrOutside
 	}
-	token, err := t.Source.Token(r.Context())
-	if err != nil {
-		return nil, fmt.Errorf("token: source: %w", err)
+	token := t.Token
+	if t.Source != nil {
+		if token, err = t.Source(r.Context()); err != nil {
+			return nil, fmt.Errorf("token: source: %w", err)
+		}
 	}
 	// Otherwise an error of a later step could quote the token.
 	if token == "" || !ascii.Dotted.Only(string(token)) {
-		return nil, errors.New("token: Source returned no token")
+		return nil, errors.New("token: Transport has no token")
 	}
-	authorised := r.Clone(r.Context())
+	authorised = r.Clone(r.Context())
 	if authorised.Header == nil {
 		authorised.Header = http.Header{}
 	}
@@ -95,18 +98,13 @@ func (t *Transport) authorise(r *http.Request) (*http.Request, error) {
 	return authorised, nil
 }
 
-// contains reports whether r goes to the host of base and below its path.
+// contains reports whether r goes to the host of base and below its path. A path that is not
+// clean may lead out of it.
 func contains(base *url.URL, r *http.Request) bool {
-	if !baseurl.Has(base, r) || hasDots(r.URL.Path) {
-		return false
-	}
-	_, ok := baseurl.Below(r.URL.EscapedPath(), base.EscapedPath())
-	return ok
+	path := r.URL.EscapedPath()
+	_, below := baseurl.Below(path, base.EscapedPath())
+	return baseurl.Has(base, r) && isClean(path) && below
 }
 
-// hasDots reports whether a decoded path has a dot segment, which may lead out of the
-// base path.
-func hasDots(path string) bool {
-	segments := strings.FieldsFunc(path, func(c rune) bool { return c == '/' || c == '\\' })
-	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
-}
+// isClean reports whether an escaped path is clean. A URL without a path stands for the root.
+func isClean(escaped string) bool { return escaped == "" || urlpath.IsClean(escaped) }

@@ -68,7 +68,7 @@ func TestTransportKeepsToItsBase(t *testing.T) {
 	} {
 		t.Run(c.base+" "+c.url, func(t *testing.T) {
 			far := &recorder{}
-			transport := &token.Transport{BaseURL: c.base, Source: bearer, Base: far}
+			transport := &token.Transport{BaseURL: c.base, Token: bearer, Base: far}
 			sent := &body{Reader: strings.NewReader("x")}
 			request, err := http.NewRequest(http.MethodPost, c.url, sent)
 			if err != nil {
@@ -114,7 +114,7 @@ func TestTransportAndRedirects(t *testing.T) {
 		}
 	}))
 	defer service.Close()
-	client := &http.Client{Transport: &token.Transport{BaseURL: service.URL + "/v2", Source: bearer}}
+	client := &http.Client{Transport: &token.Transport{BaseURL: service.URL + "/v2", Token: bearer}}
 
 	for path, outside := range map[string]bool{"/near": false, "/out": true, "/far": true} {
 		res, err := client.Post(service.URL+"/v2"+path, "text/plain", strings.NewReader("x"))
@@ -145,24 +145,24 @@ func TestTransportRefuses(t *testing.T) {
 		change    func(*http.Request)
 		want      error
 	}{
-		"no base URL":                    {token.Transport{Source: bearer}, nil, nil},
-		"a base URL without a scheme":    {token.Transport{BaseURL: "api.example.com", Source: bearer}, nil, nil},
-		"a base URL of another scheme":   {token.Transport{BaseURL: "ftp://api.example.com", Source: bearer}, nil, nil},
-		"a base URL with a query":        {token.Transport{BaseURL: base + "?x", Source: bearer}, nil, nil},
-		"a base URL with a user":         {token.Transport{BaseURL: "https://u@api.example.com", Source: bearer}, nil, nil},
-		"a base URL with dots":           {token.Transport{BaseURL: base + "/../", Source: bearer}, nil, nil},
-		"a base URL with a fragment":     {token.Transport{BaseURL: base + "#x", Source: bearer}, nil, nil},
-		"a base URL without a host":      {token.Transport{BaseURL: "https:///acme/v2", Source: bearer}, nil, nil},
-		"a base URL that does not parse": {token.Transport{BaseURL: "https://a b", Source: bearer}, nil, nil},
+		"no base URL":                    {token.Transport{Token: bearer}, nil, nil},
+		"a base URL without a scheme":    {token.Transport{BaseURL: "api.example.com", Token: bearer}, nil, nil},
+		"a base URL of another scheme":   {token.Transport{BaseURL: "ftp://api.example.com", Token: bearer}, nil, nil},
+		"a base URL with a query":        {token.Transport{BaseURL: base + "?x", Token: bearer}, nil, nil},
+		"a base URL with a user":         {token.Transport{BaseURL: "https://u@api.example.com", Token: bearer}, nil, nil},
+		"a base URL with dots":           {token.Transport{BaseURL: base + "/../", Token: bearer}, nil, nil},
+		"a base URL with a fragment":     {token.Transport{BaseURL: base + "#x", Token: bearer}, nil, nil},
+		"a base URL without a host":      {token.Transport{BaseURL: "https:///acme/v2", Token: bearer}, nil, nil},
+		"a base URL that does not parse": {token.Transport{BaseURL: "https://a b", Token: bearer}, nil, nil},
 		"no source":                      {token.Transport{BaseURL: base}, nil, nil},
-		"a source that fails":            {token.Transport{BaseURL: base, Source: failing{}}, nil, errBroken},
-		"a source without a token":       {token.Transport{BaseURL: base, Source: token.Token("")}, nil, nil},
-		"a token that breaks the header": {token.Transport{BaseURL: base, Source: token.Token("a\r\nX: y")}, nil, nil},
-		"another Host": {token.Transport{BaseURL: base, Source: bearer},
+		"a source that fails":            {token.Transport{BaseURL: base, Source: failing}, nil, errBroken},
+		"a source without a token":       {token.Transport{BaseURL: base, Token: token.Token("")}, nil, nil},
+		"a token that breaks the header": {token.Transport{BaseURL: base, Token: token.Token("a\r\nX: y")}, nil, nil},
+		"another Host": {token.Transport{BaseURL: base, Token: bearer},
 			func(r *http.Request) { r.Host = "evil.example" }, token.ErrOutside},
-		"another host in the URL": {token.Transport{BaseURL: base, Source: bearer},
+		"another host in the URL": {token.Transport{BaseURL: base, Token: bearer},
 			func(r *http.Request) { r.URL.Host = "evil.example" }, token.ErrOutside},
-		"an opaque URL": {token.Transport{BaseURL: base, Source: bearer},
+		"an opaque URL": {token.Transport{BaseURL: base, Token: bearer},
 			func(r *http.Request) { r.URL.Opaque = "//evil.example/acme/v2" }, token.ErrOutside},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestTransportRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.Header = http.Header{"Accept": {"text/plain"}, "Authorization": {"Basic x", "Basic y"}}
-		if _, err := (&token.Transport{BaseURL: base, Source: bearer, Base: far}).RoundTrip(request); err != nil {
+		if _, err := (&token.Transport{BaseURL: base, Token: bearer, Base: far}).RoundTrip(request); err != nil {
 			t.Fatal(err)
 		}
 		want := http.Header{"Accept": {"text/plain"}, "Authorization": {"Bearer aaaa.bbbb.cccc"}}
@@ -205,20 +205,18 @@ func TestTransportRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		request.Header = nil
-		if _, err := (&token.Transport{BaseURL: base, Source: bearer, Base: far}).RoundTrip(request); err != nil {
+		if _, err := (&token.Transport{BaseURL: base, Token: bearer, Base: far}).RoundTrip(request); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-type failing struct{}
-
-func (failing) Token(context.Context) (token.Token, error) { return "", errBroken }
+func failing(context.Context) (token.Token, error) { return "", errBroken }
 
 // once is a Source that counts its tokens.
 type once struct{ asked int }
 
-func (o *once) Token(context.Context) (token.Token, error) {
+func (o *once) next(context.Context) (token.Token, error) {
 	o.asked++
 	return token.Token(strconv.Itoa(o.asked)), nil
 }
@@ -246,7 +244,7 @@ func TestTransportRepeats(t *testing.T) {
 					}
 					return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
 				})
-				transport := &token.Transport{BaseURL: "https://api.example.com/acme/v2", Source: source, Base: lossy, Repeat: c.repeats}
+				transport := &token.Transport{BaseURL: "https://api.example.com/acme/v2", Source: source.next, Base: lossy, Repeat: c.repeats}
 				r, err := http.NewRequestWithContext(t.Context(), c.method, "https://api.example.com/acme/v2"+c.url, strings.NewReader("body"))
 				if err != nil {
 					t.Fatal(err)

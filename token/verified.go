@@ -1,7 +1,7 @@
 package token
 
 import (
-	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -12,8 +12,7 @@ import (
 // Verified is a token that passed every check. All requests with the token share it,
 // and it cannot be changed: its methods return immutable values or copies.
 type Verified struct {
-	claims Claims // without Extra
-	extras []extra
+	claims Claims
 	scope  scope.Set
 	key    *PublicKey
 
@@ -21,8 +20,8 @@ type Verified struct {
 }
 
 // verified makes the Verified of claims that were signed with key.
-func verified(c Claims, extras []extra, set scope.Set, key *PublicKey) *Verified {
-	t := &Verified{claims: c, extras: extras, scope: set, key: key, valid: compact.Always()}
+func verified(c Claims, set scope.Set, key *PublicKey) *Verified {
+	t := &Verified{claims: c, scope: set, key: key, valid: compact.Always()}
 	t.valid.From(max(c.IssuedAt.Unix(), c.NotBefore.Unix())) // a missing nbf is long ago
 	if !c.Expires.IsZero() {
 		t.valid.Until(c.Expires.Unix())
@@ -80,26 +79,13 @@ func (t *Verified) SkipCreateACL() bool { return t.claims.SkipCreateACL }
 // MaxUses is how often the token may authenticate; 0 means any number.
 func (t *Verified) MaxUses() int64 { return t.claims.MaxUses }
 
-// Extra returns a copy of the JSON of a claim that this package does not know. It
-// returns nil if the token has no claim of exactly this name.
-func (t *Verified) Extra(name string) json.RawMessage {
-	for _, e := range t.extras {
-		if e.name == name {
-			return json.RawMessage(e.raw)
-		}
-	}
-	return nil
-}
-
 // Claims returns a copy of everything that the token says.
 func (t *Verified) Claims() Claims {
 	c := t.claims
 	c.Scope, c.Roles = slices.Clone(c.Scope), slices.Clone(c.Roles)
-	for _, e := range t.extras {
-		if c.Extra == nil {
-			c.Extra = map[string]json.RawMessage{}
-		}
-		c.Extra[e.name] = json.RawMessage(e.raw)
+	c.Extra = maps.Clone(c.Extra)
+	for name, raw := range c.Extra {
+		c.Extra[name] = slices.Clone(raw)
 	}
 	return c
 }

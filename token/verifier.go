@@ -199,7 +199,7 @@ func (v *Verifier) key(ctx context.Context, kid string) (*PublicKey, error) {
 
 // read reads claims that key has signed.
 func (v *Verifier) read(payload string, key *PublicKey) (*Verified, error) {
-	c, extras, err := readClaims(payload, namespaceOr(v.Namespace))
+	c, err := readClaims(payload, namespaceOr(v.Namespace))
 	if err != nil {
 		return nil, &refusal{err}
 	}
@@ -213,7 +213,7 @@ func (v *Verifier) read(payload string, key *PublicKey) (*Verified, error) {
 		}
 		return nil, &refusal{err}
 	}
-	return verified(c, extras, set, key), nil
+	return verified(c, set, key), nil
 }
 
 // check does the checks that each request with a token needs. The ledger and Spent

@@ -66,7 +66,7 @@ func ExampleFormat_Parse() {
 	format := apikey.Format{Prefix: "acme_live"}
 	const sent = "acme_live_7h3v9q2m8kx4tn0c5rjw6ybdzgs1fpea0987654321zyx12f6g56"
 	key, err := format.Parse(sent)
-	fmt.Println(key, key.ID(), err)
+	fmt.Println(key, apikey.ID(key), err)
 	_, err = format.Parse(sent[:len(sent)-1])
 	fmt.Println(err)
 	// Output:

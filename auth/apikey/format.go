@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"log/slog"
 	"regexp"
 	"strings"
 
@@ -101,28 +99,21 @@ func checksum(text string) (sum [bodySize - secretEnd]byte) {
 
 // Key is the text that a client sends, as Parse and Make return it. Show it once, as string(key),
 // and keep it nowhere: it prints REDACTED.
-type Key string
+type Key = redacted.String[key]
 
-func (Key) String() string                 { return redacted.Text }
-func (Key) GoString() string               { return redacted.Text }
-func (Key) LogValue() slog.Value           { return slog.StringValue(redacted.Text) }
-func (Key) MarshalText() ([]byte, error)   { return []byte(redacted.Text), nil }
-func (Key) MarshalBinary() ([]byte, error) { return []byte(redacted.Text), nil } // gob calls it
+type key struct{}
 
-// Format covers the verbs that do not call String, such as %d and %x.
-func (Key) Format(f fmt.State, _ rune) { io.WriteString(f, redacted.Text) }
-
-// ID returns the public id, which may be logged.
-func (k Key) ID() string {
+// ID returns the public id of a key, which may be logged.
+func ID(k Key) string {
 	if len(k) < bodySize {
 		return ""
 	}
 	return string(k[len(k)-bodySize:][:idSize])
 }
 
-func (k Key) prefix() string { return string(k[:len(k)-bodySize-1]) }
+func prefixOf(k Key) string { return string(k[:len(k)-bodySize-1]) }
 
-// hash returns the SHA-256 of the secret. That is enough for 160 random bits.
-func (k Key) hash() [32]byte {
+// hashOf returns the SHA-256 of the secret. That is enough for 160 random bits.
+func hashOf(k Key) [32]byte {
 	return sha256.Sum256([]byte(k[len(k)-bodySize+idSize : len(k)-bodySize+secretEnd]))
 }

@@ -61,7 +61,7 @@ type sent struct {
 	hash       [32]byte
 }
 
-func sentBy(key Key) sent { return sent{key.prefix(), key.ID(), key.hash()} }
+func sentBy(key Key) sent { return sent{prefixOf(key), ID(key), hashOf(key)} }
 
 // known is a record whose secret was proven.
 type known struct {
@@ -142,7 +142,7 @@ func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.T
 	}
 	k, err := m.find(ctx, sentBy(key), stale, t.Now())
 	if err != nil {
-		return p, answer(key.ID(), err)
+		return p, answer(ID(key), err)
 	}
 	if p, err = k.principal(ctx, r, t); err == nil {
 		err = record(ctx, r, t, k)

@@ -40,10 +40,9 @@ func (c Clients) Signed(clientKey string, secret signing.Secret) *http.Client {
 	return &http.Client{Transport: t}
 }
 
-// Bearer returns a client that sends the tokens of source, such as a token.Token. That may also hold an
-// API key: token.Token(key).
-func (c Clients) Bearer(source token.Source) *http.Client {
-	return &http.Client{Transport: &token.Transport{BaseURL: c.URL, Source: source, Base: c.direct()}}
+// Bearer returns a client that sends a token, or an API key: token.Token(key).
+func (c Clients) Bearer(t token.Token) *http.Client {
+	return &http.Client{Transport: &token.Transport{BaseURL: c.URL, Token: t, Base: c.direct()}}
 }
 
 // Browser returns a client that keeps cookies, like a browser. Its jar already has the given ones

@@ -113,7 +113,7 @@ func (l Less) of(t *auth.Tenant, v *token.Verified) (c token.Claims, grace time.
 	own, _ := v.Scope() // not what its roles permit now: it would keep that when they do not any more
 	more := &auth.BeyondError{}
 	for _, chain := range own.Missing(wanted) {
-		more.Excess = append(more.Excess, auth.Excess{Option: "scope", Value: chain.String()})
+		more.Excess = append(more.Excess, auth.Excess{Option: "scope", Value: chain})
 	}
 	if more.Excess != nil {
 		return c, 0, more

@@ -107,17 +107,16 @@ const maxScope = 64 << 10
 // texts returns the chains of a Set, each once, as long as they are a scope of at most maxScope. No
 // token can have as many. The chain that grants everything is *.
 func texts(s scope.Set) []string {
-	all, seen, length := []string{}, map[scope.Chain]bool{}, 0
+	all, seen, length := []string{}, map[string]bool{}, 0
 	for chain := range s.Chains() {
 		if seen[chain] {
 			continue
 		}
 		seen[chain] = true
-		text := chain.String()
-		if length += len(text) + len(" "); length > maxScope {
+		if length += len(chain) + len(" "); length > maxScope {
 			break
 		}
-		all = append(all, text)
+		all = append(all, chain)
 	}
 	return all
 }

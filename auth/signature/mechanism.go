@@ -39,7 +39,7 @@ func (m *Mechanism) Bind(*auth.Settings) error {
 
 // Presented implements auth.Mechanism. The client key alone is no credential, because clients
 // also send it with tokens. The account header counts as a credential. So without a signature it
-// is refused, not ignored. Outside a Guard the headers have signing.DefaultPrefix.
+// is refused, not ignored. Outside a Guard the headers have the prefix "Service-".
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	prefix := ""
 	if t := auth.TenantFrom(r.Context()); t != nil {

@@ -288,7 +288,7 @@ func TestARefusedChangeChangesNothing(t *testing.T) {
 func chainsOf(set scope.Set) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for chain := range set.Chains() {
-			if !yield(chain.String()) {
+			if !yield(chain) {
 				return
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -21,15 +20,14 @@ func Attempts(t *testing.T, open func(t *testing.T) session.Attempts, f Features
 		{"orgs and keys are apart", (*attemptTest).apart},
 		{"a context that has ended", (*attemptTest).cancelled},
 		{"F08 64 swaps of one record", (*attemptTest).race},
-		{"F08 64 count at once", (*attemptTest).raceCount},
 	}, func(t *testing.T, test func(*attemptTest)) {
-		test(&attemptTest{T: t, store: open(t), cast: newCast(f), key: newKey()})
+		test(&attemptTest{T: t, store: open(t), Cast: suite.NewCast(suite.Features(f)), key: newKey()})
 	})
 }
 
 type attemptTest struct {
 	*testing.T
-	cast
+	suite.Cast
 	store session.Attempts
 	key   string
 }
@@ -43,14 +41,14 @@ func newKey() string {
 // has fails unless the key has this record.
 func (t *attemptTest) has(want string) {
 	t.Helper()
-	if got, err := t.store.Load(t.Context(), t.org, t.key); got != want || err != nil {
+	if got, err := t.store.Load(t.Context(), t.Org, t.key); got != want || err != nil {
 		t.Errorf("Load = %q, %v; want %q", got, err, want)
 	}
 }
 
 func (t *attemptTest) swap(old, record string, want bool) {
 	t.Helper()
-	if done, err := t.store.Swap(t.Context(), t.org, t.key, old, record); done != want || err != nil {
+	if done, err := t.store.Swap(t.Context(), t.Org, t.key, old, record); done != want || err != nil {
 		t.Errorf("Swap(%q, %q) = %t, %v", old, record, done, err)
 	}
 }
@@ -85,7 +83,7 @@ func (t *attemptTest) apart() {
 	t.key = newKey()
 	t.has("")
 	t.swap("", "2", true)
-	t.key, t.org = key, t.other("-2")
+	t.key, t.Org = key, t.Other("-2")
 	t.has("")
 	t.swap("1", "", false)
 	t.swap("", "3", true)
@@ -95,10 +93,10 @@ func (t *attemptTest) apart() {
 func (t *attemptTest) cancelled() {
 	t.swap("", "1", true)
 	ctx := suite.Ended(t.T)
-	if _, err := t.store.Load(ctx, t.org, t.key); err == nil {
+	if _, err := t.store.Load(ctx, t.Org, t.key); err == nil {
 		t.Error("Load: no error")
 	}
-	if done, err := t.store.Swap(ctx, t.org, t.key, "1", "2"); done || err == nil {
+	if done, err := t.store.Swap(ctx, t.Org, t.key, "1", "2"); done || err == nil {
 		t.Errorf("Swap = %t, %v", done, err)
 	}
 	t.has("1")
@@ -108,14 +106,14 @@ func (t *attemptTest) cancelled() {
 func (t *attemptTest) race() {
 	for range 5 {
 		for _, change := range [][2]string{{"", "1 %d"}, {"1", "2 %d"}, {"2", ""}} {
-			old, _ := t.store.Load(t.Context(), t.org, t.key)
+			old, _ := t.store.Load(t.Context(), t.Org, t.key)
 			var won [suite.Crowd]bool
 			suite.Tally(t.T, suite.AtOnce(suite.Crowd, func(i int) (err error) {
 				record := change[1]
 				if record != "" {
 					record = fmt.Sprintf(record, i)
 				}
-				won[i], err = t.store.Swap(t.Context(), t.org, t.key, old, record)
+				won[i], err = t.store.Swap(t.Context(), t.Org, t.key, old, record)
 				return err
 			}))
 			winners := 0
@@ -134,20 +132,4 @@ func (t *attemptTest) race() {
 		}
 	}
 	t.has("")
-}
-
-func (t *attemptTest) raceCount() {
-	suite.Tally(t.T, suite.AtOnce(suite.Crowd, func(int) error {
-		for {
-			old, err := t.store.Load(t.Context(), t.org, t.key)
-			if err != nil {
-				return err
-			}
-			n, _ := strconv.Atoi(old)
-			if done, err := t.store.Swap(t.Context(), t.org, t.key, old, strconv.Itoa(n+1)); done || err != nil {
-				return err
-			}
-		}
-	}))
-	t.has(strconv.Itoa(suite.Crowd))
 }

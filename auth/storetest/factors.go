@@ -21,17 +21,16 @@ func Factors(t *testing.T, open func(t *testing.T) session.FactorStore, f Featur
 		{"a removed factor does not come back", (*factorTest).removed},
 		{"nothing is shared with callers", (*factorTest).aliasing},
 		{"orgs and accounts are apart", (*factorTest).apart},
-		{"saving a record leaves others of its version alone", (*factorTest).others},
 		{"a context that has ended", (*factorTest).cancelled},
 		{"F07 64 saves of one version", (*factorTest).race},
 	}, func(t *testing.T, test func(*factorTest)) {
-		test(&factorTest{T: t, store: open(t), cast: newCast(f)})
+		test(&factorTest{T: t, store: open(t), Cast: suite.NewCast(suite.Features(f))})
 	})
 }
 
 type factorTest struct {
 	*testing.T
-	cast
+	suite.Cast
 	store session.FactorStore
 }
 
@@ -41,7 +40,7 @@ func newFactor() session.Factor {
 	rand.Read(secret)
 	return session.Factor{
 		Secret: session.NewFactorSecret(secret[:20]), Pending: session.NewFactorSecret(secret[20:]), Step: 59_000_001,
-		Recovery: [][32]byte{newHash(), newHash(), newHash()},
+		Recovery: [][32]byte{suite.NewHash(), suite.NewHash(), suite.NewHash()},
 	}
 }
 
@@ -52,7 +51,7 @@ func copyFactor(f session.Factor) session.Factor {
 
 func (t *factorTest) save(account string, f session.Factor) session.Factor {
 	t.Helper()
-	if err := t.store.Save(t.Context(), t.org, t.id(account), f); err != nil {
+	if err := t.store.Save(t.Context(), t.Org, t.ID(account), f); err != nil {
 		t.Fatalf("Save: %v", err)
 	}
 	f.Version++
@@ -62,7 +61,7 @@ func (t *factorTest) save(account string, f session.Factor) session.Factor {
 // has fails unless the account has this record. It prints no secrets.
 func (t *factorTest) has(account string, want session.Factor) {
 	t.Helper()
-	got, err := t.store.Factor(t.Context(), t.org, t.id(account))
+	got, err := t.store.Factor(t.Context(), t.Org, t.ID(account))
 	switch {
 	case err != nil:
 		t.Errorf("Factor: %v", err)
@@ -75,23 +74,9 @@ func (t *factorTest) has(account string, want session.Factor) {
 	}
 }
 
-// others saves one of three records that have the same version.
-func (t *factorTest) others() {
-	elsewhere := &factorTest{T: t.T, store: t.store, cast: t.cast}
-	elsewhere.org = t.NewOrg()
-	mine, others := t.save("ann", newFactor()), t.save("bob", newFactor())
-	namesake := elsewhere.save("ann", newFactor())
-	next := newFactor()
-	next.Version = mine.Version
-	next = t.save("ann", next)
-	t.has("ann", next)
-	t.has("bob", others)
-	elsewhere.has("ann", namesake)
-}
-
 func (t *factorTest) conflicts(account string, f session.Factor) {
 	t.Helper()
-	if err := t.store.Save(t.Context(), t.org, t.id(account), f); !errors.Is(err, session.ErrConflict) {
+	if err := t.store.Save(t.Context(), t.Org, t.ID(account), f); !errors.Is(err, session.ErrConflict) {
 		t.Errorf("Save of version %d: %v, want ErrConflict", f.Version, err)
 	}
 }
@@ -111,7 +96,7 @@ func (t *factorTest) roundTrip() {
 	active.Pending = session.FactorSecret{}
 	zero.Secret, zero.Recovery = session.NewFactorSecret(make([]byte, 20)), make([][32]byte, 10)
 	far.Step = math.MaxInt64
-	for _, account := range t.odd() {
+	for _, account := range t.Odd() {
 		version := int64(0)
 		for _, f := range []session.Factor{full, pending, active, zero, far, {}} {
 			f.Version = version
@@ -156,7 +141,7 @@ func (t *factorTest) aliasing() {
 	t.save("bob", given)
 	clear(given.Recovery)
 	t.has("bob", want)
-	got, err := t.store.Factor(t.Context(), t.org, t.id("bob"))
+	got, err := t.store.Factor(t.Context(), t.Org, t.ID("bob"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,18 +152,22 @@ func (t *factorTest) aliasing() {
 func (t *factorTest) apart() {
 	saved := map[[2]string]session.Factor{}
 	names := [][2]string{{":x", "y"}, {"", "x:y"}, {"/x", "y"}, {"", "x/y"}, {"x", "y"}, {"", "xy"}, {"-2", "ann"}}
-	for _, account := range t.odd() {
+	for _, account := range t.Odd() {
 		names = append(names, [2]string{"", account})
 	}
 	in := func(suffix string) *factorTest {
-		c := t.cast
+		c := t.Cast
 		if suffix != "" {
-			c.org = t.other(suffix)
+			c.Org = t.Other(suffix)
 		}
-		return &factorTest{T: t.T, store: t.store, cast: c}
+		return &factorTest{T: t.T, store: t.store, Cast: c}
 	}
-	for _, name := range names {
-		saved[name] = in(name[0]).save(name[1], newFactor())
+	for version := range int64(2) { // a save leaves others of its version alone
+		for _, name := range names {
+			f := newFactor()
+			f.Version = version
+			saved[name] = in(name[0]).save(name[1], f)
+		}
 	}
 	for _, name := range names {
 		in(name[0]).has(name[1], saved[name])
@@ -188,12 +177,12 @@ func (t *factorTest) apart() {
 func (t *factorTest) cancelled() {
 	f := t.save("ann", newFactor())
 	ctx := suite.Ended(t.T)
-	if _, err := t.store.Factor(ctx, t.org, t.id("ann")); err == nil {
+	if _, err := t.store.Factor(ctx, t.Org, t.ID("ann")); err == nil {
 		t.Error("Factor: no error")
 	}
 	next := newFactor()
 	next.Version = f.Version
-	if err := t.store.Save(ctx, t.org, t.id("ann"), next); err == nil || errors.Is(err, session.ErrConflict) {
+	if err := t.store.Save(ctx, t.Org, t.ID("ann"), next); err == nil || errors.Is(err, session.ErrConflict) {
 		t.Errorf("Save: %v", err)
 	}
 	t.has("ann", f)
@@ -206,8 +195,8 @@ func (t *factorTest) race() {
 			all[i] = newFactor()
 			all[i].Version = version
 		}
-		ann := t.id("ann")
-		errs := suite.AtOnce(len(all), func(i int) error { return t.store.Save(t.Context(), t.org, ann, all[i]) })
+		ann := t.ID("ann")
+		errs := suite.AtOnce(len(all), func(i int) error { return t.store.Save(t.Context(), t.Org, ann, all[i]) })
 		want := all[suite.Winner(t.T, errs, session.ErrConflict)]
 		want.Version++
 		t.has("ann", want)

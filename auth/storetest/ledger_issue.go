@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/internal/suite"
@@ -70,33 +69,4 @@ func testLimit(t *testing.T, l *suite.Ledger) {
 	none := l.Record()
 	none.Subject = l.F.NewAccount()
 	suite.Expect(t, "where none is allowed", l.Issue(t.Context(), none, nil, 0), token.ErrTooMany)
-}
-
-func testLedgerNames(t *testing.T, l *suite.Ledger) {
-	names := suite.Spellings()
-	for _, of := range []func(r *token.Record, name string){
-		func(r *token.Record, name string) { r.ID = name },
-		func(r *token.Record, name string) { r.Subject = l.F.AccountNamed(name) },
-		func(r *token.Record, name string) { r.ClientKey = name },
-		func(r *token.Record, name string) { r.KeyID = name },
-	} {
-		var records []token.Record
-		for _, name := range names {
-			r := l.Record()
-			r.MaxUses = 1
-			of(&r, name)
-			if err := l.Issue(t.Context(), r, nil, suite.Many); err != nil {
-				t.Fatalf("Issue for %q: %v", name, err)
-			}
-			records = append(records, r)
-		}
-		for _, r := range records {
-			l.Spends(t, fmt.Sprintf("%q", []string{r.ClientKey, r.ID, r.Subject, r.KeyID}), r, nil)
-		}
-	}
-	subject := l.F.AccountNamed(names[1])
-	r := l.Add(t, func(r *token.Record) { r.Subject = subject })
-	if list := l.All(t, l.App, subject); len(list) != 1 || !suite.SameRecord(list[0], r) {
-		t.Errorf("List of %q = %+v", subject, list)
-	}
 }

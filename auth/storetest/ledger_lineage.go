@@ -2,10 +2,7 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/tenantkit/tenantkit/internal/suite"
 	"github.com/tenantkit/tenantkit/token"
@@ -39,95 +36,23 @@ func testLineage(t *testing.T, l *suite.Ledger) {
 	}
 }
 
-// testMadeByRevoked revokes each record in a row of five, one per round.
 func testMadeByRevoked(t *testing.T, l *suite.Ledger) {
-	for ended := range token.MaxAncestors + 1 {
-		row, beside := l.Row(t, token.MaxAncestors+1), l.Row(t, 2)
-		for _, r := range row {
-			l.Spends(t, "before", r, nil)
-		}
-		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), row[ended].ID), nil)
-		for i, r := range slices.Backward(row) {
-			if i < ended {
-				l.Spends(t, "an ancestor of the revoked one", r, nil)
-				continue
-			}
-			l.Dead(t, fmt.Sprintf("%d below the revoked one", i-ended), r)
-		}
-		for _, r := range beside {
-			l.Spends(t, "another one", r, nil)
-		}
-	}
-	orphan := l.Child(token.Record{ID: suite.Random(), Subject: l.Subject})
+	first := l.Add(t, nil)
+	second := l.Make(t, first, nil)
+	third := l.Make(t, second, nil)
+	l.Spends(t, "before", third, nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), second.Holder(), second.ID), nil)
+	l.Dead(t, "made by the revoked one", third)
+	l.Dead(t, "the revoked one", second)
+	l.Spends(t, "its parent", first, nil)
 	l.Barren(t, "a parent that nobody issued", token.Record{ClientKey: l.App, ID: suite.Random()}, token.ErrRevoked)
-	orphan.Parent = orphan.ID
-	suite.Expect(t, "its own parent", l.Issue(t.Context(), orphan, nil, suite.Many), token.ErrRevoked)
-	for _, name := range []string{"zero\x00byte", "no UTF-8 \xff"} {
-		orphan.Parent = name
-		suite.Expect(t, fmt.Sprintf("the parent %q", name), l.Issue(t.Context(), orphan, nil, suite.Many), token.ErrRevoked)
-	}
-}
-
-func testMadeByRevokedSubject(t *testing.T, l *suite.Ledger) {
-	row, ended := l.Row(t, 3), l.Row(t, 2)
-	of := func(r *token.Record) { r.Subject = row[2].Subject }
-	// Each of them counts, although one is the parent of another.
-	second := l.Make(t, row[2], of)
-	l.Make(t, second, of)
-	l.Make(t, ended[1], of)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), ended[0].ID), nil)
-
-	revoke := func(subject string, want int) {
-		t.Helper()
-		if n, err := l.RevokeSubject(t.Context(), l.Of(subject)); n != want || err != nil {
-			t.Errorf("RevokeSubject = %d, %v, want %d", n, err, want)
-		}
-	}
-	revoke(row[2].Subject, 3)
-	l.Dead(t, "one of the subject", second)
-	l.Spends(t, "its parent", row[1], nil)
-
-	last := l.Make(t, row[1], nil)
-	revoke(l.Subject, 1)
-	l.Dead(t, "made by what the subject's has made", last)
-	l.Dead(t, "made by the subject's", row[1])
-	revoke(last.Subject, 0)
-}
-
-func testMadeByExpired(t *testing.T, l *suite.Ledger) {
-	expires := l.F.Time().Truncate(time.Second).Add(suite.Brief + time.Second)
-	parent := l.Add(t, func(r *token.Record) { r.Expires = expires })
-	endless := l.Make(t, parent, nil)
-	longer := l.Make(t, parent, func(r *token.Record) { r.Expires, r.MaxUses = expires.Add(time.Hour), 5 })
-	grandchild := l.Make(t, endless, nil)
-	lasting := l.Add(t, func(r *token.Record) { r.Expires = expires.Add(time.Hour) })
-	shorter := l.Make(t, lasting, func(r *token.Record) { r.Expires = expires })
-	for _, r := range []token.Record{parent, endless, longer, grandchild, lasting, shorter} {
-		l.Spends(t, "before", r, nil)
-	}
-	l.F.Wait(expires.Sub(l.F.Time()) + 10*time.Millisecond)
-	for _, limit := range []int{1, token.MaxPage} {
-		if list := l.Pages(t, l.Of(token.AnySubject), limit); len(list) != 1 || list[0].ID != lasting.ID {
-			t.Errorf("List of any subject, in pages of %d = %+v, want %+v", limit, list, lasting)
-		}
-	}
-	l.Dead(t, "made by an endless one", grandchild)
-	l.Dead(t, "endless", endless)
-	l.Dead(t, "longer", longer)
-	l.Dead(t, "shorter than its parent", shorter)
-	l.Spends(t, "the parent of that", lasting, nil)
-	l.Barren(t, "the parent", parent, token.ErrRevoked)
 }
 
 func testTooDeep(t *testing.T, l *suite.Ledger) {
-	row := l.Row(t, token.MaxAncestors+1)
-	last := row[len(row)-1]
+	last := l.Add(t, nil)
+	for range token.MaxAncestors {
+		last = l.Make(t, last, nil)
+	}
 	l.Barren(t, "one that has the most ancestors", last, token.ErrTooDeep)
 	l.Spends(t, "the last one", last, nil)
-	l.Make(t, row[len(row)-2], nil)
-	counted := l.Make(t, row[len(row)-2], suite.Limited(1))
-	l.Spends(t, "counted, with the most ancestors", counted, nil)
-	if list := l.All(t, l.App, last.Subject); len(list) != 1 {
-		t.Errorf("List = %+v, want the last one", list)
-	}
 }

@@ -9,36 +9,25 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// testPages has three records in each second, of several subjects.
+// testPages has several records in each second, of two subjects.
 func testPages(t *testing.T, l *suite.Ledger) {
-	now := l.F.Time().UTC().Truncate(time.Second)
-	subjects := []string{l.Subject, l.F.NewAccount(), l.F.NewAccount()}
-	var all []token.Record
-	for i := range 12 {
-		all = append(all, l.Add(t, func(r *token.Record) {
-			r.Subject, r.Issued, r.MaxUses = subjects[i%2], now.Add(time.Duration(i%4-6)*time.Second), int64(i%3)
-			if i > 8 {
-				r.Subject = subjects[2]
+	now, other := l.F.Time().UTC().Truncate(time.Second), l.F.NewAccount()
+	var all, mine []token.Record
+	for i := range 9 {
+		r := l.Add(t, func(r *token.Record) {
+			if r.Issued = now.Add(time.Duration(i%3-6) * time.Second); i%2 > 0 {
+				r.Subject = other
 			}
-		}))
+		})
+		if all = append(all, r); r.Subject == l.Subject {
+			mine = append(mine, r)
+		}
 	}
-	slices.SortFunc(all, suite.ByPosition)
 	for _, limit := range suite.Limits(len(all)) {
-		if got := l.Pages(t, l.Of(token.AnySubject), limit); !slices.EqualFunc(got, all, suite.SameRecord) {
-			t.Errorf("in pages of %d: %+v, want %+v", limit, got, all)
-		}
-		for _, subject := range subjects {
-			want := slices.DeleteFunc(slices.Clone(all), func(r token.Record) bool { return r.Subject != subject })
+		for subject, want := range map[string][]token.Record{token.AnySubject: all, l.Subject: mine} {
+			slices.SortFunc(want, suite.ByPosition)
 			if got := l.Pages(t, l.Of(subject), limit); !slices.EqualFunc(got, want, suite.SameRecord) {
-				t.Errorf("of one subject, in pages of %d: %+v, want %+v", limit, got, want)
-			}
-		}
-	}
-	for _, subject := range append(subjects, token.AnySubject) {
-		n := len(l.Pages(t, l.Of(subject), token.MaxPage))
-		for limit, last := range map[int]bool{n - 1: false, n: true, n + 1: true} {
-			if _, next, err := l.List(t.Context(), l.Of(subject), token.Position{}, limit); next.IsZero() != last || err != nil {
-				t.Errorf("after %d records of %d, the next page begins after %+v, %v", limit, n, next, err)
+				t.Errorf("in pages of %d: %+v, want %+v", limit, got, want)
 			}
 		}
 	}
@@ -69,12 +58,7 @@ func testAnySubject(t *testing.T, l *suite.Ledger) {
 		{"the app, one record with another key", l.Of(token.AnySubject), mine},
 		{"the other org of the client key", token.Holder{Org: theirs.Org, ClientKey: l.App, Subject: token.AnySubject}, []token.Record{theirs}},
 		{"another app", token.Holder{Org: l.Org, ClientKey: elsewhere.ClientKey, Subject: token.AnySubject}, []token.Record{elsewhere}},
-		{"another org", token.Holder{Org: l.F.NewOrg(), ClientKey: l.App, Subject: token.AnySubject}, nil},
-		{"no org", token.Holder{ClientKey: l.App, Subject: token.AnySubject}, nil},
-		{"no app", token.Holder{Org: l.Org, Subject: token.AnySubject}, nil},
-		{"an app that does not exist", token.Holder{Org: l.Org, ClientKey: suite.Random(), Subject: token.AnySubject}, nil},
 		{"an app whose name has the beginning of this one", token.Holder{Org: l.Org, ClientKey: l.App[:5], Subject: token.AnySubject}, nil},
-		{"the zero principal", l.Of(""), nil},
 	} {
 		for _, limit := range suite.Limits(3) {
 			if got := l.Pages(t, c.of, limit); !slices.EqualFunc(got, c.want, suite.SameRecord) {

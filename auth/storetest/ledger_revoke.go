@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -53,59 +52,9 @@ func testRevokeOther(t *testing.T, l *suite.Ledger) {
 	} {
 		of := token.Holder{Org: l.Org, ClientKey: c.app, Subject: token.AnySubject}
 		suite.Expect(t, what, l.Revoke(t.Context(), of, c.id), c.want)
-		get(t, l, what, of, c.id, c.want)
+		l.Gets(t, what, of, c.id, c.want)
 	}
 	l.Spends(t, "afterwards", r, nil)
-}
-
-func testRevokeSubject(t *testing.T, l *suite.Ledger) {
-	var mine []token.Record
-	for range 3 {
-		mine = append(mine, l.Add(t, nil))
-	}
-	mine = append(mine, l.Add(t, func(r *token.Record) { r.KeyID = suite.Random() }))
-	mine = append(mine, l.Add(t, suite.Limited(2)))
-	used := l.Add(t, suite.Limited(3))
-	l.Spends(t, "one use of three", used, nil)
-	mine = append(mine, used)
-	spent := l.Add(t, suite.Limited(1)) // so it is not live
-	l.Spends(t, "the one use", spent, nil)
-	others := []token.Record{
-		l.Add(t, func(r *token.Record) { r.Subject = l.F.NewAccount() }),
-		l.Add(t, func(r *token.Record) { r.ClientKey = suite.Random() }),
-	}
-	if n, err := l.RevokeSubject(t.Context(), l.Of(l.F.NewAccount())); n != 0 || err != nil {
-		t.Errorf("RevokeSubject of an unknown one = %d, %v", n, err)
-	}
-	if n, err := l.RevokeSubject(t.Context(), l.Of(l.Subject)); n != len(mine) || err != nil {
-		t.Errorf("RevokeSubject = %d, %v, want %d", n, err, len(mine))
-	}
-	for _, r := range mine {
-		l.Spends(t, "one of the subject's", r, token.ErrRevoked)
-	}
-	if ids := l.IDs(t); len(ids) != 0 {
-		t.Errorf("listed afterwards: %q", ids)
-	}
-	for _, r := range others {
-		l.Spends(t, "another's", r, nil)
-	}
-}
-
-// get expects the record that List has, or an error and the zero Record.
-func get(t *testing.T, l *suite.Ledger, what string, of token.Holder, id string, want error) {
-	t.Helper()
-	got, err := l.Get(t.Context(), of, id)
-	suite.Expect(t, what+": Get", err, want)
-	if want != nil && got != (token.Record{}) {
-		t.Errorf("%s: Get = %+v beside an error", what, got)
-	}
-	if want != nil {
-		return
-	}
-	listed := l.All(t, of.ClientKey, got.Subject)
-	if got.ID != id || !slices.Contains(listed, got) {
-		t.Errorf("%s: Get = %+v, but List has %+v", what, got, listed)
-	}
 }
 
 func testGet(t *testing.T, l *suite.Ledger) {
@@ -113,49 +62,51 @@ func testGet(t *testing.T, l *suite.Ledger) {
 	child := l.Make(t, counted, nil)
 	l.Spends(t, "one of two uses", counted, nil)
 	for _, r := range []token.Record{permanent, counted, child, counted} {
-		get(t, l, "of its subject", r.Holder(), r.ID, nil)
-		get(t, l, "of any subject", l.Of(token.AnySubject), r.ID, nil)
+		l.Gets(t, "of its subject", r.Holder(), r.ID, nil)
+		l.Gets(t, "of any subject", l.Of(token.AnySubject), r.ID, nil)
 	}
 	l.Spends(t, "the use that Get has left", counted, nil)
-	get(t, l, "its uses are spent", counted.Holder(), counted.ID, token.ErrNotFound)
-	get(t, l, "its ancestor's uses are spent", child.Holder(), child.ID, token.ErrNotFound)
+	l.Gets(t, "its uses are spent", counted.Holder(), counted.ID, token.ErrNotFound)
+	l.Gets(t, "its ancestor's uses are spent", child.Holder(), child.ID, token.ErrNotFound)
 	suite.Expect(t, "Revoke", l.Revoke(t.Context(), permanent.Holder(), permanent.ID), nil)
-	get(t, l, "revoked", permanent.Holder(), permanent.ID, token.ErrNotFound)
+	l.Gets(t, "revoked", permanent.Holder(), permanent.ID, token.ErrNotFound)
 }
 
-func testRevokeAccount(t *testing.T, l *suite.Ledger) {
-	mine, other := l.Add(t, nil), suite.Random()
-	child := l.Make(t, mine, func(r *token.Record) { r.Subject = l.F.NewAccount() })
-	spent := l.Add(t, suite.Limited(1))
+func testRevokeSubject(t *testing.T, l *suite.Ledger) {
+	used := l.Add(t, suite.Limited(3))
+	l.Spends(t, "one use of three", used, nil)
+	spent := l.Add(t, suite.Limited(1)) // so it is not live
 	l.Spends(t, "the one use", spent, nil)
-	app := l.Add(t, func(r *token.Record) { r.ClientKey = other })
+	mine := []token.Record{used, l.Add(t, nil), l.Add(t, func(r *token.Record) { r.KeyID = suite.Random() }), l.Add(t, suite.Limited(2))}
+	child := l.Make(t, used, nil)
+	inAnotherApp := l.Add(t, func(r *token.Record) { r.ClientKey = suite.Random() })
 	others := []token.Record{
 		l.Add(t, func(r *token.Record) { r.Subject = l.F.NewAccount() }),
 		l.Add(t, func(r *token.Record) { r.Org = l.F.NewOrg() }),
-		l.Add(t, func(r *token.Record) { r.Org, r.ClientKey = l.F.NewOrg(), other }),
 	}
-	for what, of := range map[string]token.Holder{
-		"another account":         {Org: l.Org, ClientKey: token.AnyApp, Subject: l.F.NewAccount()},
-		"another org":             {Org: l.F.NewOrg(), ClientKey: token.AnyApp, Subject: l.Subject},
-		"no app":                  {Org: l.Org, Subject: l.Subject},
-		"any subject of all apps": {Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject},
-	} {
-		if n, _ := l.RevokeSubject(t.Context(), of); n != 0 {
-			t.Errorf("%s: %d records", what, n)
+	revoke := func(what string, of token.Holder, want int) {
+		t.Helper()
+		if n, err := l.RevokeSubject(t.Context(), of); n != want || err != nil {
+			t.Errorf("RevokeSubject of %s = %d, %v, want %d", what, n, err, want)
 		}
 	}
-	l.Spends(t, "before", mine, nil)
-	for _, want := range []int{2, 0} { // which may be called again
-		if n, err := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: l.Subject}); n != want || err != nil {
-			t.Errorf("RevokeSubject = %d, %v, want %d", n, err, want)
-		}
+	revoke("an unknown one", l.Of(l.F.NewAccount()), 0)
+	revoke("the subject", l.Of(l.Subject), len(mine))
+	for _, r := range append(mine, child) {
+		l.Spends(t, "one of the subject's, or made by it", r, token.ErrRevoked)
 	}
-	for what, r := range map[string]token.Record{"in one app": mine, "in another": app, "a descendant": child} {
-		l.Spends(t, what, r, token.ErrRevoked)
+	if ids := l.IDs(t); len(ids) != 0 {
+		t.Errorf("listed afterwards: %q", ids)
 	}
+	l.Spends(t, "in another app", inAnotherApp, nil)
+	if n, _ := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject}); n != 0 {
+		t.Errorf("RevokeSubject of any subject of all apps = %d", n)
+	}
+	account := token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: l.Subject}
+	revoke("the account in all apps", account, 1)
+	revoke("the account again", account, 0)
+	l.Spends(t, "in another app, afterwards", inAnotherApp, token.ErrRevoked)
 	for _, r := range others {
 		l.Spends(t, "another's", r, nil)
 	}
-	later := l.Add(t, nil)
-	l.Spends(t, "issued afterwards", later, nil)
 }

@@ -5,45 +5,46 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/suite"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-func testSiblings(t *testing.T, r *replays) {
-	u := r.use()
+func testSiblings(t *testing.T, r *suite.Replays) {
+	u := r.Fresh()
 	for i := range 8 {
-		r.claim(t, fmt.Sprint("sibling ", i+1), r.sibling(u), nil)
+		r.Claims(t, fmt.Sprint("sibling ", i+1), r.Sibling(u), nil)
 	}
 	for range 3 {
-		r.claim(t, "ninth", r.sibling(u), signing.ErrReplayed)
+		r.Claims(t, "ninth", r.Sibling(u), signing.ErrReplayed)
 	}
-	fewer := r.use()
+	fewer := r.Fresh()
 	for range 2 {
-		r.claim(t, "one of eight", r.sibling(fewer), nil)
+		r.Claims(t, "one of eight", r.Sibling(fewer), nil)
 	}
-	third := r.sibling(fewer)
+	third := r.Sibling(fewer)
 	third.Siblings = 2
-	r.claim(t, "third, where two are allowed", third, signing.ErrReplayed)
-	r.claim(t, "third of eight", r.sibling(fewer), nil)
+	r.Claims(t, "third, where two are allowed", third, signing.ErrReplayed)
+	r.Claims(t, "third of eight", r.Sibling(fewer), nil)
 }
 
-func testSiblingRace(t *testing.T, r *replays) {
-	r.races(t, 8, func(one signing.Use, _ int) signing.Use { return r.sibling(one) })
+func testSiblingRace(t *testing.T, r *suite.Replays) {
+	r.Races(t, 8, func(one signing.Use, _ int) signing.Use { return r.Sibling(one) })
 }
 
-func testSiblingWindow(t *testing.T, r *replays) {
-	u := r.use()
+func testSiblingWindow(t *testing.T, r *suite.Replays) {
+	u := r.Fresh()
 	in := func(window time.Duration) signing.Use {
-		s := r.sibling(u)
+		s := r.Sibling(u)
 		s.Window = window
 		return s
 	}
-	r.claim(t, "first", in(time.Second), nil)
-	r.claim(t, "second", in(time.Minute), nil)
-	r.f.Wait(1100 * time.Millisecond)
-	r.claim(t, "after the window", in(time.Second), signing.ErrReplayed)
+	r.Claims(t, "first", in(time.Second), nil)
+	r.Claims(t, "second", in(time.Minute), nil)
+	r.Wait(1100 * time.Millisecond)
+	r.Claims(t, "after the window", in(time.Second), signing.ErrReplayed)
 }
 
-func testSingleUse(t *testing.T, r *replays) {
+func testSingleUse(t *testing.T, r *suite.Replays) {
 	single := map[string]func(*signing.Use){
 		"no siblings":                    func(u *signing.Use) { u.Siblings = 0 },
 		"one in all":                     func(u *signing.Use) { u.Siblings = 1 },
@@ -51,27 +52,16 @@ func testSingleUse(t *testing.T, r *replays) {
 		"a window below one millisecond": func(u *signing.Use) { u.Window = time.Millisecond - 1 },
 	}
 	for name, alter := range single {
-		u := r.use()
-		first := r.sibling(u)
+		u := r.Fresh()
+		first := r.Sibling(u)
 		alter(&first)
-		r.claim(t, name+": first", first, nil)
-		r.claim(t, name+": then as a sibling", r.sibling(u), signing.ErrReplayed)
+		r.Claims(t, name+": first", first, nil)
+		r.Claims(t, name+": then as a sibling", r.Sibling(u), signing.ErrReplayed)
 
-		v := r.use()
-		r.claim(t, "as a sibling", r.sibling(v), nil)
-		then := r.sibling(v)
+		v := r.Fresh()
+		r.Claims(t, "as a sibling", r.Sibling(v), nil)
+		then := r.Sibling(v)
 		alter(&then)
-		r.claim(t, "then with "+name, then, signing.ErrReplayed)
-	}
-}
-
-func testSiblingReplay(t *testing.T, r *replays) {
-	u := r.use()
-	for i := range 8 {
-		s := r.sibling(u)
-		r.claim(t, fmt.Sprint("sibling ", i+1), s, nil)
-		for range 4 {
-			r.claim(t, "its replay", s, signing.ErrReplayed)
-		}
+		r.Claims(t, "then with "+name, then, signing.ErrReplayed)
 	}
 }

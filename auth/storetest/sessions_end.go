@@ -10,152 +10,101 @@ import (
 	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
-func (t *sessionTest) expiry() {
-	first, second, later := t.one("ann"), t.ticket("ann"), t.one("ann")
-	bob := t.one("bob") // no verb touches bob and cay before DeleteAll counts them
-	short, long := t.one("cay"), t.one("cay")
+func sessionExpiry(t *suite.Sessions) {
+	first, second, later := t.One("ann"), t.Ticket("ann"), t.One("ann")
+	bob := t.One("bob") // no verb touches bob and cay before DeleteAll counts them
+	short, long := t.One("cay"), t.One("cay")
 	end := t.Time().UTC().Truncate(time.Millisecond).Add(suite.Brief)
 	first.Expires, second.Expires, bob.Expires, short.Expires = end, end, end, end
-	t.create(0, first, second, later, bob, short, long)
-	t.lives(first, second, later)
+	t.Create(0, first, second, later, bob, short, long)
+	t.Lives(first, second, later)
 	t.Wait(suite.Brief + 200*time.Millisecond)
-	t.lists(t.org, "ann", later)
-	t.nothing(first)
-	t.nothing(second)
-	t.deletesAll(1, t.org, "ann", "")
-	t.deletesAll(0, t.org, "bob", "")
-	t.deletesAll(1, t.org, "cay", "")
+	t.Lists(t.Org, "ann", later)
+	t.Nothing(first)
+	t.Nothing(second)
+	t.DeletesAll(1, t.Org, "ann", "")
+	t.DeletesAll(0, t.Org, "bob", "")
+	t.DeletesAll(1, t.Org, "cay", "")
 }
 
-func (t *sessionTest) expiryAndLimit() {
-	short, ended, kept, latest := t.one("ann"), t.one("ann"), t.one("ann"), t.one("ann")
-	end := t.Time().UTC().Truncate(time.Millisecond).Add(suite.Brief)
-	short.Seen, ended.Expires = latest.Seen.Add(time.Millisecond), end
-	short.Expires = end
-	t.create(3, kept, ended, short)
-	t.create(2, latest) // evicts kept, unused for longest, then ended
-	t.ends(session.ErrEvicted, kept, ended)
-	t.lives(short)
-	t.Wait(suite.Brief + 200*time.Millisecond)
-	t.ends(session.ErrEvicted, kept)
-	t.ends(auth.ErrNotFound, ended, short) // ended is forgotten at its Expires
-	next := t.one("ann")
-	t.create(2, next) // short has expired, so nothing is evicted
-	t.lives(latest, next)
-}
-
-func (t *sessionTest) deletePrevious() {
-	first, other := t.one("ann"), t.one("ann")
-	t.create(0, first, other)
+func sessionDeletePrevious(t *suite.Sessions) {
+	first, other := t.One("ann"), t.One("ann")
+	t.Create(0, first, other)
 	second, third := first, first
-	second.Hash, third.Hash = newHash(), newHash()
-	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), first.Org, first.Hash, second) })
-	t.is(nil, "Replace", func() error { return t.store.Replace(t.Context(), second.Org, second.Hash, third) })
-	t.is(nil, "Delete by the hash before the last two", func() error { return t.store.Delete(t.Context(), first.Org, first.Hash) })
-	t.lives(third, other)
-	t.is(nil, "Delete by the hash before", func() error { return t.store.Delete(t.Context(), second.Org, second.Hash) })
-	t.nothing(first)
-	t.nothing(second)
-	t.nothing(third)
-	t.lists(t.org, "ann", other)
-	t.is(nil, "Delete", func() error { return t.store.Delete(t.Context(), other.Org, other.Hash) })
-	t.nothing(other)
-	t.lists(t.org, "ann")
+	second.Hash, third.Hash = suite.NewHash(), suite.NewHash()
+	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), first.Org, first.Hash, second) })
+	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), second.Org, second.Hash, third) })
+	t.Is(nil, "Delete by the hash before the last two", func() error { return t.Store.Delete(t.Context(), first.Org, first.Hash) })
+	t.Lives(third, other)
+	t.Is(nil, "Delete by the hash before", func() error { return t.Store.Delete(t.Context(), second.Org, second.Hash) })
+	t.Nothing(first)
+	t.Nothing(second)
+	t.Nothing(third)
+	t.Lists(t.Org, "ann", other)
+	t.Is(nil, "Delete", func() error { return t.Store.Delete(t.Context(), other.Org, other.Hash) })
+	t.Nothing(other)
+	t.Lists(t.Org, "ann")
 }
 
-func (t *sessionTest) deleteID() {
-	s, other, bob := t.one("ann"), t.one("ann"), t.one("bob")
-	t.create(0, s, other, bob)
+func sessionDeleteID(t *suite.Sessions) {
+	s, other, bob := t.One("ann"), t.One("ann"), t.One("bob")
+	t.Create(0, s, other, bob)
 	for _, c := range [][3]string{
-		{string(t.org), "bob", s.ID}, {string(t.other("-2")), "ann", s.ID}, {string(t.org), "", s.ID}, {"", "ann", s.ID},
-		{string(t.org), "ann", ""}, {string(t.org), "ann", s.ID[:31]}, {string(t.org), "ann", "%"}, {string(t.org), "ann", newID()},
+		{string(t.Org), "bob", s.ID}, {string(t.Other("-2")), "ann", s.ID}, {string(t.Org), "", s.ID}, {"", "ann", s.ID},
+		{string(t.Org), "ann", ""}, {string(t.Org), "ann", s.ID[:31]}, {string(t.Org), "ann", "%"}, {string(t.Org), "ann", suite.NewID()},
 	} {
-		t.is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.store.DeleteID(t.Context(), auth.OrgKey(c[0]), t.id(c[1]), c[2]) })
+		t.Is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.Store.DeleteID(t.Context(), auth.OrgKey(c[0]), t.ID(c[1]), c[2]) })
 	}
-	t.lives(s, other, bob)
-	t.is(nil, "DeleteID", func() error { return t.store.DeleteID(t.Context(), t.org, t.id("ann"), s.ID) })
-	t.nothing(s)
-	t.lives(other, bob)
+	t.Lives(s, other, bob)
+	t.Is(nil, "DeleteID", func() error { return t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID) })
+	t.Nothing(s)
+	t.Lives(other, bob)
 }
 
-func (t *sessionTest) deleteAccount() {
-	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("ann"), t.one("bob")
-	foreign := t.one("ann")
-	foreign.Org = t.other("-2")
-	t.create(0, a, b, code, bob, foreign)
-	t.deletesAll(1, t.org, "ann", a.ID)
-	t.nothing(b)
-	t.nothing(code)
-	t.lives(a, bob, foreign)
-	t.deletesAll(1, t.org, "ann", bob.ID)
-	t.nothing(a)
-	t.deletesAll(0, t.org, "ann", "")
-	t.lives(bob, foreign)
+func sessionDeleteAccount(t *suite.Sessions) {
+	a, b, code, bob := t.One("ann"), t.One("ann"), t.Ticket("ann"), t.One("bob")
+	foreign := t.One("ann")
+	foreign.Org = t.Other("-2")
+	t.Create(0, a, b, code, bob, foreign)
+	t.DeletesAll(1, t.Org, "ann", a.ID)
+	t.Nothing(b)
+	t.Nothing(code)
+	t.Lives(a, bob, foreign)
+	t.DeletesAll(1, t.Org, "ann", bob.ID)
+	t.Nothing(a)
+	t.DeletesAll(0, t.Org, "ann", "")
+	t.Lives(bob, foreign)
 }
 
-// deleteWithoutID creates a record that no Manager makes. A store may refuse it.
-func (t *sessionTest) deleteWithoutID() {
-	s, other := t.one("ann"), t.one("ann")
-	s.ID = ""
-	if err := t.store.Create(t.Context(), s, 0); err != nil {
-		return
-	}
-	t.create(0, other)
-	t.deletesAll(1, t.org, "ann", other.ID)
-	t.nothing(s)
-	t.create(0, s)
-	t.deletesAll(2, t.org, "ann", "")
-	t.nothing(s)
-	t.nothing(other)
-}
-
-func (t *sessionTest) deleteOrg() {
-	a, b, code, bob := t.one("ann"), t.one("ann"), t.ticket("cay"), t.one("bob")
-	t.create(0, a, b, code, bob)
+func sessionDeleteOrg(t *suite.Sessions) {
+	a, b, code, bob := t.One("ann"), t.One("ann"), t.Ticket("cay"), t.One("bob")
+	t.Create(0, a, b, code, bob)
 	var foreign []session.Session
-	others := []auth.OrgKey{t.other("-2"), t.other("%"), t.other(" ")}
-	if t.Org == nil {
-		others = append(others, ":"+t.org, auth.OrgKey(strings.ToLower(string(t.org))), t.org[:len(t.org)-1])
+	others := []auth.OrgKey{t.Other("-2"), t.Other("%"), t.Other(" ")}
+	if t.Features.Org == nil {
+		others = append(others, ":"+t.Org, auth.OrgKey(strings.ToLower(string(t.Org))), t.Org[:len(t.Org)-1])
 	}
 	for _, org := range others {
-		s := t.one("ann")
+		s := t.One("ann")
 		s.Org = org
-		t.create(0, s)
+		t.Create(0, s)
 		foreign = append(foreign, s)
 	}
-	before, after := t.one("dan"), t.one("dan")
-	t.create(1, before, after)
-	t.deletesOrg(4, t.org)
-	t.ends(session.ErrEvicted, before) // DeleteOrg does not change what is evicted already
+	before, after := t.One("dan"), t.One("dan")
+	t.Create(1, before, after)
+	t.DeletesOrg(4, t.Org)
+	t.Ends(session.ErrEvicted, before) // DeleteOrg does not change what is evicted already
 	for _, s := range []session.Session{a, b, code, bob, after} {
-		t.nothing(s)
-		t.lists(t.org, s.Account)
+		t.Nothing(s)
+		t.Lists(t.Org, s.Account)
 	}
-	t.lives(foreign...)
-	t.deletesOrg(0, t.org)
-	t.create(0, a) // its hash and ID are free again
-	t.lives(a)
-	t.deletesOrg(1, t.org)
+	t.Lives(foreign...)
+	t.DeletesOrg(0, t.Org)
+	t.Create(0, a) // its hash and ID are free again
+	t.Lives(a)
+	t.DeletesOrg(1, t.Org)
 	for _, s := range foreign {
-		t.deletesOrg(1, s.Org)
-		t.nothing(s)
+		t.DeletesOrg(1, s.Org)
+		t.Nothing(s)
 	}
-}
-
-// nameless calls each verb with empty names, which no Manager passes. A store may return what
-// it likes, but it must neither panic nor treat them as all accounts or all orgs.
-func (t *sessionTest) nameless() {
-	a, b := t.one("ann"), t.one("bob")
-	t.create(0, a, b)
-	ctx := t.Context()
-	t.store.DeleteAll(ctx, t.org, "", "")
-	t.store.DeleteAll(ctx, t.org, "", a.ID)
-	t.store.DeleteAll(ctx, "", "", "")
-	t.store.DeleteOrg(ctx, "")
-	t.store.List(ctx, "", "")
-	t.store.Get(ctx, "", [32]byte{})
-	for _, name := range [][3]string{{string(t.org), "", a.ID}, {"", t.id("ann"), a.ID}, {string(t.org), t.id("ann"), ""}} {
-		t.store.DeleteID(ctx, auth.OrgKey(name[0]), name[1], name[2])
-	}
-	t.lives(a, b)
 }

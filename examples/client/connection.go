@@ -152,7 +152,7 @@ func (to *connection) fill(c cli) error {
 // settle adds the settings that the flags left out, from the environment and a profile.
 func (to *connection) settle(getenv func(string) string, p profile) {
 	to.account = cmp.Or(to.account, getenv("TENANTKIT_ACCOUNT"), p.Account)
-	to.header = cmp.Or(to.header, getenv("TENANTKIT_HEADER_PREFIX"), p.Header, signing.DefaultPrefix)
+	to.header = cmp.Or(to.header, getenv("TENANTKIT_HEADER_PREFIX"), p.Header, "Service-")
 	to.version = cmp.Or(to.version, getenv("TENANTKIT_SIGNATURE"), p.Version, "1")
 }
 

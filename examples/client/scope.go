@@ -95,7 +95,7 @@ func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err
 func compile(grants []string) (scope.Set, error) {
 	set, err := scope.Compile("--grant", grants...)
 	for chain := range set.Unknown() {
-		_, unknown := scope.Parse(chain)
+		unknown := scope.Vet(chain)
 		if e, ok := errors.AsType[*scope.SyntaxError](unknown); ok {
 			e.Index = slices.Index(grants, chain)
 		}

@@ -164,7 +164,7 @@ func (c *credentials) fill(getenv func(string) string) error {
 	for i, url := range c.urls {
 		c.urls[i] = strings.TrimSuffix(url, "/")
 	}
-	c.header = cmp.Or(c.header, getenv("TENANTKIT_HEADER_PREFIX"), signing.DefaultPrefix)
+	c.header = cmp.Or(c.header, getenv("TENANTKIT_HEADER_PREFIX"), "Service-")
 	c.key = cmp.Or(c.key, getenv("TENANTKIT_KEY"), demo.ClientKey)
 	c.secret = cmp.Or(c.secret, signing.Secret(getenv("TENANTKIT_SECRET")), signing.Secret(demo.ClientSecret))
 	c.token = cmp.Or(c.token, token.Token(getenv("TENANTKIT_TOKEN")), token.Token(demo.EphemeralToken))

@@ -61,7 +61,7 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 		l.plot = plot.New(plot.Title("loadgen"), plot.Downsample(4000), plot.Label(labelOf))
 	}
 	l.as[signed] = &signing.Transport{BaseURL: o.urls[0], ClientKey: o.key, Secret: o.secret, Version: o.signature, Header: o.header, Base: to}
-	l.as[bearer] = &token.Transport{BaseURL: o.urls[0], Source: o.token, Base: to}
+	l.as[bearer] = &token.Transport{BaseURL: o.urls[0], Token: o.token, Base: to}
 	l.as[session] = roundTrip(l.inSession)
 	if o.mix[session] > 0 {
 		if err := l.logIn(ctx); err != nil {

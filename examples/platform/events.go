@@ -243,7 +243,7 @@ func (p *platform) event(requestID string, d auth.Event) eventReply {
 	}
 	if d.Need.Valid() {
 		reason := d.Scope.Explain(d.Need)
-		e.Need, e.Chain, e.Source = d.Need.String(), reason.Chain.String(), reason.Source
+		e.Need, e.Chain, e.Source = d.Need.String(), reason.Chain, reason.Source
 	}
 	return e
 }

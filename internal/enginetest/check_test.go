@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/sqlcheck"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
@@ -39,7 +38,7 @@ func (e *engine) check(t testing.TB, mistake func(*checked)) error {
 	if mistake != nil {
 		mistake(&c)
 	}
-	return sqlcheck.Check(t.Context(), e.db, e.dialect, c.schema, c.table, c.within...)
+	return sqlpage.Check(t.Context(), e.db, e.dialect, c.schema, c.table, c.within...)
 }
 
 func TestCheckOfAGoodTable(t *testing.T) {
@@ -77,7 +76,7 @@ func TestCheckOfAGoodTable(t *testing.T) {
 	for _, e := range engines(t, "checked") {
 		t.Run("shared by all tenants, "+e.name, func(t *testing.T) {
 			e.table.Object = "item"
-			if err := sqlcheck.Check(t.Context(), e.db, e.dialect, schema, e.table); err != nil {
+			if err := sqlpage.Check(t.Context(), e.db, e.dialect, schema, e.table); err != nil {
 				t.Error(err)
 			}
 		})
@@ -130,7 +129,7 @@ func TestCheckOfOtherTables(t *testing.T) {
 			for _, index := range indexes {
 				e.exec(t, index)
 			}
-			if err := sqlcheck.Check(t.Context(), e.db, e.dialect, adoptedSchema, table); err != nil {
+			if err := sqlpage.Check(t.Context(), e.db, e.dialect, adoptedSchema, table); err != nil {
 				t.Error(err)
 			}
 		})
@@ -336,7 +335,7 @@ func TestCheckNeedsOnlySELECT(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := sqlcheck.Check(ctx, db, e.dialect, adoptedSchema, adoptedBy(e.dialect)); !errors.Is(err, context.Canceled) {
+		if err := sqlpage.Check(ctx, db, e.dialect, adoptedSchema, adoptedBy(e.dialect)); !errors.Is(err, context.Canceled) {
 			t.Errorf("after the end of its context: %v", err)
 		}
 	})
@@ -354,7 +353,7 @@ func TestCheckNeedsOnlySELECT(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer readOnly.Close()
-		if err := sqlcheck.Check(t.Context(), readOnly, sqlpage.SQLite, schema, table); err != nil {
+		if err := sqlpage.Check(t.Context(), readOnly, sqlpage.SQLite, schema, table); err != nil {
 			t.Error(err)
 		}
 	})

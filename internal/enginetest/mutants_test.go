@@ -176,7 +176,8 @@ var flipped = map[token.Token]string{
 }
 
 // noticed reports whether the mutant compiles, and whether a test fails with it: one of its package,
-// or else one of another package, or for a store and for paging the suites on each engine.
+// or else one of another package, or for a store and for paging the suites on each engine,
+// or for a store in memory the suites of package suites.
 func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 	folder := t.TempDir()
 	file, overlay := filepath.Join(folder, "spoiled.go"), filepath.Join(folder, "overlay.json")
@@ -189,8 +190,10 @@ func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 	switch {
 	case strings.HasSuffix(m.of.ImportPath, "store"):
 		steps = append(steps, []string{"-run", "^(TestSQL[A-Z][a-z]+|TestRedisStores)$", "./internal/enginetest"})
+	case slices.Contains([]string{"token", "signing", "session"}, filepath.Base(m.of.ImportPath)):
+		steps = append(steps, []string{"-run", "^TestMemory(Replays|Ledger|Keys|Sessions)$", "./internal/enginetest"})
 	case strings.Contains(m.of.ImportPath, "/paging"):
-		steps = append(steps, []string{"-run", "^Test(SamePage|SameCount|MixedTypes|NoQueryReachesAnotherTenant|AdoptedPages|WalkOfMixedTypes|LongDecimals)$", "./internal/enginetest"})
+		steps = append(steps, []string{"-run", "^Test(SamePage|SameCount|MixedTypes|NoQueryReachesAnotherTenant|AdoptedPages|WalkOfMixedTypes|LongDecimals|CheckFinds|CheckOfAGoodTable)$", "./internal/enginetest"})
 	}
 	for i, packages := range steps {
 		if len(packages) == 0 {

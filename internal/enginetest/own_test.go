@@ -16,7 +16,6 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/sqlcheck"
 	"github.com/tenantkit/tenantkit/paging/sqllist"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/paging/walk"
@@ -175,7 +174,7 @@ func TestOwnRows(t *testing.T) {
 			if _, err := ownJobs.Where("technician", mia).Get(t.Context(), e.pages, "1", scope.Unscoped(), idOf(rows[0]), "paths[]=parts"); err != nil {
 				t.Error(err)
 			}
-			for name, p := range map[string]sqllist.Part{
+			for name, p := range map[string]*sqllist.List{
 				"an empty value":      ownJobs.Where("technician", ""),
 				"no UUID":             ownJobs.Where("technician", "mia"),
 				"another property":    ownJobs.Where("title", "x"),
@@ -244,7 +243,7 @@ func TestOwnRowsAreChecked(t *testing.T) {
 			if e.dialect == sqlpage.PostgreSQL {
 				table := jobs.Table()
 				table.Properties = map[string]sqlpage.Column{"_id": {Name: "id", Type: paging.String, NotNull: true}, "company_id": table.Properties["company_id"]}
-				if err := sqlcheck.Check(t.Context(), e.db, e.dialect, paging.Schema{Object: "job"}, table); err == nil || !strings.Contains(err.Error(), "sqlpage.BigInt") {
+				if err := sqlpage.Check(t.Context(), e.db, e.dialect, paging.Schema{Object: "job"}, table); err == nil || !strings.Contains(err.Error(), "sqlpage.BigInt") {
 					t.Error(err)
 				}
 			}

@@ -19,7 +19,9 @@ func TestRedisStores(t *testing.T) {
 	stores := storesAt(t, server.addr())
 	t.Run("Replays", func(t *testing.T) {
 		t.Parallel()
-		storetest.Replays(t, func(*testing.T) signing.Replays { return stores.replays }, storetest.Features{})
+		replays := func(*testing.T) signing.Replays { return stores.replays }
+		storetest.Replays(t, replays, storetest.Features{})
+		suites.Replays(t, replays, storetest.Features{})
 	})
 	t.Run("Ledger", func(t *testing.T) {
 		t.Parallel()
@@ -29,7 +31,9 @@ func TestRedisStores(t *testing.T) {
 	})
 	t.Run("Sessions", func(t *testing.T) {
 		t.Parallel()
-		storetest.Sessions(t, func(*testing.T) session.Store { return stores.sessions }, storetest.Features{})
+		sessions := func(*testing.T) session.Store { return stores.sessions }
+		storetest.Sessions(t, sessions, storetest.Features{})
+		suites.Sessions(t, sessions, storetest.Features{})
 	})
 	t.Run("Idempotency", func(t *testing.T) {
 		t.Parallel()

@@ -331,7 +331,7 @@ func TestListsInListsAreBounded(t *testing.T) {
 				}
 			}
 			_, err = tickets.Page(t.Context(), e.pages, tenants[0], scope.Unscoped(), "limit=300&paths[]=comments._id&comments.skip=34")
-			if refused, ok := errors.AsType[*paging.Error](err); !ok || refused.Problems[0].Argument != "comments.skip" {
+			if refused, ok := errors.AsType[*paging.Error](err); !ok || refused.Fault().Faults[0].Path != "comments.skip" {
 				t.Error(err)
 			}
 			one, err := tickets.Get(t.Context(), e.pages, tenants[0], scope.Unscoped(), "t7", "paths[]=comments._id&comments.limit=1000&comments.skip=34")

@@ -27,7 +27,9 @@ func eachStore(t *testing.T, suite func(t *testing.T, s *sqlstore.Store)) {
 func TestSQLReplays(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
-		storetest.Replays(t, func(*testing.T) signing.Replays { return s.Replays() }, storetest.Features{})
+		replays := func(*testing.T) signing.Replays { return s.Replays() }
+		storetest.Replays(t, replays, storetest.Features{})
+		suites.Replays(t, replays, storetest.Features{})
 	})
 }
 
@@ -70,7 +72,9 @@ func TestSQLCredentials(t *testing.T) {
 func TestSQLSessions(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
-		storetest.Sessions(t, func(*testing.T) session.Store { return s.Sessions() }, storetest.Features{})
+		sessions := func(*testing.T) session.Store { return s.Sessions() }
+		storetest.Sessions(t, sessions, storetest.Features{})
+		suites.Sessions(t, sessions, storetest.Features{})
 	})
 }
 

@@ -76,3 +76,16 @@ func Of(detail string) *envelope.Fault {
 
 // Details returns the detail of each row, sorted.
 func Details() []string { return slices.Sorted(maps.Keys(table)) }
+
+// Wrap returns an error that auth.Fail answers with the fault of a detail. It is for packages that do
+// not import auth.
+func Wrap(err error, detail string) error { return &withFault{err, detail} }
+
+type withFault struct {
+	error
+	detail string
+}
+
+func (e *withFault) Unwrap() error { return e.error }
+
+func (e *withFault) Fault() *envelope.Fault { return Of(e.detail) }

@@ -11,7 +11,6 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
@@ -113,69 +112,46 @@ func parse(text string) (map[string]*Key, error) {
 	return keys, nil
 }
 
-// readKey returns the kid of a JWK, and nil instead of a key that may not verify tokens.
-// Such a key is not for signatures, names another algorithm, or has a private part. With
-// a private part that was published, anybody signs.
+// readKey returns the kid of a JWK (RFC 7517, section 4), and nil instead of a key that may not
+// verify tokens. Such a key is not for signatures, names another algorithm, or has a private
+// part. With a private part that was published, anybody signs. Certificates are not looked at.
 func readKey(text string) (kid string, key *Key) {
-	j, err := ReadJWK(text)
-	verifies := j.Ops == nil || slices.Contains(j.Ops, "verify")
-	if err != nil || j.Private || !verifies || !isOneOf(j.Use, "", "sig") {
-		return j.KeyID, nil
-	}
-	key, err = NewKey(j.Key())
-	if err != nil || !isOneOf(j.Algorithm, "", key.Algorithm) {
-		return j.KeyID, nil
-	}
-	return j.KeyID, key
-}
-
-func isOneOf(text *string, all ...string) bool { return text == nil || slices.Contains(all, *text) }
-
-// JWK has the members of a JWK (RFC 7517, section 4) that say what it is for.
-type JWK struct {
-	KeyID          string
-	Use, Algorithm *string  // nil: no use, no alg
-	Ops            []string // nil: no key_ops
-	Private        bool     // it has a private member
-
-	numbers map[string]json.RawMessage
-}
-
-// ReadJWK reads a JWK. Its certificates are not looked at.
-func ReadJWK(text string) (j JWK, err error) {
-	j.numbers = map[string]json.RawMessage{}
+	usable, algorithm, numbers := true, "", map[string]json.RawMessage{}
 	r := strictjson.New(text, limits)
 	for name := range r.Object {
 		switch name {
 		case "kid":
-			j.KeyID = r.Text()
+			kid = r.Text()
 		case "use":
-			j.Use = new(r.Text())
+			use := r.Text()
+			usable = usable && (use == "" || use == "sig")
 		case "alg":
-			j.Algorithm = new(r.Text())
+			algorithm = r.Text()
 		case "key_ops":
-			j.Ops = []string{}
+			verifies := false
 			for range r.Array {
-				j.Ops = append(j.Ops, r.Text())
+				verifies = r.Text() == "verify" || verifies
 			}
+			usable = usable && verifies
 		case "d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv":
-			j.Private = true
-			j.numbers[name] = json.RawMessage(r.Skip())
+			usable = false
+			r.Skip()
 		case "kty", "n", "e", "crv", "x", "y":
-			j.numbers[name] = json.RawMessage(r.Skip())
+			numbers[name] = json.RawMessage(r.Skip())
 		default:
 			r.Skip()
 		}
 	}
-	return j, r.End()
-}
-
-// Key returns the public key, or the private one, in the type of its package; nil if there is none.
-func (j *JWK) Key() any {
-	var key jose.JSONWebKey
-	text, err := json.Marshal(j.numbers)
-	if err != nil || key.UnmarshalJSON(text) != nil {
-		return nil
+	if r.End() != nil || !usable {
+		return kid, nil
 	}
-	return key.Key
+	var public jose.JSONWebKey
+	bare, err := json.Marshal(numbers)
+	if err != nil || public.UnmarshalJSON(bare) != nil {
+		return kid, nil
+	}
+	if key, err = NewKey(public.Key); err != nil || algorithm != "" && algorithm != key.Algorithm {
+		return kid, nil
+	}
+	return kid, key
 }

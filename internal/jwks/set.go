@@ -61,8 +61,6 @@ type Set struct {
 // known is what the latest successful fetch returned.
 type known struct {
 	keys    map[string]*Key
-	url     string // of the set
-	etag    string
 	fetched time.Time // its beginning
 }
 
@@ -155,16 +153,9 @@ func (s *Set) get(ctx context.Context) (*known, error) {
 	if err != nil {
 		return nil, err
 	}
-	old := s.known.Load()
-	if old == nil || old.url != from {
-		old = &known{url: from}
-	}
-	text, etag, err := s.read(ctx, from, old.etag)
+	text, err := s.read(ctx, from)
 	if err != nil {
 		return nil, err
-	}
-	if text == "" {
-		return &known{keys: old.keys, url: from, etag: old.etag}, nil
 	}
 	read := parse
 	if s.Parse != nil {
@@ -174,12 +165,7 @@ func (s *Set) get(ctx context.Context) (*known, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the issuer's key set: %w", err)
 	}
-	for kid, key := range keys {
-		if same := old.keys[kid]; s.Parse == nil && same != nil && same.Equal(key) {
-			keys[kid] = same // later comparisons are of pointers
-		}
-	}
-	return &known{keys: keys, url: from, etag: etag}, nil
+	return &known{keys: keys}, nil
 }
 
 // locate returns the URL of the set, by OpenID Connect Discovery 1.0 if it was not given.
@@ -187,7 +173,7 @@ func (s *Set) locate(ctx context.Context) (string, error) {
 	if s.URL != "" {
 		return s.URL, nil
 	}
-	text, _, err := s.read(ctx, strings.TrimSuffix(s.Issuer, "/")+"/.well-known/openid-configuration", "")
+	text, err := s.read(ctx, strings.TrimSuffix(s.Issuer, "/")+"/.well-known/openid-configuration")
 	if err != nil {
 		return "", err
 	}
@@ -215,41 +201,34 @@ func (s *Set) locate(ctx context.Context) (string, error) {
 	return from, nil
 }
 
-// read gets a document. It follows no redirect: RoundTrip does not. The text is empty if
-// the document still has the tag.
-func (s *Set) read(ctx context.Context, from, tag string) (text, etag string, err error) {
+// read gets a document. It follows no redirect: RoundTrip does not.
+func (s *Set) read(ctx context.Context, from string) (text string, err error) {
 	if !Fetchable(from, s.UnsafePlaintext) {
-		return "", "", errNotHTTPS
+		return "", errNotHTTPS
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	r.Header.Set("Accept", "application/jwk-set+json, application/json")
-	if tag != "" {
-		r.Header.Set("If-None-Match", tag)
-	}
 	reply, err := cmp.Or(s.Base, http.DefaultTransport).RoundTrip(r)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	defer reply.Body.Close()
-	switch {
-	case reply.StatusCode == http.StatusNotModified && tag != "":
-		return "", tag, nil
-	case reply.StatusCode != http.StatusOK:
-		return "", "", fmt.Errorf("the issuer answered with status %d", reply.StatusCode)
+	if reply.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("the issuer answered with status %d", reply.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(reply.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return "", "", err
+		return "", err
 	case len(body) > maxBody:
-		return "", "", errors.New("the issuer's document has more than 256 KiB")
+		return "", errors.New("the issuer's document has more than 256 KiB")
 	case len(body) == 0:
-		return "", "", errors.New("the issuer's document is empty")
+		return "", errors.New("the issuer's document is empty")
 	}
-	return string(body), reply.Header.Get("ETag"), nil
+	return string(body), nil
 }
 
 // Fetchable reports whether keys may be fetched from a URL: over https, or, if plaintext

@@ -356,45 +356,21 @@ func TestO12AnIssuerThatHangs(t *testing.T) {
 func TestO19AWithdrawnKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, i := newSet()
-		i.text(200, setOf(ed("a", 1), ed("b", 2)), "ETag", `"1"`)
+		i.text(200, setOf(ed("a", 1), ed("b", 2)))
 		if got := state(t, s, time.Now(), "b"); got != "key" {
 			t.Fatal(got)
 		}
-		i.text(200, setOf(ed("a", 1)), "ETag", `"2"`)
+		i.text(200, setOf(ed("a", 1)))
 		time.Sleep(5 * time.Minute)
 		state(t, s, time.Now(), "a") // begins the question
 		synctest.Wait()
 		if got := state(t, s, time.Now(), "b"); got != "unknown" {
 			t.Errorf("after 5 minutes: %s", got)
 		}
-		i.text(200, setOf(ed("b", 2)), "ETag", `"3"`)
+		i.text(200, setOf(ed("b", 2)))
 		time.Sleep(10 * time.Minute)
 		if got := state(t, s, time.Now(), "a"); got != "unknown" {
 			t.Errorf("after 10 quiet minutes: %s", got)
-		}
-	})
-}
-
-func TestETag(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, i := newSet()
-		var tags []string
-		i.serve(func(r *http.Request) (*http.Response, error) {
-			tags = append(tags, r.Header.Get("If-None-Match"))
-			if len(tags) > 1 {
-				return reply(304, ""), nil
-			}
-			return reply(200, setOf(ed("a", 1)), "ETag", `"one"`), nil
-		})
-		first, _ := s.Key(t.Context(), start, "a")
-		for n := range 3 {
-			if again, err := s.Key(t.Context(), start.Add(time.Duration(n+1)*11*time.Minute), "a"); err != nil || again != first {
-				t.Error(again, err)
-			}
-			synctest.Wait() // until the question has ended, which the next one would join
-		}
-		if got := strings.Join(tags, ","); got != `,"one","one","one"` {
-			t.Error(got)
 		}
 	})
 }
@@ -550,16 +526,6 @@ func TestO18NoWayBackToLoopback(t *testing.T) {
 	})
 	if got := state(t, s, start, "a"); got != "unavailable" || i.asked.Load() != 1 {
 		t.Errorf("%s after %d requests", got, i.asked.Load())
-	}
-}
-
-// A key that has not changed stays the same object, so that a token seen before is compared
-// without work.
-func TestAnUnchangedKeyIsKept(t *testing.T) {
-	s, _ := newSet()
-	first, _ := s.Key(t.Context(), start, "a")
-	if again, err := s.Key(t.Context(), start.Add(11*time.Minute), "a"); err != nil || again != first {
-		t.Error(again, err)
 	}
 }
 

@@ -160,7 +160,7 @@ func signatureChain(t testing.TB, end http.Handler, next func(*signature.Mechani
 		Credentials: signature.Memory{clientKey: {Key: newKey(t), Account: subject}},
 		Policy:      signing.Policy{FutureTolerance: 10 * time.Minute},
 	}
-	s := signer{signing.HeadersFor(signing.DefaultPrefix), time.Now().Add(5 * time.Minute).UnixMilli()}
+	s := signer{signing.HeadersFor(""), time.Now().Add(5 * time.Minute).UnixMilli()}
 	c := chain{request: get(s.names.ClientKey, clientKey), credential: s.names.Signature, next: next(m, s)}
 	for _, name := range []string{s.names.Timestamp, s.names.Nonce, s.names.Signature} {
 		c.request.Header[name] = []string{""}

@@ -39,7 +39,7 @@ func TestServersAnswerTheSame(t *testing.T) {
 	address, _ := startPlain(t)
 	f, _ := startReference(t)
 	base := f.BaseURL + "/" + f.Org + "/v2"
-	bearer := &http.Client{Transport: &token.Transport{BaseURL: base, Source: token.Token(f.EphemeralToken)}}
+	bearer := &http.Client{Transport: &token.Transport{BaseURL: base, Token: token.Token(f.EphemeralToken)}}
 	for _, path := range []string{tenMessages, "/c_messages/" + messageID(1)} {
 		plain, reference := membersOf(t, http.DefaultClient, address+path), membersOf(t, bearer, base+path)
 		if !slices.Equal(plain, reference) {
@@ -121,7 +121,7 @@ func servers(t testing.TB) []aServer {
 	f, pid := startReference(t)
 	base := f.BaseURL + "/" + f.Org + "/v2"
 	bearer := func(value string) *http.Client {
-		return &http.Client{Transport: &token.Transport{BaseURL: base, Source: token.Token(value), Base: transport}}
+		return &http.Client{Transport: &token.Transport{BaseURL: base, Token: token.Token(value), Base: transport}}
 	}
 	each := []*http.Client{
 		{Transport: &signing.Transport{BaseURL: base, ClientKey: f.ClientKey, Secret: signing.Secret(f.ClientSecret), Base: transport}},

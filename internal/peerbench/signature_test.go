@@ -164,7 +164,7 @@ func signedCommand(t testing.TB, in signedInput) func() error {
 // newSigned returns a received request and its verifier.
 func newSigned(t testing.TB, in signedInput) (*signing.Verifier, *http.Request) {
 	v := &signing.Verifier{Keys: oneKey{newKey(t)}, Replays: anyUse{}}
-	names := signing.HeadersFor(signing.DefaultPrefix)
+	names := signing.HeadersFor("")
 	path, _, _ := strings.Cut(in.received(), ";")
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.Header = http.Header{

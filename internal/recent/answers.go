@@ -4,44 +4,28 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"hash/maphash"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// Answers keeps the answers to one kind of look-up. A hit takes no lock and writes no
-// shared memory, so that cores do not wait for each other. The zero Answers is empty
-// and ready.
-//
-// It is a hash table of linked lists. Writers hold mu, and change one link at a time.
-// A reader that runs at the same time finds an answer or misses it; if it misses, it
-// asks again.
+// Answers keeps the answers to one kind of look-up. A hit takes no lock, so that cores do
+// not wait for each other. The zero Answers is empty and ready.
 type Answers[K comparable, V any] struct {
-	table atomic.Pointer[table[K, V]] // nil until there is an answer
+	known sync.Map // *answer[K, V] by K
 
-	mu     sync.Mutex
+	// The lock of the Groups guards all else.
 	all    share[K, V]
 	shares map[string]*share[K, V] // the same answers, by group
 	asking map[K]*flight[V]        // look-ups under way
 }
 
-type table[K comparable, V any] struct {
-	seed  maphash.Seed
-	lists []link[K, V] // their number is a power of two
-}
-
-type link[K comparable, V any] struct{ atomic.Pointer[answer[K, V]] }
-
-// answer is one kept answer. Only next changes once it is kept.
+// answer is one kept answer. It does not change.
 type answer[K comparable, V any] struct {
 	key K
 	Found[V]
-	until      time.Time
-	generation *generation
-	next       link[K, V]
-	at, atAll  *list.Element // in the share of its group, and in that of all
+	until     time.Time
+	at, atAll *list.Element // in the share of its group, and in that of all
 }
 
 // Found is the answer of a look-up.
@@ -84,7 +68,7 @@ const admission = 8
 // Find returns a kept answer that Get would return. It asks nobody, and keeps no key: so
 // the key may be a part of a buffer that is reused.
 func (a *Answers[K, V]) Find(g *Groups, now time.Time, key K) (answer V, ok bool) {
-	known := a.table.Load().find(key)
+	known := a.find(key)
 	if known == nil || !known.isFresh(now, g.Stale) {
 		return answer, false
 	}
@@ -133,13 +117,12 @@ type flight[V any] struct {
 // join returns the look-up that is under way for a key, or begins one. It does not return
 // one whose result may be older than a call of Forget, or too old. With alone it begins one.
 func (a *Answers[K, V]) join(g *Groups, now time.Time, key K, alone bool) (f *flight[V], leads bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	since := g.forgets.Load()
-	if f := a.asking[key]; f != nil && !alone && f.since == since && now.Sub(f.began).Abs() < g.Stale {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if f := a.asking[key]; f != nil && !alone && f.since == g.forgets && now.Sub(f.began).Abs() < g.Stale {
 		return f, false
 	}
-	f = &flight[V]{since: since, began: now, done: make(chan struct{}), abandoned: true}
+	f = &flight[V]{since: g.forgets, began: now, done: make(chan struct{}), abandoned: true}
 	if a.asking == nil {
 		a.asking = map[K]*flight[V]{}
 	}
@@ -149,8 +132,8 @@ func (a *Answers[K, V]) join(g *Groups, now time.Time, key K, alone bool) (f *fl
 
 func (a *Answers[K, V]) lead(ctx context.Context, g *Groups, f *flight[V], key K, ask func() (Found[V], error)) (V, error) {
 	defer func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
+		g.mu.Lock()
+		defer g.mu.Unlock()
 		if a.asking[key] == f {
 			delete(a.asking, key)
 		}
@@ -166,148 +149,114 @@ func (a *Answers[K, V]) lead(ctx context.Context, g *Groups, f *flight[V], key K
 }
 
 // Keep keeps an answer that was looked up without Get. since is what g.Forgets returned, and
-// now the time, before the look-up.
+// now the time, before the look-up. It keeps nothing if the group was forgotten since.
 func (a *Answers[K, V]) Keep(g *Groups, since uint64, now time.Time, key K, found Found[V]) {
 	if found.Cost == NotKept {
 		return
 	}
 	found.Cost = max(found.Cost, 1)
-	if generation := g.generation(found.Group, since); generation != nil {
-		a.put(&answer[K, V]{key: key, Found: found, until: now.Add(g.Stale), generation: generation}, now, g)
+	n := &answer[K, V]{key: key, Found: found, until: now.Add(g.Stale)}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a.shares == nil {
+		a.shares = map[string]*share[K, V]{}
+		g.kinds = append(g.kinds, a)
+	}
+	known := a.find(key)
+	if g.isOutdated(found.Group, since) || known != nil && known.until.After(n.until) {
+		return // a slow look-up must not replace a newer answer
+	}
+	if known != nil {
+		a.evict(known)
+	}
+	kept, own := a.makeRoom(n, now, g, known != nil), a.share(n.Group)
+	if kept {
+		n.at, n.atAll = own.add(n), a.all.add(n)
+		a.known.Store(key, n)
+	} else if own.cost == 0 {
+		delete(a.shares, n.Group)
 	}
 }
 
 // Len returns how many answers are kept, whether they are still good or not, and their cost.
-func (a *Answers[K, V]) Len() (count, cost int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+func (a *Answers[K, V]) Len(g *Groups) (count, cost int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	return a.all.answers.Len(), a.all.cost
 }
 
-// list returns the list of a key.
-func (t *table[K, V]) list(key K) *link[K, V] {
-	return &t.lists[maphash.Comparable(t.seed, key)&uint64(len(t.lists)-1)]
-}
-
-// find returns the answer for a key, or nil. t is nil if there is no table yet.
-func (t *table[K, V]) find(key K) *answer[K, V] {
-	if t == nil {
-		return nil
-	}
-	for known := t.list(key).Load(); known != nil; known = known.next.Load() {
-		if known.key == key {
-			return known
-		}
-	}
-	return nil
-}
-
-func (l *link[K, V]) push(n *answer[K, V]) {
-	n.next.Store(l.Load())
-	l.Store(n)
+func (a *Answers[K, V]) find(key K) *answer[K, V] {
+	known, _ := a.known.Load(key)
+	n, _ := known.(*answer[K, V])
+	return n
 }
 
 func (n *answer[K, V]) isFresh(now time.Time, stale time.Duration) bool {
 	left := n.until.Sub(now)
-	return 0 < left && left <= stale && !n.generation.outdated.Load() // left exceeds stale if the clock was set back
+	return 0 < left && left <= stale // left exceeds stale if the clock was set back
 }
 
-func (a *Answers[K, V]) put(n *answer[K, V], now time.Time, g *Groups) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	known := a.table.Load().find(n.key)
-	if known != nil {
-		if known.until.After(n.until) && !known.generation.outdated.Load() {
-			return // a slow look-up must not replace a newer answer
-		}
-		a.evict(known, nil)
+// share returns the share of a group.
+func (a *Answers[K, V]) share(group string) *share[K, V] {
+	s := a.shares[group]
+	if s == nil {
+		s = new(share[K, V])
+		a.shares[group] = s
 	}
-	if a.shares == nil {
-		a.shares = map[string]*share[K, V]{}
-	}
-	if a.shares[n.Group] == nil {
-		a.shares[n.Group] = new(share[K, V])
-	}
-	if a.makeRoom(n, now, g, known != nil) {
-		n.at, n.atAll = a.shares[n.Group].add(n), a.all.add(n)
-		a.grow().list(n.key).push(n)
-	} else if a.shares[n.Group].cost == 0 {
-		delete(a.shares, n.Group)
-	}
+	return s
 }
 
 // makeRoom evicts answers, so that n has room, and reports whether to keep n. A group may use
 // room that no other needs. If there is none left, a group with more than an equal share
 // gives way with its oldest answers: the group of n first.
 func (a *Answers[K, V]) makeRoom(n *answer[K, V], now time.Time, g *Groups, admitted bool) bool {
-	own := a.shares[n.Group]
-	for _, s := range []*share[K, V]{&a.all, own} { // in own they may be outdated, but not old
-		for oldest := s.oldest(); oldest != nil && !oldest.isFresh(now, g.Stale); oldest = s.oldest() {
-			a.evict(oldest, own)
-		}
+	for oldest := a.all.oldest(); oldest != nil && !oldest.isFresh(now, g.Stale); oldest = a.all.oldest() {
+		a.evict(oldest)
 	}
 	for a.all.cost+n.Cost > g.Limit {
+		own := a.share(n.Group)
 		fair := g.Limit / len(a.shares)
 		if own.cost+n.Cost <= fair {
-			a.evictOver(fair, max(1, g.Limit/64), own)
+			a.evictOver(fair, max(1, g.Limit/64))
 			continue
 		}
 		if own.cost == 0 || !admitted && rand.Uint32()%admission != 0 {
 			return false
 		}
 		admitted = true
-		a.evict(own.oldest(), own)
+		a.evict(own.oldest())
 	}
 	return true
 }
 
 // evictOver evicts the oldest answers of a group that holds more than is fair. There is one,
-// because the group of own holds less. It evicts several at once, because it has to search.
-func (a *Answers[K, V]) evictOver(fair, some int, own *share[K, V]) {
+// because another group holds less. It evicts several at once, because it has to search.
+func (a *Answers[K, V]) evictOver(fair, some int) {
 	for _, s := range a.shares {
 		if s.cost <= fair {
 			continue
 		}
 		for enough := s.cost - some; s.cost > max(fair, enough); {
-			a.evict(s.oldest(), own)
+			a.evict(s.oldest())
 		}
 		return
 	}
 }
 
-// evict removes an answer, and its share if that is empty and not own.
-func (a *Answers[K, V]) evict(n *answer[K, V], own *share[K, V]) {
-	at := a.table.Load().list(n.key)
-	for at.Load() != n {
-		at = &at.Load().next
-	}
-	at.Store(n.next.Load())
+// evict removes an answer, and its share if that is empty.
+func (a *Answers[K, V]) evict(n *answer[K, V]) {
+	a.known.Delete(n.key)
 	s := a.shares[n.Group]
 	s.remove(n.at)
 	a.all.remove(n.atAll)
-	if s.cost == 0 && s != own {
+	if s.cost == 0 {
 		delete(a.shares, n.Group)
 	}
 }
 
-// grow returns the table. If there are as many answers as lists, it first makes a
-// table of twice the size.
-func (a *Answers[K, V]) grow() *table[K, V] {
-	const least = 16
-	old := a.table.Load()
-	if old == nil {
-		old = &table[K, V]{}
+// forget evicts the answers of a group.
+func (a *Answers[K, V]) forget(group string) {
+	for s := a.shares[group]; s != nil && s.cost > 0; {
+		a.evict(s.oldest())
 	}
-	if a.all.answers.Len() <= len(old.lists) {
-		return old
-	}
-	t := &table[K, V]{maphash.MakeSeed(), make([]link[K, V], max(least, 2*len(old.lists)))}
-	for i := range old.lists {
-		for n := old.lists[i].Load(); n != nil; n = old.lists[i].Load() {
-			old.lists[i].Store(n.next.Load())
-			t.list(n.key).push(n)
-		}
-	}
-	a.table.Store(t)
-	return t
 }

@@ -50,7 +50,7 @@ func (c *cache) hits(now time.Time, from, to int) (hits int) {
 }
 
 func (c *cache) kept() int {
-	kept, _ := c.answers.Len()
+	kept, _ := c.answers.Len(&c.groups)
 	return kept
 }
 
@@ -158,17 +158,6 @@ func TestForgetLeavesOtherGroups(t *testing.T) {
 	}
 }
 
-// If there are too many groups, one is evicted for another. The rest keep their
-// answers.
-func TestAGroupPushesOneOut(t *testing.T) {
-	c := newCache(10)
-	c.fill(start, 0, 10)
-	c.groups.Forget("another")
-	if hits := c.hits(start, 0, 10); hits != 9 {
-		t.Errorf("%d of 10 answers are left, want 9", hits)
-	}
-}
-
 // during calls a function while a look-up is under way.
 func (c *cache) during(now time.Time, n int, happens func()) {
 	c.answers.Get(context.Background(), &c.groups, now, n, func() (recent.Found[int64], error) {
@@ -194,17 +183,6 @@ func TestAnAnswerThatIsForgottenGivesRoomToOneOfAnEarlierClock(t *testing.T) {
 	c.get(start, 1)
 	if c.hits(start, 1, 2) == 0 {
 		t.Error("it was not kept")
-	}
-}
-
-func TestForgetOutrunsALookupOfAGroupThatIsPushedOut(t *testing.T) {
-	c := newCache(1)
-	c.during(start, 1, func() {
-		c.groups.Forget(group(1))
-		c.groups.Forget(group(2))
-	})
-	if c.hits(start, 1, 2) != 0 {
-		t.Error("what was found before is at hand")
 	}
 }
 
@@ -370,7 +348,7 @@ func TestAGroupThatFillsTheCacheEvictsItself(t *testing.T) {
 	c.keep(3, 5)
 	for n := 1; n < 100_000; n += 10 { // group 1
 		c.keep(n, 10)
-		if _, cost := c.answers.Len(); cost > 1000 {
+		if _, cost := c.answers.Len(&c.groups); cost > 1000 {
 			t.Fatalf("a cost of %d", cost)
 		}
 	}
@@ -387,7 +365,7 @@ func TestAGroupThatFillsTheCacheEvictsItself(t *testing.T) {
 	if !c.has(2) || !c.has(3) || !c.has(4) || !c.has(14) {
 		t.Error("no room for a group with less than its share")
 	}
-	if _, cost := c.answers.Len(); cost > 1000 {
+	if _, cost := c.answers.Len(&c.groups); cost > 1000 {
 		t.Errorf("a cost of %d", cost)
 	}
 }

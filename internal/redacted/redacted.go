@@ -7,20 +7,28 @@ import (
 	"log/slog"
 )
 
-// Text is printed, logged and encoded instead of a secret.
-const Text = "REDACTED"
+const text = "REDACTED" // printed, logged and encoded instead of a secret
 
-// Value is embedded in a struct that holds secrets. Its methods print Text instead of
-// the fields. A secret that is no struct has methods of its own, which return the
-// same.
+// Value is embedded in a struct that holds secrets. Its methods print REDACTED instead of
+// the fields.
 type Value struct{}
 
-func (Value) String() string                 { return Text }
-func (Value) GoString() string               { return Text }
-func (Value) LogValue() slog.Value           { return slog.StringValue(Text) }
-func (Value) MarshalJSON() ([]byte, error)   { return []byte(`"` + Text + `"`), nil }
-func (Value) MarshalText() ([]byte, error)   { return []byte(Text), nil }
-func (Value) MarshalBinary() ([]byte, error) { return []byte(Text), nil } // gob calls it
+func (Value) String() string                 { return text }
+func (Value) GoString() string               { return text }
+func (Value) LogValue() slog.Value           { return slog.StringValue(text) }
+func (Value) MarshalJSON() ([]byte, error)   { return []byte(`"` + text + `"`), nil }
+func (Value) MarshalText() ([]byte, error)   { return []byte(text), nil }
+func (Value) MarshalBinary() ([]byte, error) { return []byte(text), nil } // gob calls it
 
 // Format covers the verbs that do not call String, such as %d and %x.
-func (Value) Format(f fmt.State, _ rune) { io.WriteString(f, Text) }
+func (Value) Format(f fmt.State, _ rune) { io.WriteString(f, text) }
+
+// String is a secret. Secrets of different kinds are different types.
+type String[Kind any] string
+
+func (String[Kind]) String() string                 { return text }
+func (String[Kind]) GoString() string               { return text }
+func (String[Kind]) LogValue() slog.Value           { return slog.StringValue(text) }
+func (String[Kind]) MarshalText() ([]byte, error)   { return []byte(text), nil }
+func (String[Kind]) MarshalBinary() ([]byte, error) { return []byte(text), nil }
+func (String[Kind]) Format(f fmt.State, _ rune)     { io.WriteString(f, text) }

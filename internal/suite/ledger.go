@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -110,16 +111,6 @@ func (l *Ledger) Make(t *testing.T, parent token.Record, change func(*token.Reco
 	})
 }
 
-// Row issues n records, each the parent of the next.
-func (l *Ledger) Row(t *testing.T, n int) []token.Record {
-	t.Helper()
-	row := []token.Record{l.Add(t, nil)}
-	for len(row) < n {
-		row = append(row, l.Make(t, row[len(row)-1], nil))
-	}
-	return row
-}
-
 // Dead fails unless each verb treats the issued record r as not live. Call it for
 // descendants first, because the ledger may forget r in the end.
 func (l *Ledger) Dead(t *testing.T, what string, r token.Record) {
@@ -196,5 +187,22 @@ func (l *Ledger) RefusedAfter(ctx context.Context, r token.Record, ended *atomic
 		case err != nil && !errors.Is(err, token.ErrRevoked):
 			return err
 		}
+	}
+}
+
+// Gets expects the record that List has, or an error and the zero Record.
+func (l *Ledger) Gets(t *testing.T, what string, of token.Holder, id string, want error) {
+	t.Helper()
+	got, err := l.Get(t.Context(), of, id)
+	Expect(t, what+": Get", err, want)
+	if want != nil && got != (token.Record{}) {
+		t.Errorf("%s: Get = %+v beside an error", what, got)
+	}
+	if want != nil {
+		return
+	}
+	listed := l.All(t, of.ClientKey, got.Subject)
+	if got.ID != id || !slices.Contains(listed, got) {
+		t.Errorf("%s: Get = %+v, but List has %+v", what, got, listed)
 	}
 }

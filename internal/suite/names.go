@@ -101,12 +101,3 @@ func Ended(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
-
-// Spellings returns similar names that a store must keep apart.
-func Spellings() []string {
-	name := Random()
-	return []string{
-		name, strings.ToUpper(name), name + " ", " " + name, name + "%", name + "_", name + "'", name + `"`, name + `\`,
-		name + "é", name + "e\u0301", name + "ß", name + "ss", name + "日本", name + "😀", name + "\t", name + ":" + name,
-	}
-}

@@ -13,7 +13,6 @@ import (
 type Features struct {
 	Now          func() time.Time
 	Pass         func(d time.Duration)
-	Stepwise     bool
 	Account, Org func() string
 }
 

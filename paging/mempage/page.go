@@ -111,11 +111,11 @@ func Count[T any](rows []T, q paging.Query, get func(row T, path string) (value 
 
 // propertyOf returns a getter for a row. The value of a missing property is nil.
 func propertyOf[T any](row T, get func(row T, path string) (value any, ok bool)) getter {
-	return func(path string) (any, bool) {
-		if value, ok := get(row, path); ok {
-			return value, true
+	return func(path string) (value any, ok bool) {
+		if value, ok = get(row, path); !ok {
+			value = nil
 		}
-		return nil, false
+		return value, ok
 	}
 }
 

@@ -143,7 +143,7 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 // bound limits what is read for so many objects.
 func (v *view) bound(objects int) error {
 	if v.query.Skip*objects > maxBelow {
-		return &paging.Error{Problems: []paging.Problem{{Argument: v.prefix + "skip", Text: "is too large for this many objects; ask for the list of one object"}}}
+		return paging.NewError(v.prefix+"skip", "is too large for this many objects; ask for the list of one object")
 	}
 	v.query.Limit = min(v.query.Limit, max(1, maxBelow/max(1, objects)))
 	return nil

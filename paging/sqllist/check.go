@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tenantkit/tenantkit/paging/sqlcheck"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
 // Check returns an error if the database or the Guard does not fit the declaration of the list or
-// of the lists in it. Call it when the program starts. It is sqlcheck.Check for each of these
+// of the lists in it. Call it when the program starts. It is sqlpage.Check for each of these
 // lists. grammar is that of the Guard: guard.Scopes. It must have chains that name an _id of
 // the list, or routes with {id} answer 404 for each object.
 //
@@ -22,7 +21,7 @@ func (l *List) Check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, g
 }
 
 func (l *List) check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, within ...string) error {
-	err := sqlcheck.Check(ctx, db, dialect, l.schema, l.table, within...)
+	err := sqlpage.Check(ctx, db, dialect, l.schema, l.table, within...)
 	for _, p := range l.lists {
 		err = errors.Join(err, p.List.check(ctx, db, dialect, p.Parent))
 	}

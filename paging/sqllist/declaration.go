@@ -40,6 +40,12 @@ type Declaration struct {
 
 // List is a list of the rows of one table. New makes it. It is safe for concurrent use.
 type List struct {
+	*declared
+	where map[string]string // the values of table.Where
+}
+
+// declared is what New has read of a struct.
+type declared struct {
 	schema   paging.Schema
 	table    sqlpage.Table
 	columns  []column // of table.Select; the first is _id
@@ -61,14 +67,14 @@ type column struct {
 // New declares the list of a table by the tags of the struct T. The package comment says
 // what the tags mean. The error says what is wrong with them.
 func New[T any](d Declaration) (*List, error) {
-	l := &List{
+	l := &List{declared: &declared{
 		schema: paging.Schema{Object: d.Object, RefuseUnknown: !d.IgnoreUnknown, Default: d.Default, Max: d.Max, Count: d.Count},
 		table: sqlpage.Table{
 			Name: d.Table, Object: d.Object, SharedByAllTenants: d.SharedByAllTenants, Properties: map[string]sqlpage.Column{},
 			Where: slices.Clone(d.Where),
 		},
 		object: appendText([]byte(`,"object":`), d.Object),
-	}
+	}}
 	if err := l.declare(reflect.TypeFor[T](), d.Lists); err != nil {
 		return nil, fmt.Errorf("sqllist: table %s, %v: %w", d.Table, reflect.TypeFor[T](), err)
 	}

@@ -86,7 +86,7 @@
 //	page, err := own.Where("technician", p.Account).Page(r.Context(), pages, string(p.Org), p.Scope, r.URL.RawQuery)
 //
 // The value is beside the tenant in the statement: no argument of the caller reaches another row,
-// and a call without it is an error. Indexes and sqlcheck know of it. A second declaration of the
+// and a call without it is an error. Indexes and Check know of it. A second declaration of the
 // same struct, without Where, is the list of those who see all rows.
 //
 // # Why tags

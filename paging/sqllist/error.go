@@ -5,26 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/internal/faults"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
-
-// Error is a failure of the database that may pass.
-type Error struct {
-	Table string
-	Err   error
-}
-
-// Error returns the text of Err after the name of the table.
-func (e *Error) Error() string { return "sqllist: table " + e.Table + ": " + e.Err.Error() }
-
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
-
-// Fault returns 503 error.storeUnavailable. auth.Fail answers with it.
-func (e *Error) Fault() *envelope.Fault { return faults.Of("error.storeUnavailable") }
 
 // failed returns the error for what went wrong with a statement.
 func (l *List) failed(err error) error {
@@ -34,7 +18,7 @@ func (l *List) failed(err error) error {
 	case errors.Is(err, sqlpage.ErrProgram) || errors.As(err, new(declarationError)) || isPermanent(err):
 		return fmt.Errorf("sqllist: table %s: %w", l.table.Name, err)
 	}
-	return &Error{l.table.Name, err}
+	return faults.Wrap(fmt.Errorf("sqllist: table %s: %w", l.table.Name, err), "error.storeUnavailable")
 }
 
 // declarationError reports a value that the field of its column cannot hold.
@@ -60,10 +44,4 @@ func isPermanent(err error) bool {
 
 // ErrNotFound reports that there is no such object, or none that the caller may read.
 // auth.Fail answers 404 notFound.unspecified.
-var ErrNotFound error = notFound{}
-
-type notFound struct{}
-
-func (notFound) Error() string { return "sqllist: not found" }
-
-func (notFound) Fault() *envelope.Fault { return faults.Of("notFound.unspecified") }
+var ErrNotFound = faults.Wrap(errors.New("sqllist: not found"), "notFound.unspecified")

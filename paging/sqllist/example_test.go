@@ -9,8 +9,9 @@ import (
 	"io"
 	"time"
 
-	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging/sqllist"
+
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -144,12 +145,13 @@ func ExampleItems() {
 	// true false
 }
 
-func ExampleError() {
+// auth.Fail answers with the fault of an error.
+func ExampleList_Page_unavailable() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := notes.Page(ctx, &sqlpage.Pages{DB: sql.OpenDB(database{}), Dialect: sqlpage.PostgreSQL}, acme, scope.Unscoped(), "")
 	fmt.Println(err)
-	fmt.Println(err.(*sqllist.Error).Fault().Status)
+	fmt.Println(err.(interface{ Fault() *envelope.Fault }).Fault().Status)
 	// Output:
 	// sqllist: table notes: context canceled
 	// 503

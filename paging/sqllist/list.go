@@ -21,53 +21,11 @@ import (
 // that the caller asks for by paths[] and may read on this object. The caller can filter and
 // sort by what it may read on every object.
 //
-// The error is a *paging.Error, which is 400, or an *Error, which is 503. Any other is 500,
-// because to repeat the request does not help: a Declaration that is not as the table is, no
-// tenant, or a value that has no JSON, such as NaN. auth.Fail answers with each.
+// auth.Fail answers with each error: a *paging.Error with 400, a failure of the database that may
+// pass with 503. Any other is 500, because to repeat the request does not help: a Declaration that
+// is not as the table is, no tenant, or a value that has no JSON, such as NaN.
 func (l *List) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, rawQuery string) (envelope.List[envelope.Verbatim], error) {
-	return Part{list: l}.Page(ctx, pages, tenant, may, rawQuery)
-}
-
-// Get answers a call for one object. Without paths[] it has all that the caller may read,
-// except list properties. The rest is as for Page. If there is no such object in the tenant,
-// or may permits to read no part of it, the error is ErrNotFound.
-func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id, rawQuery string) (envelope.Verbatim, error) {
-	return Part{list: l}.Get(ctx, pages, tenant, may, id, rawQuery)
-}
-
-// Read is Get with a query of Schema().ParseObject, for a program that reads the arguments before
-// it writes the object.
-func (l *List) Read(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id string, q paging.Query) (envelope.Verbatim, error) {
-	return Part{list: l}.read(ctx, pages, tenant, q, may.On(scope.Read, l.schema.Object), id)
-}
-
-// Where returns the rows whose property has the value, of a list with this property in its
-// Declaration.Where:
-//
-//	page, err := own.Where("technician", p.Account).Page(ctx, pages, string(p.Org), p.Scope, raw)
-//
-// No argument of the caller reaches another row. A list with a Where that gets no value, or an
-// empty one, answers nothing but an error.
-func (l *List) Where(property, value string) Part { return Part{list: l}.Where(property, value) }
-
-// Part is the rows of a List that have certain values.
-type Part struct {
-	list  *List
-	where map[string]string
-}
-
-// Where returns the rows of p that have this value, too.
-func (p Part) Where(property, value string) Part {
-	if p.where = maps.Clone(p.where); p.where == nil {
-		p.where = map[string]string{}
-	}
-	p.where[property] = value
-	return p
-}
-
-// Page is List.Page for the rows of p.
-func (p Part) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, rawQuery string) (envelope.List[envelope.Verbatim], error) {
-	l, grant := p.list, may.On(scope.Read, p.list.schema.Object)
+	grant := may.On(scope.Read, l.schema.Object)
 	q, err := l.schema.Parse(rawQuery, func(path string) bool {
 		if l.hasList(path) { // its arguments compare nothing themselves
 			return may.Overlaps(scope.Object(scope.Read, l.schema.Object, "", path))
@@ -77,32 +35,54 @@ func (p Part) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, may
 	if err != nil {
 		return envelope.List[envelope.Verbatim]{}, err
 	}
-	return p.answer(ctx, pages, tenant, q, grant)
+	return l.answer(ctx, pages, tenant, q, grant)
 }
 
-// Get is List.Get for the rows of p.
-func (p Part) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id, rawQuery string) (envelope.Verbatim, error) {
-	l, grant := p.list, may.On(scope.Read, p.list.schema.Object)
+// Get answers a call for one object. Without paths[] it has all that the caller may read,
+// except list properties. The rest is as for Page. If there is no such object in the tenant,
+// or may permits to read no part of it, the error is ErrNotFound.
+func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id, rawQuery string) (envelope.Verbatim, error) {
+	grant := may.On(scope.Read, l.schema.Object)
 	q, err := l.schema.ParseObject(rawQuery, grant.Of(id))
 	if err != nil {
 		return nil, err
 	}
-	return p.read(ctx, pages, tenant, q, grant, id)
+	return l.read(ctx, pages, tenant, q, grant, id)
 }
 
-func (p Part) read(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Part, id string) (envelope.Verbatim, error) {
+// Read is Get with a query of Schema().ParseObject, for a program that reads the arguments before
+// it writes the object.
+func (l *List) Read(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id string, q paging.Query) (envelope.Verbatim, error) {
+	return l.read(ctx, pages, tenant, q, may.On(scope.Read, l.schema.Object), id)
+}
+
+// Where returns the list of the rows whose property has the value, of a list with this property in
+// its Declaration.Where:
+//
+//	page, err := own.Where("technician", p.Account).Page(ctx, pages, string(p.Org), p.Scope, raw)
+//
+// No argument of the caller reaches another row. A list with a Where that gets no value, or an
+// empty one, answers nothing but an error.
+func (l *List) Where(property, value string) *List {
+	where := map[string]string{}
+	maps.Copy(where, l.where)
+	where[property] = value
+	return &List{l.declared, where}
+}
+
+func (l *List) read(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Part, id string) (envelope.Verbatim, error) {
 	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
 		return nil, ErrNotFound // no database has such a text
 	}
 	if q.Paths == nil {
-		for _, p := range p.list.schema.Properties {
+		for _, p := range l.schema.Properties {
 			if _, asked := q.Lists[p.Path]; p.List == nil || asked {
 				q.Paths = append(q.Paths, p.Path)
 			}
 		}
 	}
 	q.Where, q.Limit = paging.Eq("_id", id), 1
-	page, err := p.answer(ctx, pages, tenant, q, grant)
+	page, err := l.answer(ctx, pages, tenant, q, grant)
 	if err != nil {
 		return nil, err
 	}
@@ -113,10 +93,10 @@ func (p Part) read(ctx context.Context, pages *sqlpage.Pages, tenant string, q p
 }
 
 // answer reads the page of a list that is no property.
-func (p Part) answer(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Part) (page envelope.List[envelope.Verbatim], err error) {
-	v := p.list.view(q, grant, "", paging.MaxBytes/statements(q))
+func (l *List) answer(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Part) (page envelope.List[envelope.Verbatim], err error) {
+	v := l.view(q, grant, "", paging.MaxBytes/statements(q))
 	ids, all := v.grant.IDs()
-	visible := sqlpage.RowScope{Tenant: tenant, IDs: ids, AllIDs: all, Where: p.where}
+	visible := sqlpage.RowScope{Tenant: tenant, IDs: ids, AllIDs: all, Where: l.where}
 	items, more, err := v.items(nil, func(table sqlpage.Table) (*sqlpage.Rows, error) {
 		return pages.Query(ctx, v.query, table, visible)
 	})

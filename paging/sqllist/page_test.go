@@ -254,15 +254,15 @@ func TestErrors(t *testing.T) {
 		{"a property that cannot be filtered by", fakeRows{}, `where={"size":1}`, 400, new(*paging.Error)},
 		{"the tenant is no property", fakeRows{}, `where={"tenant":"globex"}`, 400, new(*paging.Error)},
 		{"an unknown argument", fakeRows{}, `status=open`, 400, new(*paging.Error)},
-		{"the database refuses", fakeRows{err: broken}, "", 503, new(*sqllist.Error)},
-		{"the database ends", fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}}, end: broken}, "", 503, new(*sqllist.Error)},
+		{"the database refuses", fakeRows{err: broken}, "", 503, new(error)},
+		{"the database ends", fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{"a"}}, end: broken}, "", 503, new(error)},
 		{"NULL in a column that is NOT NULL", fakeRows{columns: []string{"id"}, rows: [][]driver.Value{{nil}}}, "", 500, new(error)},
 		{"a column that there is not", fakeRows{err: sqlState("42703")}, "", 500, new(error)},
 		{"a value that an expression cannot cast", fakeRows{err: sqlState("22P02")}, "", 500, new(error)},
-		{"too many connections", fakeRows{err: sqlState("53300")}, "", 503, new(*sqllist.Error)},
-		{"the database is told to stop", fakeRows{err: sqlState("57014")}, "", 503, new(*sqllist.Error)},
+		{"too many connections", fakeRows{err: sqlState("53300")}, "", 503, new(error)},
+		{"the database is told to stop", fakeRows{err: sqlState("57014")}, "", 503, new(error)},
 		{"no such column in SQLite", fakeRows{err: code(1)}, "", 500, new(error)},
-		{"a lock in SQLite", fakeRows{err: code(5)}, "", 503, new(*sqllist.Error)},
+		{"a lock in SQLite", fakeRows{err: code(5)}, "", 503, new(error)},
 	} {
 		raw := strings.Replace(test.raw, test.raw[strings.Index(test.raw, "=")+1:], url.QueryEscape(test.raw[strings.Index(test.raw, "=")+1:]), 1)
 		_, err := page(t, test.rows, scope.Unscoped(), raw)
@@ -353,7 +353,8 @@ func TestPermanentErrors(t *testing.T) {
 }
 
 func TestFaultsAreThoseOfAuth(t *testing.T) {
-	for _, pair := range [][2]error{{&sqllist.Error{Err: errors.New("x")}, auth.ErrUnavailable}, {sqllist.ErrNotFound, auth.ErrNotFound}} {
+	_, failed := page(t, fakeRows{err: errors.New("x")}, scope.Unscoped(), "")
+	for _, pair := range [][2]error{{failed, auth.ErrUnavailable}, {sqllist.ErrNotFound, auth.ErrNotFound}} {
 		ours, theirs := httptest.NewRecorder(), httptest.NewRecorder()
 		auth.Fail(ours, httptest.NewRequest("GET", "/", nil), pair[0])
 		auth.Fail(theirs, httptest.NewRequest("GET", "/", nil), pair[1])

@@ -108,29 +108,21 @@ func (c column) isNull() string { return c.key().expression + " IS NULL" }
 func (c column) exists() string { return c.key().expression + " IS NOT NULL" }
 func (c column) keys() []key    { return []key{c.key()} }
 
-func (c column) equal(s *statement, value any) []string {
-	if value == nil {
-		return []string{c.isNull()}
+func (c column) at(s *statement, desc bool, value any) []position {
+	p := position{equal: c.isNull()}
+	if value != nil {
+		s.check(c.comparable(value))
+		p.equal = c.condition(paging.OpEq, value, s.bindOnce)
+		if condition := c.beyondValue(s, desc, value); condition != "FALSE" {
+			p.beyond = append(p.beyond, condition)
+		}
+		if desc && !c.NotNull {
+			p.beyond = append(p.beyond, c.isNull())
+		}
+	} else if !desc {
+		p.beyond = []string{c.exists()}
 	}
-	return []string{c.condition(paging.OpEq, value, s.bindOnce)}
-}
-
-func (c column) beyond(s *statement, desc bool, value any) [][]string {
-	if value == nil && desc {
-		return nil
-	}
-	if value == nil {
-		return [][]string{{c.exists()}}
-	}
-	s.check(c.comparable(value))
-	var ranges [][]string
-	if condition := c.beyondValue(s, desc, value); condition != "FALSE" {
-		ranges = append(ranges, []string{condition})
-	}
-	if desc && !c.NotNull {
-		ranges = append(ranges, []string{c.isNull()})
-	}
-	return ranges
+	return []position{p}
 }
 
 // beyondValue returns the condition for the rows after a value in a sort, except

@@ -65,30 +65,24 @@ func (c *cursor) ranges(s *statement) []indexRange {
 	var ranges []indexRange
 	var equal []string
 	for i, p := range c.properties {
-		for _, beyond := range p.beyond(s, c.keys[i].Desc, c.values[i]) {
-			last := len(beyond) - 1
-			ranges = append(ranges, indexRange{slices.Concat(equal, beyond[:last]), beyond[last]})
+		for _, at := range p.at(s, c.keys[i].Desc, c.values[i]) {
+			for _, beyond := range at.beyond {
+				ranges = append(ranges, append(slices.Clone(equal), beyond))
+			}
+			if at.equal == "FALSE" {
+				return ranges // no row equals the cursor in further keys
+			}
+			equal = append(equal, at.equal)
 		}
-		if i == len(c.properties)-1 {
-			break
-		}
-		same := p.equal(s, c.values[i])
-		if slices.Contains(same, "FALSE") {
-			break // no row has this value, so no row equals the cursor in further keys
-		}
-		equal = append(equal, same...)
 	}
 	return ranges
 }
 
 // indexRange is a set of rows that are equal in the leading keys and after the cursor
-// in the next key.
-type indexRange struct {
-	equal  []string // one condition for each leading key
-	beyond string
-}
+// in the next key: one condition for each of these keys.
+type indexRange []string
 
-func (r indexRange) String() string { return allOf(append(slices.Clone(r.equal), r.beyond)) }
+func (r indexRange) String() string { return join(r, " AND ", "TRUE") }
 
 // anyOf joins the ranges with OR. The database then reads every row that the rest of
 // the filter matches, not an index range.
@@ -99,5 +93,3 @@ func anyOf(ranges []indexRange) string {
 	}
 	return join(alternatives, " OR ", "FALSE")
 }
-
-func allOf(conditions []string) string { return join(conditions, " AND ", "TRUE") }

@@ -127,11 +127,34 @@
 // NULL in a column is a missing property. In a document, $exists tells missing from
 // null.
 //
+// # What is checked
+//
+// A statement believes what a Table says. Check compares it with the schema and with the database,
+// when a program starts:
+//
+//   - Each property that callers may filter or sort by has a column of its type, and so
+//     has object.
+//   - Each column exists, and has the type, the precision and the NOT NULL that the Table
+//     says. Texts of an array have a deterministic collation. The encoding is UTF-8.
+//   - Tables of SQLite are STRICT.
+//   - Each sort has an index in each direction: one that begins with the columns of those of
+//     Indexes, in their order, collation and direction. An index on an expression has
+//     their name, too. The error has the statement of the index, and says so if a text is too long
+//     for it.
+//
+// Check reads only the catalogue and changes nothing. The role needs SELECT on the table, and no
+// other right.
+//
 // # What is not checked
 //
-// The package believes what a Table says of columns, types and NOT NULL. If rows hold
-// something else, pages may lack them, or the database refuses the statement. Package
-// sqlcheck compares a Table with the database when a program starts.
+// Check looks at rows only for a text that is too long for a missing index. An _id that two rows of
+// a tenant share, NaN in a numeric column, infinity in a time, text that is no JSON, and an
+// expression that fails for some rows go unnoticed: pages may lack them, or the database refuses the
+// statement. Constraints prevent them, such as CHECK (price <> 'NaN').
+//
+// Check does not compare the expression of an index. In a view nothing says what
+// is NOT NULL, and its indexes are those of other tables. SQLite does not say the types of
+// expressions and of a view. The indexes of a sort by several properties are not checked.
 //
 // The package believes the tenant and the ids of a RowScope, too. Take them from the
 // principal that the Guard admitted, never from an argument of the request.

@@ -126,33 +126,20 @@ func (d documentProperty) isNull() string { return d.ranks(" = ", rankNull) }
 func (d documentProperty) exists() string { return d.presence + " IS NOT NULL" }
 func (d documentProperty) keys() []key    { return []key{d.rank, d.number, d.text} }
 
-func (d documentProperty) equal(s *statement, value any) []string {
-	rank := rankOf(value)
-	conditions := []string{d.ranks(" = ", rank), d.number.String() + " IS NULL", d.text.String() + " IS NULL"}
-	if rank >= rankNumber {
-		conditions[keyIndex(rank)] = d.compareKey(s, " = ", value)
-	}
-	return conditions
-}
-
-func (d documentProperty) beyond(s *statement, desc bool, value any) [][]string {
+func (d documentProperty) at(s *statement, desc bool, value any) []position {
 	rank, symbol := rankOf(value), " > "
 	if desc {
 		symbol = " < "
 	}
-	var ranges [][]string
-	if rank >= rankNumber { // first those of its own type
-		last := keyIndex(rank)
-		ranges = append(ranges, append(d.equal(s, value)[:last], d.compareKey(s, symbol, value)))
+	all := []position{{equal: d.ranks(" = ", rank)}, {equal: d.number.String() + " IS NULL"}, {equal: d.text.String() + " IS NULL"}}
+	if rank != rankNull || !desc {
+		all[0].beyond = []string{d.ranks(symbol, rank)}
 	}
-	if rank == rankNull && desc {
-		return nil
+	if rank >= rankNumber {
+		key, bound := d.keys()[keyIndex(rank)].String(), s.bindOnce(d.argument(value))
+		all[keyIndex(rank)] = position{key + " = " + bound, []string{key + symbol + bound}}
 	}
-	return append(ranges, []string{d.ranks(symbol, rank)})
-}
-
-func (d documentProperty) compareKey(s *statement, symbol string, value any) string {
-	return d.keys()[keyIndex(rankOf(value))].String() + symbol + s.bindOnce(d.argument(value))
+	return all
 }
 
 // argument returns a number or a text in the form that documents have. SQLite converts

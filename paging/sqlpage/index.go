@@ -28,18 +28,33 @@ import (
 // PostgreSQL refuses rows whose texts in one index have more than about 2,700 bytes together,
 // after compression: the INSERT of such a row fails, or the CREATE INDEX. So limit the length of
 // texts that callers can sort by, and of Where, with a CHECK (octet_length(title) <= 500).
-// Package sqlcheck says how long they are where an index is missing.
+// Check says how long they are where an index is missing.
 //
 // Indexes returns an error if the table is not valid or lacks a property, or if the
 // schema sorts by a column that PostgreSQL cannot index.
-func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...string) ([]string, error) {
+func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...string) (statements []string, err error) {
+	indexes, err := table.indexes(schema, dialect, within)
+	for _, i := range indexes {
+		statements = append(statements, i.text)
+	}
+	return statements, err
+}
+
+// index is an index that a list needs.
+type index struct {
+	name     string
+	elements string // as the catalogue has them: the column, or () for an expression, its collation and direction
+	text     string // the statement that creates it
+}
+
+func (t *Table) indexes(schema paging.Schema, dialect Dialect, within []string) ([]index, error) {
 	if !sqldialect.Known(dialect) {
 		return nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
 	}
-	if err := table.validate(); err != nil {
+	if err := t.validate(); err != nil {
 		return nil, err
 	}
-	for path, column := range table.Properties {
+	for path, column := range t.Properties {
 		if err := column.validate(path); err != nil {
 			return nil, err
 		}
@@ -51,19 +66,19 @@ func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...strin
 		}
 	}
 	var leading []paging.Key
-	if table.Tenant != "" {
-		leading = append(leading, paging.Key{Path: table.Tenant})
+	if t.Tenant != "" {
+		leading = append(leading, paging.Key{Path: t.Tenant})
 	}
-	for _, path := range append(slices.Clone(table.Where), within...) {
+	for _, path := range append(slices.Clone(t.Where), within...) {
 		leading = append(leading, paging.Key{Path: path})
 	}
-	var indexes []string
+	var indexes []index
 	for _, sort := range sorts {
-		text, err := table.index(append(leading[:len(leading):len(leading)], sort...), dialect)
+		next, err := t.index(append(leading[:len(leading):len(leading)], sort...), dialect)
 		if err != nil {
 			return nil, err
 		}
-		indexes = append(indexes, text)
+		indexes = append(indexes, next)
 	}
 	return indexes, nil
 }
@@ -72,31 +87,43 @@ func byProperty(path string, desc bool) []paging.Key {
 	return paging.Query{Sort: []paging.Key{{Path: path, Desc: desc}}}.Order()
 }
 
-func (t *Table) index(sort []paging.Key, d Dialect) (string, error) {
-	var elements []string
+func (t *Table) index(sort []paging.Key, d Dialect) (index, error) {
+	var elements, catalogued []string
 	for _, k := range sort {
 		p, err := t.sortProperty(k.Path, "", d)
 		if err != nil {
-			return "", err
+			return index{}, err
 		}
 		if c, ok := p.(column); ok && c.Storage == Enum && d == PostgreSQL {
-			return "", fmt.Errorf("sqlpage: PostgreSQL cannot index the order of %q, an enum", k.Path)
+			return index{}, fmt.Errorf("sqlpage: PostgreSQL cannot index the order of %q, an enum", k.Path)
 		}
 		for _, key := range p.keys() {
-			elements = append(elements, key.String()+direction(d, key, k.Desc))
+			by := direction(d, key, k.Desc)
+			elements, catalogued = append(elements, key.String()+by), append(catalogued, key.catalogued()+by)
 		}
 	}
-	name, table := quote(t.indexName(sort)), t.quotedName()
-	if schema, bare, ok := strings.Cut(t.Name, "."); ok && d == SQLite {
-		name, table = quote(schema)+"."+name, quote(bare) // SQLite wants the schema before the index
+	bare := t.indexName(sort)
+	name, table := quote(bare), t.quotedName()
+	if schema, of := t.names(); schema != "" && d == SQLite {
+		name, table = quote(schema)+"."+name, quote(of) // SQLite wants the schema before the index
 	}
-	return "CREATE INDEX IF NOT EXISTS " + name + " ON " + table + " " + row(elements), nil
+	return index{bare, strings.Join(catalogued, ", "), "CREATE INDEX IF NOT EXISTS " + name + " ON " + table + " " + row(elements)}, nil
+}
+
+// catalogued returns the key of an index as the catalogue has it. BINARY is the collation of SQLite
+// that it leaves out.
+func (k key) catalogued() string {
+	name := "()"
+	if k.expression[0] == '"' {
+		name = strings.Trim(k.expression, `"`)
+	}
+	return name + strings.NewReplacer(`"`, "", " COLLATE BINARY", "").Replace(k.bytewise)
 }
 
 // indexName returns a name that no other sort of the table has. A name that was cut
 // or changed to be valid ends with a checksum of the whole name.
 func (t *Table) indexName(sort []paging.Key) string {
-	name := t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+	_, name := t.names()
 	for _, k := range sort {
 		name += "_" + k.Path
 		if k.Desc {

@@ -24,13 +24,15 @@ type sortable interface {
 	propertySQL
 	// keys returns the expressions that rows are sorted by.
 	keys() []key
-	// equal returns the conditions for having the value, one for each key. The value
-	// may be null or of another type. A condition is FALSE if no row can have the
-	// value.
-	equal(s *statement, value any) []string
-	// beyond returns the ranges of an index that come after the value in a sort. Each
-	// range is a list of conditions on the leading keys.
-	beyond(s *statement, desc bool, value any) [][]string
+	// at returns where a value is in a sort, for each key. The value may be null or of
+	// another type.
+	at(s *statement, desc bool, value any) []position
+}
+
+// position is where a value is in the order of one key.
+type position struct {
+	equal  string   // the condition for having the value; FALSE if no row can
+	beyond []string // one for each range of values that come after it
 }
 
 // key is an expression that rows are sorted by. Its text is also the element of an
@@ -128,11 +130,6 @@ const (
 func Digits(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return err == nil && strconv.FormatInt(n, 10) == text
-}
-
-var storedType = [...]paging.Type{
-	Double: paging.Number, UUID: paging.String, Milliseconds: paging.Date, Day: paging.Date, Enum: paging.String,
-	Array: paging.String, BigInt: paging.String,
 }
 
 // isUUID reports whether text is a UUID in the form that PostgreSQL writes. All such

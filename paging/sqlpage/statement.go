@@ -71,7 +71,7 @@ func compile(q paging.Query, table *Table, visible RowScope, dialect Dialect,
 
 // errTooLong reports a query whose statement would be longer than 256 KiB. It is a 400, not a
 // 503, because to repeat the request does not help.
-var errTooLong error = &paging.Error{Problems: []paging.Problem{{Text: "is too long for the database, together with the objects that the scope names"}}}
+var errTooLong error = paging.NewError("", "is too long for the database, together with the objects that the scope names")
 
 // ErrProgram is what an error is, by errors.Is, if there is no statement because of a mistake
 // in the program: in the Table, or in the RowScope.
@@ -241,7 +241,7 @@ func (s *statement) union(where string, ranges []indexRange, limit, skip int64) 
 		// Keys that are equal in the range are left out of ORDER BY in SQLite. It
 		// would sort by them if they are expressions. PostgreSQL would sort without
 		// them if they are NULL: it does not see that the index has that order.
-		omit := len(r.equal)
+		omit := len(r) - 1
 		if s.dialect == PostgreSQL {
 			omit = 0
 		}

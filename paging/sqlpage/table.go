@@ -86,10 +86,8 @@ func (c Column) validate(path string) error {
 		return fmt.Errorf("sqlpage: %q: set either Name or UnsafeExpression", path)
 	case c.UnsafeExpression == "" && !validName(c.Name):
 		return fmt.Errorf("sqlpage: %q: %q is no column name", path, c.Name)
-	case c.Type > paging.Date:
-		return fmt.Errorf("sqlpage: %q is of an unknown type", path)
-	case c.Storage != 0 && (int(c.Storage) >= len(storedType) || c.Type != storedType[c.Storage]):
-		return fmt.Errorf("sqlpage: %q has a storage that its type has not", path)
+	case columnTypes[form{c.Type, c.Storage}] == nil:
+		return fmt.Errorf("sqlpage: %q is of an unknown type, or has a storage that its type has not", path)
 	case c.Type == paging.Any && !validPath(c.inDocument(path)):
 		return fmt.Errorf("sqlpage: %q is no path into a document", path)
 	case c.Base != "" && (c.Type != paging.Any || !strings.HasPrefix(path, c.Base+".")):
@@ -121,6 +119,12 @@ func validPath(path string) bool {
 		}
 	}
 	return true
+}
+
+// names returns the names of the schema, if there is one, and of the table.
+func (t *Table) names() (schema, table string) {
+	dot := strings.IndexByte(t.Name, '.')
+	return t.Name[:max(dot, 0)], t.Name[dot+1:]
 }
 
 func (t *Table) quotedName() string { return quote(strings.ReplaceAll(t.Name, ".", `"."`)) }

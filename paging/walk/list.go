@@ -10,12 +10,11 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-// Item is an item of a list. A struct that embeds envelope.Item implements it.
-type Item interface{ ItemID() string }
-
 // List describes a list to walk. It holds no state: each range over the result of a
 // method starts again. Any number of walks may run at once.
-type List[T Item] struct {
+//
+// T is a struct that embeds envelope.Item, or another type of an item that knows its _id.
+type List[T interface{ ItemID() string }] struct {
 	Client *http.Client // nil: http.DefaultClient
 	URL    string       // required; its query parameters are kept
 	Query  paging.Query // Limit is that of a page; Skip leaves out items at the start of the list; CountTo is for the Total of the first page

@@ -44,7 +44,7 @@ func TestItemsThatAreNone(t *testing.T) {
 }
 
 // noItem walks to a page with this data from a previous page.
-func noItem[T walk.Item](t *testing.T, data string) {
+func noItem[T interface{ ItemID() string }](t *testing.T, data string) {
 	t.Helper()
 	var none T
 	good, bad := `{"object":"list","data":[{"_id":"1"}],"hasMore":true}`, `{"object":"list","data":[`+data+`],"hasMore":true}`

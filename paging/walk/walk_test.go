@@ -18,7 +18,7 @@ import (
 const listURL = "http://platform.test/acme/v2/records"
 
 // collect returns the ids of a walk and its error.
-func collect[T walk.Item](items iter.Seq2[T, error]) (ids []string, err error) {
+func collect[T interface{ ItemID() string }](items iter.Seq2[T, error]) (ids []string, err error) {
 	for item, err := range items {
 		if err != nil {
 			return ids, err

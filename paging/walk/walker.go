@@ -22,8 +22,10 @@ const (
 	maxFault = 1 << 20
 )
 
+type item interface{ ItemID() string }
+
 // walker is one walk.
-type walker[T Item] struct {
+type walker[T item] struct {
 	list     List[T]
 	position keyset
 	given    int
@@ -100,7 +102,7 @@ func (w *walker[T]) moveAfter(page *envelope.List[T], keys pageKeys) (err error)
 // idsOf returns the ids of items, or an error if one has none. ItemID panics on a nil
 // pointer: if the server sent null for a *T, or no field of a pointer that T embeds.
 // idsOf returns an error for this panic too.
-func idsOf[T Item](items []T) (ids []string, err error) {
+func idsOf[T item](items []T) (ids []string, err error) {
 	defer func() {
 		failure := recover()
 		if _, ok := failure.(runtime.Error); ok {

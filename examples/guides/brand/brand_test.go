@@ -49,7 +49,7 @@ func TestBrand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &http.Client{Transport: &token.Transport{BaseURL: base, Source: raw}}
+		return &http.Client{Transport: &token.Transport{BaseURL: base, Token: raw}}
 	}
 	neutral := &http.Client{Transport: &signing.Transport{BaseURL: base, ClientKey: clientKey, Secret: secret}}
 	for _, test := range []struct {

@@ -13,15 +13,13 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// The test can move the clock of this store, so that the suite does not wait. For a
-// real store set only Stepwise.
+// The test can move the clock of this store, so that the suite does not wait.
 func TestReplays(t *testing.T) {
 	clock := authtest.NewClock(time.Now())
 	client := &kv.Client{Now: clock.Now}
 	storetest.Replays(t, func(*testing.T) signing.Replays { return kv.Replays{Store: client} }, storetest.Features{
-		Now:      clock.Now,
-		Pass:     func(d time.Duration) { clock.Advance(d) },
-		Stepwise: true, // it writes one key after the other
+		Now:  clock.Now,
+		Pass: func(d time.Duration) { clock.Advance(d) },
 	})
 }
 

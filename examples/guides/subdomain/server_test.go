@@ -115,7 +115,7 @@ func TestAudienceIsNotTheAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, body := get(t, &token.Transport{BaseURL: address, Source: raw, Base: w.base}, address+"/names/a")
+		status, body := get(t, &token.Transport{BaseURL: address, Token: raw, Base: w.base}, address+"/names/a")
 		if status != want {
 			t.Errorf("audience %s: %d %s, want %d", audience, status, body, want)
 		}

@@ -19,7 +19,7 @@ type Decision struct {
 
 // Of returns the decision of a set about a need.
 func Of(r scope.Reason, need scope.Need) Decision {
-	d := Decision{Allowed: r.Allowed, Need: need.String(), Chain: r.Chain.String(), Why: "The chain covers the whole need."}
+	d := Decision{Allowed: r.Allowed, Need: need.String(), Chain: r.Chain, Why: "The chain covers the whole need."}
 	switch {
 	case r.Allowed:
 	case d.Chain == "":

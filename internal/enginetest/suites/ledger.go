@@ -1,5 +1,5 @@
-// Package suites checks stores of this module beyond the contracts that package storetest checks for
-// every store: lineage, pages and replaced keys in detail, and key pairs with their rotation.
+// Package suites checks stores of this module beyond what package storetest checks for every store:
+// lineage, pages, limits and refused claims in detail, and key pairs with their rotation.
 package suites
 
 import (
@@ -21,6 +21,13 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f storetest.Feat
 		{"M07 revoking a token while those it made are spent", testRevokeMakerRace},
 		{"M07 revoking a token while it makes others", testRevokeWhileMaking},
 		{"M07 makers whose names look alike", testMakerNames},
+		{"M07 each of five in a row is revoked", testMadeByEachRevoked},
+		{"M08 five makers in a row, and uses", testDeepest},
+		{"T35 holders that look alike, and two orgs of one client key", testHoldersLikeIt},
+		{"pages end with their last record", testPageBoundaries},
+		{"M07 a token made by one of a revoked subject", testMadeByRevokedSubject},
+		{"M07 a token made by an expired one", testMadeByExpired},
+		{"names that look alike are apart", testLedgerNames},
 		{"pages of ids that look alike", testPageNames},
 		{"a page begins after a record that is gone", testPageAfterGone},
 		{"M07 any subject, and records whose ancestors are dead", testAnySubjectLineage},

@@ -12,7 +12,7 @@ import (
 )
 
 func testLimitOfDescendants(t *testing.T, l *suite.Ledger) {
-	row, subject := l.Row(t, 2), l.F.NewAccount()
+	row, subject := row(t, l, 2), l.F.NewAccount()
 	issue := func(what string, parent string, want error) {
 		t.Helper()
 		r := l.Record()

@@ -25,7 +25,7 @@ func testMadeByExhausted(t *testing.T, l *suite.Ledger) {
 
 func testRevokeMakerRace(t *testing.T, l *suite.Ledger) {
 	for round := range 10 {
-		row := l.Row(t, 2)
+		row := row(t, l, 2)
 		counted := l.Make(t, row[1], suite.Limited(1_000_000))
 		var revoked atomic.Bool
 		errs := suite.AtOnce(5, func(i int) error {
@@ -56,7 +56,7 @@ func revokeEither(t *testing.T, l *suite.Ledger, r token.Record, round int) erro
 // may be accepted afterwards.
 func testRevokeWhileMaking(t *testing.T, l *suite.Ledger) {
 	for round := range 5 {
-		row := l.Row(t, 2)
+		row := row(t, l, 2)
 		var revoked atomic.Bool
 		errs := suite.AtOnce(4, func(i int) error {
 			if i == 0 {
@@ -98,7 +98,7 @@ func makeUntil(t *testing.T, l *suite.Ledger, parent token.Record, ended *atomic
 
 func testMakerNames(t *testing.T, l *suite.Ledger) {
 	var children []token.Record
-	for _, name := range suite.Spellings() {
+	for _, name := range spellings() {
 		parent := l.Add(t, func(r *token.Record) { r.ID = name })
 		children = append(children, l.Make(t, parent, func(r *token.Record) { r.Maker, r.MakerApp = l.F.AccountNamed(name), name }))
 	}
@@ -158,7 +158,7 @@ func testMadeByReplacedKey(t *testing.T, l *suite.Ledger) {
 // testDeadAncestorCostsNoUse spends more often than there are uses. If refused
 // calls took a use, the last ones would return ErrExhausted.
 func testDeadAncestorCostsNoUse(t *testing.T, l *suite.Ledger) {
-	row := l.Row(t, 2)
+	row := row(t, l, 2)
 	child := l.Make(t, row[1], suite.Limited(3))
 	l.Spends(t, "before", child, nil)
 	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), row[0].ID), nil)

@@ -15,7 +15,7 @@ import (
 func testPageNames(t *testing.T, l *suite.Ledger) {
 	now := l.F.Time().UTC().Truncate(time.Second)
 	var all []token.Record
-	for _, name := range suite.Spellings() {
+	for _, name := range spellings() {
 		all = append(all, l.Add(t, func(r *token.Record) { r.ID, r.Issued = name, now }))
 	}
 	slices.SortFunc(all, suite.ByPosition)
@@ -76,7 +76,7 @@ func testPageAfterGone(t *testing.T, l *suite.Ledger) {
 // testAnySubjectLineage lists records with their ancestors. When one dies, so do those that
 // it made, whose own records may stay.
 func testAnySubjectLineage(t *testing.T, l *suite.Ledger) {
-	row, beside := l.Row(t, token.MaxAncestors+1), l.Row(t, 2)
+	row, beside := row(t, l, token.MaxAncestors+1), row(t, l, 2)
 	spent := l.Add(t, suite.Limited(1))
 	ofSpent := l.Make(t, spent, nil)
 	check := func(what string, want ...token.Record) {
@@ -195,5 +195,40 @@ func testListAliasing(t *testing.T, l *suite.Ledger) {
 	l.All(t, l.App, l.Subject)[0] = token.Record{}
 	if got := l.All(t, l.App, l.Subject); len(got) != 1 || !suite.SameRecord(got[0], r) {
 		t.Errorf("List = %+v, want %+v", got, r)
+	}
+}
+
+// testPageBoundaries has three records in each second, of several subjects.
+func testPageBoundaries(t *testing.T, l *suite.Ledger) {
+	now := l.F.Time().UTC().Truncate(time.Second)
+	subjects := []string{l.Subject, l.F.NewAccount(), l.F.NewAccount()}
+	var all []token.Record
+	for i := range 12 {
+		all = append(all, l.Add(t, func(r *token.Record) {
+			r.Subject, r.Issued, r.MaxUses = subjects[i%2], now.Add(time.Duration(i%4-6)*time.Second), int64(i%3)
+			if i > 8 {
+				r.Subject = subjects[2]
+			}
+		}))
+	}
+	slices.SortFunc(all, suite.ByPosition)
+	for _, limit := range suite.Limits(len(all)) {
+		if got := l.Pages(t, l.Of(token.AnySubject), limit); !slices.EqualFunc(got, all, suite.SameRecord) {
+			t.Errorf("in pages of %d: %+v, want %+v", limit, got, all)
+		}
+		for _, subject := range subjects {
+			want := slices.DeleteFunc(slices.Clone(all), func(r token.Record) bool { return r.Subject != subject })
+			if got := l.Pages(t, l.Of(subject), limit); !slices.EqualFunc(got, want, suite.SameRecord) {
+				t.Errorf("of one subject, in pages of %d: %+v, want %+v", limit, got, want)
+			}
+		}
+	}
+	for _, subject := range append(subjects, token.AnySubject) {
+		n := len(l.Pages(t, l.Of(subject), token.MaxPage))
+		for limit, last := range map[int]bool{n - 1: false, n: true, n + 1: true} {
+			if _, next, err := l.List(t.Context(), l.Of(subject), token.Position{}, limit); next.IsZero() != last || err != nil {
+				t.Errorf("after %d records of %d, the next page begins after %+v, %v", limit, n, next, err)
+			}
+		}
 	}
 }

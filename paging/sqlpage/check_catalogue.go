@@ -1,11 +1,8 @@
-package sqlcheck
+package sqlpage
 
 import (
 	"database/sql"
 	"errors"
-	"strings"
-
-	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
 var errNoTable = errors.New("there is no such table or view, or it is not in the search path")
@@ -20,22 +17,22 @@ const describe = ` UNION ALL
 
 const withColumns = `WITH RECURSIVE d (name, type, modifier, not_null, collated) AS (`
 
-func (c *check) postgreSQL() ([]column, error) {
+func (c *check) postgreSQL() ([]catalogued, error) {
 	var kind, encoding string
 	if err := c.aboutTable(`SELECT relkind::text, pg_catalog.current_setting('server_encoding') FROM pg_catalog.pg_class
-		WHERE oid = pg_catalog.to_regclass($1::text)`, []any{c.quotedName()}, &kind, &encoding); err != nil {
+		WHERE oid = pg_catalog.to_regclass($1::text)`, []any{c.table.quotedName()}, &kind, &encoding); err != nil {
 		return nil, err
 	}
 	c.view = kind == "v"
 	c.encoded(encoding == "UTF8", encoding)
 	return c.described(withColumns+`SELECT attname::text, atttypid, atttypmod, attnotnull OR $2::boolean, attcollation FROM pg_catalog.pg_attribute
-		WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0 AND NOT attisdropped`+describe, c.quotedName(), c.view || kind == "m")
+		WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0 AND NOT attisdropped`+describe, c.table.quotedName(), c.view || kind == "m")
 }
 
-func (c *check) sqlite() ([]column, error) {
+func (c *check) sqlite() ([]catalogued, error) {
 	var kind, encoding string
 	var strict bool
-	schema, name := c.names()
+	schema, name := c.table.names()
 	if err := c.aboutTable(`SELECT type, strict, encoding FROM pragma_table_list(?1), pragma_encoding
 		WHERE schema = lower(?2) OR ?2 = ''`, []any{name, schema}, &kind, &strict, &encoding); err != nil {
 		return nil, err
@@ -64,22 +61,22 @@ func (c *check) encoded(utf8 bool, encoding string) {
 }
 
 // expression describes an UnsafeExpression.
-func (c *check) expression(text string) (column, error) {
-	one := "(SELECT (" + text + ") FROM " + c.quotedName() + " LIMIT 0)"
+func (c *check) expression(text string) (catalogued, error) {
+	one := "(SELECT (" + text + ") FROM " + c.table.quotedName() + " LIMIT 0)"
 	query := "SELECT '', '', -1, TRUE, FALSE WHERE " + one + " IS NULL"
-	if c.dialect == sqlpage.PostgreSQL {
+	if c.dialect == PostgreSQL {
 		query = withColumns + "SELECT '', pg_catalog.pg_typeof(" + one + ")::oid, 3, TRUE, 0::oid" + describe
 	}
 	found, err := c.described(query)
 	if err != nil {
-		return column{}, err
+		return catalogued{}, err
 	}
 	return found[0], nil
 }
 
-func (c *check) described(query string, args ...any) (found []column, err error) {
+func (c *check) described(query string, args ...any) (found []catalogued, err error) {
 	err = c.read(query, args, func(scan func(...any) error) error {
-		var is column
+		var is catalogued
 		err := scan(&is.name, &is.typ, &is.precision, &is.notNull, &is.unordered)
 		found = append(found, is)
 		return err
@@ -101,13 +98,3 @@ func (c *check) read(query string, args []any, each func(scan func(...any) error
 	}
 	return rows.Err()
 }
-
-// names returns the names of the schema, if there is one, and the table.
-func (c *check) names() (schema, table string) {
-	if schema, table, found := strings.Cut(c.table.Name, "."); found {
-		return schema, table
-	}
-	return "", c.table.Name
-}
-
-func (c *check) quotedName() string { return `"` + strings.ReplaceAll(c.table.Name, ".", `"."`) + `"` }

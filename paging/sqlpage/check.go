@@ -1,4 +1,4 @@
-package sqlcheck
+package sqlpage
 
 import (
 	"context"
@@ -10,22 +10,22 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// Check returns an error if pages of the schema from the table would fail, lack rows or
-// be slow. The error lists all that is wrong, and what to change. within are the
-// properties that every query compares with one value, as for sqlpage.Indexes.
+// Check compares a schema and a table with each other and with the database, when a program
+// starts. It returns an error if pages would fail, lack rows or be slow. The error lists all that is
+// wrong, and what to change. within are the properties that every query compares with one value, as
+// for Indexes. The package comment says what is checked.
 //
 // A failure of the database is an error, too. So ctx should have a deadline.
-func Check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, schema paging.Schema, table sqlpage.Table, within ...string) error {
-	if _, err := sqlpage.Indexes(paging.Schema{}, table, dialect, within...); err != nil {
+func Check(ctx context.Context, db *sql.DB, dialect Dialect, schema paging.Schema, table Table, within ...string) error {
+	if _, err := table.indexes(paging.Schema{}, dialect, within); err != nil {
 		return err // an invalid table, dialect or within
 	}
 	c := &check{ctx: ctx, db: db, dialect: dialect, schema: &schema, table: &table, within: slices.Concat(table.Where, within), wrong: map[string]bool{}}
 	c.properties()
 	if err := c.columns(); err != nil {
-		return errors.Join(append(c.problems, fmt.Errorf("sqlcheck: table %s: %w", table.Name, err))...)
+		return errors.Join(append(c.problems, fmt.Errorf("sqlpage: table %s: %w", table.Name, err))...)
 	}
 	c.sorts()
 	return errors.Join(c.problems...)
@@ -34,9 +34,9 @@ func Check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, schema pagi
 type check struct {
 	ctx     context.Context
 	db      *sql.DB
-	dialect sqlpage.Dialect
+	dialect Dialect
 	schema  *paging.Schema
-	table   *sqlpage.Table
+	table   *Table
 	within  []string // after the Where of the table
 
 	view     bool
@@ -46,7 +46,7 @@ type check struct {
 
 // problem adds a problem of the property at path, or of the table if path is empty.
 func (c *check) problem(path, format string, args ...any) {
-	subject := "sqlcheck: table " + c.table.Name
+	subject := "sqlpage: table " + c.table.Name
 	if path != "" {
 		c.wrong[path] = true
 		subject += ": " + path
@@ -87,8 +87,8 @@ func kind(t paging.Type) paging.Type {
 	return t
 }
 
-// column is what the database says of a column.
-type column struct {
+// catalogued is what the database says of a column.
+type catalogued struct {
 	name      string // without case in SQLite
 	typ       string // lower case; a domain is its base type, and an enum "enum"; empty if it is not known
 	precision int    // of a time in PostgreSQL, or negative
@@ -99,14 +99,14 @@ type column struct {
 // columns compares the table with the database.
 func (c *check) columns() error {
 	catalogue := c.postgreSQL
-	if c.dialect == sqlpage.SQLite {
+	if c.dialect == SQLite {
 		catalogue = c.sqlite
 	}
 	found, err := catalogue()
 	if err != nil {
 		return err
 	}
-	byName := map[string]column{}
+	byName := map[string]catalogued{}
 	for _, f := range found {
 		byName[f.name] = f
 	}
@@ -136,21 +136,21 @@ func (c *check) columns() error {
 }
 
 func (c *check) nameOf(name string) string {
-	if c.dialect == sqlpage.SQLite {
+	if c.dialect == SQLite {
 		return strings.ToLower(name)
 	}
 	return name
 }
 
 // compare compares what the table says of a property with the column.
-func (c *check) compare(path string, says sqlpage.Column, is column) {
-	accepted := c.accepted(says)
+func (c *check) compare(path string, says Column, is catalogued) {
+	accepted := columnTypes[form{says.Type, says.Storage}][c.dialect]
 	switch {
 	case is.typ != "" && !slices.Contains(accepted, is.typ):
 		c.problem(path, "is %s in the database, and the Table needs %s%s", is.typ, strings.Join(accepted, " or "), c.instead(is.typ))
-	case says.Storage == sqlpage.Milliseconds && c.dialect == sqlpage.PostgreSQL && (is.precision < 0 || is.precision > 3):
+	case says.Storage == Milliseconds && c.dialect == PostgreSQL && (is.precision < 0 || is.precision > 3):
 		c.problem(path, "is timestamp with time zone, and Milliseconds needs timestamp(3) with time zone: leave Storage out")
-	case says.Storage == sqlpage.Array && is.unordered:
+	case says.Storage == Array && is.unordered:
 		c.problem(path, "has a nondeterministic collation, in which texts that differ are equal: give it another one")
 	}
 	if says.NotNull && !is.notNull {
@@ -161,48 +161,29 @@ func (c *check) compare(path string, says sqlpage.Column, is column) {
 // form is a Type with its Storage.
 type form struct {
 	typ     paging.Type
-	storage sqlpage.Storage
+	storage Storage
 }
 
-// inPostgreSQL has the types of columns by form.
-var inPostgreSQL = map[form][]string{
-	{paging.Any, 0}:                     {"jsonb"},
-	{paging.String, 0}:                  {"text", "character varying"},
-	{paging.String, sqlpage.UUID}:       {"uuid"},
-	{paging.String, sqlpage.Enum}:       {"enum"},
-	{paging.String, sqlpage.Array}:      {"text[]"},
-	{paging.String, sqlpage.BigInt}:     {"smallint", "integer", "bigint"},
-	{paging.Integer, 0}:                 {"smallint", "integer", "bigint"},
-	{paging.Number, 0}:                  {"numeric"},
-	{paging.Number, sqlpage.Double}:     {"double precision"},
-	{paging.Boolean, 0}:                 {"boolean"},
-	{paging.Date, 0}:                    {"timestamp with time zone"},
-	{paging.Date, sqlpage.Milliseconds}: {"timestamp with time zone"},
-	{paging.Date, sqlpage.Day}:          {"date"},
-}
-
-// accepted returns the types that a column can have.
-func (c *check) accepted(says sqlpage.Column) []string {
-	if c.dialect == sqlpage.PostgreSQL {
-		return inPostgreSQL[form{says.Type, says.Storage}]
-	}
-	switch {
-	case says.Type == paging.Any:
-		return []string{"text", "blob"}
-	case says.Type == paging.Integer, says.Type == paging.Boolean, says.Storage == sqlpage.BigInt:
-		return []string{"integer", "int"}
-	case says.Type == paging.Number:
-		if says.Storage == sqlpage.Double {
-			return []string{"real"}
-		}
-		return []string{"integer", "int", "real", "any"}
-	}
-	return []string{"text"}
+// columnTypes has the types of columns by form, in PostgreSQL and in SQLite.
+var columnTypes = map[form]map[Dialect][]string{
+	{paging.Any, 0}:             {PostgreSQL: {"jsonb"}, SQLite: {"text", "blob"}},
+	{paging.String, 0}:          {PostgreSQL: {"text", "character varying"}, SQLite: {"text"}},
+	{paging.String, UUID}:       {PostgreSQL: {"uuid"}, SQLite: {"text"}},
+	{paging.String, Enum}:       {PostgreSQL: {"enum"}, SQLite: {"text"}},
+	{paging.String, Array}:      {PostgreSQL: {"text[]"}, SQLite: {"text"}},
+	{paging.String, BigInt}:     {PostgreSQL: {"smallint", "integer", "bigint"}, SQLite: {"integer", "int"}},
+	{paging.Integer, 0}:         {PostgreSQL: {"smallint", "integer", "bigint"}, SQLite: {"integer", "int"}},
+	{paging.Number, 0}:          {PostgreSQL: {"numeric"}, SQLite: {"integer", "int", "real", "any"}},
+	{paging.Number, Double}:     {PostgreSQL: {"double precision"}, SQLite: {"real"}},
+	{paging.Boolean, 0}:         {PostgreSQL: {"boolean"}, SQLite: {"integer", "int"}},
+	{paging.Date, 0}:            {PostgreSQL: {"timestamp with time zone"}, SQLite: {"text"}},
+	{paging.Date, Milliseconds}: {PostgreSQL: {"timestamp with time zone"}, SQLite: {"text"}},
+	{paging.Date, Day}:          {PostgreSQL: {"date"}, SQLite: {"text"}},
 }
 
 // instead returns what to write in PostgreSQL for a type that was met.
 func (c *check) instead(typ string) string {
-	if c.dialect == sqlpage.PostgreSQL && advice[typ] != "" {
+	if c.dialect == PostgreSQL && advice[typ] != "" {
 		return ": " + advice[typ]
 	}
 	return ""

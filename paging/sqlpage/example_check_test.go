@@ -1,4 +1,4 @@
-package sqlcheck_test
+package sqlpage_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/sqlcheck"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
@@ -29,11 +28,11 @@ func ExampleCheck() {
 		Tenant: "org",
 	}
 	db := sql.OpenDB(none{}) // sql.Open("pgx", "postgres://…")
-	fmt.Println(sqlcheck.Check(context.Background(), db, sqlpage.PostgreSQL, schema, table))
+	fmt.Println(sqlpage.Check(context.Background(), db, sqlpage.PostgreSQL, schema, table))
 	// Output:
-	// sqlcheck: table notes: likes: is integer in the Schema and string in the Table
-	// sqlcheck: table notes: title: callers may filter or sort by it: give it a column in the Table
-	// sqlcheck: table notes: there is no database
+	// sqlpage: table notes: likes: is integer in the Schema and string in the Table
+	// sqlpage: table notes: title: callers may filter or sort by it: give it a column in the Table
+	// sqlpage: table notes: there is no database
 }
 
 // none is a driver without a database.

@@ -1,17 +1,15 @@
-package sqlcheck
+package sqlpage
 
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
 
-// These list the indexes of a table: the name, and the elements in the form of elementsOf.
+// These list the indexes of a table: the name, and the elements in the form of index.elements.
 const (
 	indexesOfPostgreSQL = `SELECT indexrelid::regclass::text, string_agg(COALESCE(attname, '()') || CASE collname WHEN 'C' THEN ' COLLATE C' ELSE '' END ||
 			(ARRAY['', ' DESC NULLS LAST', ' NULLS FIRST', ' DESC'])[1 + option], ', ' ORDER BY n)
@@ -30,9 +28,9 @@ func (c *check) sorts() {
 	if c.view || slices.ContainsFunc(append([]string{"_id", c.table.Tenant}, c.within...), func(path string) bool { return c.wrong[path] }) {
 		return
 	}
-	query, args := indexesOfPostgreSQL, []any{c.quotedName()}
-	if c.dialect == sqlpage.SQLite {
-		schema, name := c.names()
+	query, args := indexesOfPostgreSQL, []any{c.table.quotedName()}
+	if c.dialect == SQLite {
+		schema, name := c.table.names()
 		query, args = indexesOfSQLite, []any{name, schema}
 	}
 	found := map[string]string{}
@@ -55,7 +53,7 @@ func (c *check) sorts() {
 }
 
 func (c *check) sort(p paging.Property, found map[string]string) {
-	indexes, err := sqlpage.Indexes(paging.Schema{Properties: []paging.Property{p}}, *c.table, c.dialect, c.within[len(c.table.Where):]...)
+	indexes, err := c.table.indexes(paging.Schema{Properties: []paging.Property{p}}, c.dialect, c.within[len(c.table.Where):])
 	if err != nil {
 		c.problem(p.Path, "callers may sort by it: %w", err)
 		return
@@ -64,7 +62,7 @@ func (c *check) sort(p paging.Property, found map[string]string) {
 		indexes = indexes[1:] // up and down
 	}
 	for _, index := range indexes {
-		if isAmong(found, index) {
+		if index.isAmong(found) {
 			continue
 		}
 		long, err := c.longest(p.Path)
@@ -72,36 +70,19 @@ func (c *check) sort(p paging.Property, found map[string]string) {
 			c.problem(p.Path, "%w", err)
 			return
 		}
-		c.problem(p.Path, "a sort by it has no index: create\n\t%s%s", index, long)
+		c.problem(p.Path, "a sort by it has no index: create\n\t%s%s", index.text, long)
 	}
 }
 
-// isAmong reports whether there is an index that begins with the elements of the needed one. The
-// catalogue has expressions in another form. So one with an expression also needs its name.
-func isAmong(found map[string]string, needed string) bool {
-	elements, name := elementsOf(needed), strings.Split(needed[strings.Index(needed, " EXISTS "):], `"`)
+// isAmong reports whether there is an index that begins with the elements of i. The catalogue has
+// expressions in another form. So one with an expression also needs its name.
+func (i index) isAmong(found map[string]string) bool {
 	for has, of := range found {
-		if strings.HasPrefix(of+", ", elements+", ") && (!strings.Contains(elements, "()") || slices.Contains(name, strings.Trim(has, `"`))) {
+		if strings.HasPrefix(of+", ", i.elements+", ") && (!strings.Contains(i.elements, "()") || strings.Trim(has, `"`) == i.name) {
 			return true
 		}
 	}
 	return false
-}
-
-var (
-	literal   = regexp.MustCompile(`'[^']*'`)
-	innermost = regexp.MustCompile(`\w*\([^()]*\)`)
-)
-
-// elementsOf returns the elements of an index of sqlpage.Indexes: their columns, or () for an
-// expression, with their collation and direction.
-func elementsOf(index string) string {
-	_, list, _ := strings.Cut(literal.ReplaceAllString(index, ""), " (")
-	list = strings.NewReplacer(`"`, "", " COLLATE BINARY", "").Replace(strings.TrimSuffix(list, ")"))
-	for before := ""; before != list; {
-		before, list = list, innermost.ReplaceAllString(list, "·")
-	}
-	return strings.ReplaceAll(list, "·", "()")
 }
 
 // maxIndexed is how many bytes PostgreSQL takes for the values of a row in one index, roughly: it
@@ -112,12 +93,12 @@ const maxIndexed = 2700
 // rows, so it is asked for only if the index is missing.
 func (c *check) longest(path string) (advice string, err error) {
 	column := c.table.Properties[path]
-	if c.dialect != sqlpage.PostgreSQL || column.Type != paging.String || column.Storage != 0 {
+	if c.dialect != PostgreSQL || column.Type != paging.String || column.Storage != 0 {
 		return "", nil
 	}
 	name := cmp.Or(column.UnsafeExpression, `"`+column.Name+`"`)
 	var bytes int
-	if err := c.db.QueryRowContext(c.ctx, "SELECT coalesce(max(octet_length("+name+")), 0) FROM "+c.quotedName()).Scan(&bytes); err != nil || bytes <= maxIndexed {
+	if err := c.db.QueryRowContext(c.ctx, "SELECT coalesce(max(octet_length("+name+")), 0) FROM "+c.table.quotedName()).Scan(&bytes); err != nil || bytes <= maxIndexed {
 		return "", err
 	}
 	return fmt.Sprintf("\n\tThe longest text has %d bytes. PostgreSQL refuses about %d in one index: shorten it, and add CHECK (octet_length(%s) <= 2000).", bytes, maxIndexed, name), nil

@@ -1,0 +1,156 @@
+package suite
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
+)
+
+// Sessions is a session.Store, in a subtest with an org of its own.
+type Sessions struct {
+	*testing.T
+	Cast
+	Store session.Store
+	made  int
+}
+
+// NewHash and NewID return a hash and an ID in the form that the Manager makes.
+func NewHash() (hash [32]byte) {
+	rand.Read(hash[:])
+	return hash
+}
+
+func NewID() string {
+	hash := NewHash()
+	return hex.EncodeToString(hash[:16])
+}
+
+// One returns a session of an account that expires in an hour. It is newer than
+// those made before it.
+func (t *Sessions) One(account string) session.Session {
+	t.made++
+	created := t.Time().UTC().Truncate(time.Millisecond).Add(time.Duration(t.made-100) * 7 * time.Millisecond)
+	return session.Session{
+		Hash: NewHash(), ID: NewID(), Org: t.Org, Account: t.ID(account),
+		Created: created, Authenticated: created, Seen: created, Expires: created.Add(time.Hour),
+		Address: "192.0.2.7", Agent: "browser/1",
+	}
+}
+
+func (t *Sessions) Ticket(account string) session.Session {
+	s := t.One(account)
+	s.Ticket = "code"
+	return s
+}
+
+func (t *Sessions) Create(limit int, all ...session.Session) {
+	t.Helper()
+	for _, s := range all {
+		if err := t.Store.Create(t.Context(), s, limit); err != nil {
+			t.Fatalf("Create: %v", err)
+		}
+	}
+}
+
+// Lives fails unless Get returns each record as it is here.
+func (t *Sessions) Lives(all ...session.Session) {
+	t.Helper()
+	for _, want := range all {
+		got, err := t.Store.Get(t.Context(), want.Org, want.Hash)
+		if err != nil {
+			t.Errorf("Get: %v", err)
+		} else if !sameSession(got, want) {
+			t.Errorf("Get = %+v\nwant  %+v", got, want)
+		}
+	}
+}
+
+// Ends fails unless Get returns the error want for each hash.
+func (t *Sessions) Ends(want error, all ...session.Session) {
+	t.Helper()
+	for _, s := range all {
+		t.Is(want, "Get", func() error { _, err := t.Store.Get(t.Context(), s.Org, s.Hash); return err })
+	}
+}
+
+func (t *Sessions) Is(want error, verb string, run func() error) {
+	t.Helper()
+	if err := run(); !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", verb, err, want)
+	}
+}
+
+func (t *Sessions) Lists(org auth.OrgKey, account string, want ...session.Session) {
+	t.Helper()
+	got, err := t.Store.List(t.Context(), org, t.ID(account))
+	if err != nil {
+		t.Fatalf("List: %v", err)
+	}
+	if !slices.EqualFunc(got, want, sameSession) {
+		t.Errorf("List(%q, %q) = %+v\nwant %+v", org, account, got, want)
+	}
+}
+
+func (t *Sessions) DeletesAll(want int, org auth.OrgKey, account, except string) {
+	t.Helper()
+	if n, err := t.Store.DeleteAll(t.Context(), org, t.ID(account), except); n != want || err != nil {
+		t.Errorf("DeleteAll = %d, %v; want %d", n, err, want)
+	}
+}
+
+func (t *Sessions) DeletesOrg(want int, org auth.OrgKey) {
+	t.Helper()
+	if n, err := t.Store.DeleteOrg(t.Context(), org); n != want || err != nil {
+		t.Errorf("DeleteOrg = %d, %v; want %d", n, err, want)
+	}
+}
+
+// sameSession compares times as instants.
+func sameSession(a, b session.Session) bool {
+	same := a.Created.Equal(b.Created) && a.Authenticated.Equal(b.Authenticated) &&
+		a.Seen.Equal(b.Seen) && a.Expires.Equal(b.Expires)
+	for _, s := range []*session.Session{&a, &b} {
+		s.Created, s.Authenticated, s.Seen, s.Expires = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	}
+	return same && a == b
+}
+
+// Nothing fails unless all verbs treat the hash and the ID as unknown.
+func (t *Sessions) Nothing(s session.Session) {
+	t.Helper()
+	ctx := t.Context()
+	t.Ends(auth.ErrNotFound, s)
+	t.AnswersNothing(s)
+	t.Is(nil, "Delete", func() error { return t.Store.Delete(ctx, s.Org, s.Hash) })
+	t.Ends(auth.ErrNotFound, s)
+}
+
+// AnswersNothing fails if a verb that changes a record finds this one.
+func (t *Sessions) AnswersNothing(s session.Session) {
+	t.Helper()
+	ctx, next := t.Context(), s
+	next.Hash = NewHash()
+	t.Is(auth.ErrNotFound, "Touch", func() error { return t.Store.Touch(ctx, s.Org, s.Hash, t.Time().Add(time.Minute)) })
+	t.Is(auth.ErrNotFound, "Replace", func() error { return t.Store.Replace(ctx, s.Org, s.Hash, next) })
+	t.Ends(auth.ErrNotFound, next)
+	t.Is(auth.ErrNotFound, "DeleteID", func() error { return t.Store.DeleteID(ctx, s.Org, s.Account, s.ID) })
+}
+
+func (t *Sessions) Gone(when string, all ...session.Session) {
+	for i, s := range all {
+		_, err := t.Store.Get(t.Context(), s.Org, s.Hash)
+		if !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrEvicted) {
+			t.Errorf("%s: Get of hash %d after its end: %v", when, i, err)
+		}
+	}
+	list, err := t.Store.List(t.Context(), all[0].Org, all[0].Account)
+	if err != nil || slices.ContainsFunc(list, func(s session.Session) bool { return s.ID == all[0].ID }) {
+		t.Errorf("%s: List after its end: %+v, %v", when, list, err)
+	}
+}
