@@ -44,7 +44,7 @@ func printOf(r *http.Request, body []byte, t *auth.Tenant, p auth.Principal) pri
 
 func chainsOf(s scope.Set) (all []string) {
 	for chain := range s.Chains() {
-		all = append(all, chain.String())
+		all = append(all, chain)
 	}
 	return all
 }

@@ -163,16 +163,12 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// one is a source of one token.
-type one token.Token
-
-func (o one) Token(context.Context) (token.Token, error) { return token.Token(o), nil }
-
 // TestTransportsRepeatSafely loses two responses to each of our clients.
 func TestTransportsRepeatSafely(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	at := s.BaseURL + "/" + s.Org + "/v2"
+	source := func(context.Context) (token.Token, error) { return token.Token(s.EphemeralToken), nil }
 	for name, of := range map[string]func(http.RoundTripper) http.RoundTripper{
 		"version 1": func(base http.RoundTripper) http.RoundTripper {
 			return &signing.Transport{BaseURL: at, ClientKey: s.ClientKey, Secret: signing.Secret(s.ClientSecret), Repeat: true, Base: base}
@@ -181,7 +177,7 @@ func TestTransportsRepeatSafely(t *testing.T) {
 			return &signing.Transport{BaseURL: at, ClientKey: s.ClientKey, Secret: signing.Secret(s.ClientSecret), Version: 2, Repeat: true, Base: base}
 		},
 		"token": func(base http.RoundTripper) http.RoundTripper {
-			return &token.Transport{BaseURL: at, Source: one(s.EphemeralToken), Repeat: true, Base: base}
+			return &token.Transport{BaseURL: at, Source: source, Repeat: true, Base: base}
 		},
 	} {
 		base := &losing{responses: 2}
