@@ -38,8 +38,6 @@ func (m stamped) Authenticate(context.Context, *http.Request, *auth.Tenant) (aut
 
 func (stamped) Challenge(*auth.Tenant, error) string { return "Stamped" }
 
-func (stamped) Scheme(*auth.Settings) auth.Scheme { return auth.Scheme{Mechanism: "stamped"} }
-
 func stampedGuard(m stamped) *auth.Guard {
 	g := guard()
 	g.Mechanisms = []auth.Mechanism{m}
@@ -59,7 +57,7 @@ func TestFreshAsksForARecentProof(t *testing.T) {
 		"ahead of this one": {now.Add(time.Second), 200},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := stampedGuard(stamped{presence: auth.Cookie, authenticated: c.authenticated})
+			g := stampedGuard(stamped{presence: auth.InCookie, authenticated: c.authenticated})
 			g.Now = func() time.Time { return now }
 			mux := g.Mux()
 			mux.Handle("GET /sudo", auth.Authenticated.Fresh(10*time.Minute), whoami)
@@ -83,7 +81,7 @@ func TestFreshAsksForARecentProof(t *testing.T) {
 
 // A token is never fresh, however long the time that a route allows.
 func TestATokenIsNeverFresh(t *testing.T) {
-	mux := stampedGuard(stamped{presence: auth.Header}).Mux()
+	mux := stampedGuard(stamped{presence: auth.InHeader}).Mux()
 	mux.Handle("GET /sudo", auth.Authenticated.Fresh(math.MaxInt64), whoami)
 	if rec := do(mux, "GET", "/acme/v2/sudo"); rec.Code != 403 {
 		t.Errorf("got %d", rec.Code)
@@ -93,8 +91,8 @@ func TestATokenIsNeverFresh(t *testing.T) {
 // A route can require freshness of some mechanisms and admit the others.
 func TestFreshAsksTheNamedMechanisms(t *testing.T) {
 	now := time.UnixMilli(1_790_000_000_000)
-	old := stamped{presence: auth.Cookie, authenticated: now.Add(-time.Hour)}
-	recent := stamped{presence: auth.Cookie, authenticated: now}
+	old := stamped{presence: auth.InCookie, authenticated: now.Add(-time.Hour)}
+	recent := stamped{presence: auth.InCookie, authenticated: now}
 	for _, c := range []struct {
 		name   string
 		by     auth.Mechanism
@@ -102,13 +100,13 @@ func TestFreshAsksTheNamedMechanisms(t *testing.T) {
 		status int
 	}{
 		{"none is named, an old proof", old, nil, 403},
-		{"none is named, a token", letter{name: "Wax", presence: auth.Header}, nil, 403},
+		{"none is named, a token", letter{name: "Wax", presence: auth.InHeader}, nil, 403},
 		{"its own, an old proof", old, []string{"stamped"}, 403},
 		{"its own, a recent proof", recent, []string{"stamped"}, 200},
-		{"its own, a token", letter{name: "Wax", presence: auth.Header}, []string{"Wax"}, 403},
+		{"its own, a token", letter{name: "Wax", presence: auth.InHeader}, []string{"Wax"}, 403},
 		{"its own among others, an old proof", old, []string{"Wax", "stamped"}, 403},
 		{"another, an old proof", old, []string{"Wax"}, 200},
-		{"another, a token", letter{name: "Wax", presence: auth.Header}, []string{"stamped"}, 200},
+		{"another, a token", letter{name: "Wax", presence: auth.InHeader}, []string{"stamped"}, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := guard()
@@ -220,7 +218,7 @@ func TestFreshPanics(t *testing.T) {
 
 func TestOnAdmitRunsOnceForWhatWasAdmitted(t *testing.T) {
 	var done int
-	g := knows(stampedGuard(stamped{presence: auth.Cookie, do: func(context.Context, *http.Request) error { done++; return nil }}), "other")
+	g := knows(stampedGuard(stamped{presence: auth.InCookie, do: func(context.Context, *http.Request) error { done++; return nil }}), "other")
 	mux := g.Mux()
 	mux.HandleFunc("GET /me", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
 		for range 3 {
@@ -257,13 +255,13 @@ func TestOnAdmitRefuses(t *testing.T) {
 		panics         bool
 		needed, opened int // status on a route that needs a principal, and on an open route
 	}{
-		"nothing left":             {nil, auth.Cookie, false, 200, 200},
-		"a cookie that ended":      {expired, auth.Cookie, false, 401, 200},
-		"a header that ended":      {expired, auth.Header, false, 401, 401},
-		"another origin":           {&auth.Error{Detail: auth.DetailCrossOrigin}, auth.Cookie, false, 403, 403},
-		"a store is down":          {auth.ErrUnavailable, auth.Cookie, false, 503, 503},
-		"an error of no kind":      {errors.New("odd"), auth.Cookie, false, 500, 500},
-		"a panic passes to nobody": {nil, auth.Cookie, true, 500, 500},
+		"nothing left":             {nil, auth.InCookie, false, 200, 200},
+		"a cookie that ended":      {expired, auth.InCookie, false, 401, 200},
+		"a header that ended":      {expired, auth.InHeader, false, 401, 401},
+		"another origin":           {&auth.Error{Detail: auth.DetailCrossOrigin}, auth.InCookie, false, 403, 403},
+		"a store is down":          {auth.ErrUnavailable, auth.InCookie, false, 503, 503},
+		"an error of no kind":      {errors.New("odd"), auth.InCookie, false, 500, 500},
+		"a panic passes to nobody": {nil, auth.InCookie, true, 500, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for path, status := range map[string]int{"/me": c.needed, "/maybe": c.opened} {
@@ -311,7 +309,7 @@ func TestOnAdmitRefuses(t *testing.T) {
 
 func TestOnAdmitHasTheGuardsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := stampedGuard(stamped{presence: auth.Cookie, do: func(ctx context.Context, _ *http.Request) error {
+		g := stampedGuard(stamped{presence: auth.InCookie, do: func(ctx context.Context, _ *http.Request) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
@@ -328,7 +326,7 @@ func TestOnAdmitHasTheGuardsTimeout(t *testing.T) {
 func TestErrorSetsItsCookie(t *testing.T) {
 	cleared := &http.Cookie{Name: "__Host-session-acme", Path: "/", MaxAge: -1, Secure: true, HttpOnly: true}
 	refused := &auth.Error{Detail: auth.DetailSessionExpired, Cookie: cleared}
-	g := stampedGuard(stamped{presence: auth.Cookie, do: func(context.Context, *http.Request) error { return refused }})
+	g := stampedGuard(stamped{presence: auth.InCookie, do: func(context.Context, *http.Request) error { return refused }})
 	h := g.Mount(g.Require(auth.Authenticated)(whoami))
 	for name, do := range map[string]func() *httptest.ResponseRecorder{
 		"by the Guard": func() *httptest.ResponseRecorder { return do(h, "GET", "/acme/v2/me") },

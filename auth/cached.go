@@ -32,19 +32,16 @@ type CachedDirectory struct {
 // change. The process that made it calls Invalidate, and its next request sees it. Failures
 // are not cached, and neither is "not found".
 //
-// The cache keeps up to entries answers of each of the four kinds, 10,000 if entries is 0. An
-// answer of more than 1 KiB counts for each KiB. Roles are kept by name. Each org has an equal
+// The cache keeps up to 10,000 answers of each of the four kinds. An answer of more than 1 KiB
+// counts for each KiB. Roles are kept by name. Each org has an equal
 // share, and may use room that no other org needs. If an org has used its share up, only few
 // of its new answers replace others, and only its own. So a name that is asked for once costs
 // little, and one that is asked for often is soon cached.
 //
 // It is safe for concurrent use, and a hit takes no lock. Requests that ask for the same thing
 // at once share one look-up in d.
-func Cached(d Directory, stale time.Duration, entries int) *CachedDirectory {
-	return &CachedDirectory{directory: d, of: recent.Groups{
-		Stale: cmp.Or(max(stale, 0), defaultStale),
-		Limit: cmp.Or(max(entries, 0), 10_000),
-	}}
+func Cached(d Directory, stale time.Duration) *CachedDirectory {
+	return &CachedDirectory{directory: d, of: recent.Groups{Stale: cmp.Or(max(stale, 0), 2*time.Second), Limit: 10_000}}
 }
 
 // Invalidate removes all answers of an org by its Key: the org, its apps, accounts and roles.
@@ -70,8 +67,6 @@ func (c *CachedDirectory) TokensFrom(changed time.Time) time.Time {
 }
 
 func (c *CachedDirectory) now() time.Time { return clock.Now(c.Now) }
-
-const defaultStale = 2 * time.Second
 
 // Org implements Directory.
 func (c *CachedDirectory) Org(ctx context.Context, code string) (*Org, error) {

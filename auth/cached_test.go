@@ -60,7 +60,7 @@ func see(t *testing.T, d auth.Directory, org string) map[string]string {
 
 func TestInvalidateForgetsAnOrg(t *testing.T) {
 	memory := new(auth.Memory)
-	d := auth.Cached(memory, time.Hour, 0)
+	d := auth.Cached(memory, time.Hour)
 	was := make(map[string]map[string]string)
 	for _, org := range []string{"acme", "globex"} {
 		versioned(memory, org, 1)
@@ -121,7 +121,7 @@ func TestInvalidateOutrunsLookupsUnderWay(t *testing.T) {
 				memory := new(auth.Memory)
 				versioned(memory, "acme", 1)
 				slow := &blocking{memory, make(chan struct{})}
-				d := auth.Cached(slow, time.Hour, 0)
+				d := auth.Cached(slow, time.Hour)
 				var before string
 				go func() { before, _ = look(t.Context(), d, "acme") }()
 				synctest.Wait() // it has read, and waits
@@ -147,7 +147,7 @@ func TestInvalidateLeavesLookupsOfOthers(t *testing.T) {
 				memory := new(auth.Memory)
 				versioned(memory, "globex", 1)
 				slow := &blocking{memory, make(chan struct{})}
-				d := auth.Cached(slow, time.Hour, 0)
+				d := auth.Cached(slow, time.Hour)
 				var found string
 				go func() { found, _ = look(t.Context(), d, "globex") }()
 				synctest.Wait() // it has read, and waits
@@ -169,7 +169,7 @@ func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
 		memory := new(auth.Memory)
 		versioned(memory, "acme", 1)
 		slow := &blocking{memory, make(chan struct{})}
-		d := auth.Cached(slow, time.Hour, 4)
+		d := auth.CachedOf(slow, time.Hour, 4)
 		var before *auth.Account
 		go func() { before, _ = d.Account(t.Context(), "acme", "ann") }()
 		synctest.Wait() // it has read, and waits
@@ -192,7 +192,7 @@ func TestInvalidateAmongManyOutrunsLookupsUnderWay(t *testing.T) {
 func TestInvalidateUnderLoad(t *testing.T) {
 	memory := new(auth.Memory)
 	versioned(memory, "acme", 0)
-	d := auth.Cached(memory, time.Hour, 0)
+	d := auth.Cached(memory, time.Hour)
 	done := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 4 {
@@ -220,7 +220,7 @@ func TestInvalidateUnderLoad(t *testing.T) {
 
 func TestCachedGoesByItsClock(t *testing.T) {
 	c := &counting{Directory: directory()}
-	d := auth.Cached(c, -1, -1) // as 0, 0
+	d := auth.Cached(c, -1) // as 0, 0
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	d.Now = func() time.Time { return now }
 	for _, test := range []struct {
@@ -243,7 +243,7 @@ func TestCachedGoesByItsClock(t *testing.T) {
 // Each org can still be forgotten if there are more orgs than the cache counts one by one.
 func TestInvalidateAmongManyOrgs(t *testing.T) {
 	memory := new(auth.Memory)
-	d := auth.Cached(memory, time.Hour, 10)
+	d := auth.CachedOf(memory, time.Hour, 10)
 	for i := range 100 {
 		org := "o" + strconv.Itoa(i)
 		versioned(memory, org, 1)
@@ -259,7 +259,7 @@ func TestInvalidateAmongManyOrgs(t *testing.T) {
 }
 
 func TestCachedHitsAllocateNothing(t *testing.T) {
-	d := auth.Cached(directory(), time.Hour, 0)
+	d := auth.Cached(directory(), time.Hour)
 	ctx := t.Context()
 	hits := map[string]func(){
 		"an org":     func() { d.Org(ctx, "acme") },
@@ -276,7 +276,7 @@ func TestCachedHitsAllocateNothing(t *testing.T) {
 // Accounts with the same roles in other orders must not each hold all chains again. The roles of
 // a Directory in a database are new values with each look-up.
 func TestK39RolesInOtherOrdersTakeNoMemory(t *testing.T) {
-	d := auth.Cached(fresh{}, time.Hour, 0)
+	d := auth.Cached(fresh{}, time.Hour)
 	names := make([]string, 50)
 	for i := range names {
 		names[i] = "r" + strconv.Itoa(i)
@@ -297,7 +297,7 @@ func TestK39RolesInOtherOrdersTakeNoMemory(t *testing.T) {
 
 // An org that has more or larger roles than its share evicts its own.
 func TestK40LargeRolesOfOneOrgStayWithinItsShare(t *testing.T) {
-	d := auth.Cached(fresh{}, time.Hour, 0)
+	d := auth.Cached(fresh{}, time.Hour)
 	if _, err := d.Roles(t.Context(), "globex", []string{"reader"}); err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func heapBytes() int {
 
 // The code of an org is a part of the request's line, which can be a megabyte.
 func TestK41ALongRequestLineIsNotKept(t *testing.T) {
-	d := auth.Cached(fresh{}, time.Hour, 0)
+	d := auth.Cached(fresh{}, time.Hour)
 	g := guard()
 	g.Directory = d
 	mux := g.Mux()
@@ -366,7 +366,7 @@ func TestK41ALongRequestLineIsNotKept(t *testing.T) {
 func TestUnknownRolesAreRemembered(t *testing.T) {
 	memory := new(auth.Memory)
 	c := &counting{Directory: memory}
-	d := auth.Cached(c, time.Hour, 0)
+	d := auth.Cached(c, time.Hour)
 	memory.PutRole("acme", auth.Role{Name: "reader"})
 	for range 3 {
 		if roles, err := d.Roles(t.Context(), "acme", []string{"writer", "reader"}); err != nil || len(roles) != 1 {
@@ -384,7 +384,7 @@ func TestUnknownRolesAreRemembered(t *testing.T) {
 }
 
 func BenchmarkCached(b *testing.B) {
-	d := auth.Cached(directory(), time.Hour, 0)
+	d := auth.Cached(directory(), time.Hour)
 	names := []string{"member"}
 	for kind, hit := range map[string]func(context.Context){
 		"Account": func(ctx context.Context) { d.Account(ctx, "acme", "ann") },
@@ -402,7 +402,7 @@ func BenchmarkCached(b *testing.B) {
 	}
 	b.Run("Invalidate", func(b *testing.B) {
 		memory := new(auth.Memory)
-		full := auth.Cached(memory, time.Hour, 0)
+		full := auth.Cached(memory, time.Hour)
 		for i := range 10_000 {
 			org := "o" + strconv.Itoa(i)
 			versioned(memory, org, i)
@@ -426,7 +426,7 @@ func benchmarkAccounts(b *testing.B, accounts int) {
 		ids[i] = "account-" + strconv.Itoa(i)
 		memory.PutAccount(auth.Account{ID: ids[i], Org: "acme"})
 	}
-	d := auth.Cached(memory, time.Hour, 10_000)
+	d := auth.Cached(memory, time.Hour)
 	for _, id := range ids {
 		d.Account(b.Context(), "acme", id)
 	}

@@ -134,7 +134,7 @@ func (c *call) runOnAdmit(r *http.Request) error {
 // passesAsAnonymous reports whether an Optional route admits a request whose credential
 // failed. It does not if a store failed: the caller is then unknown, not anonymous.
 func (c *call) passesAsAnonymous(err error) bool {
-	return c.presence != Header && toError(err).Fault().Status == http.StatusUnauthorized
+	return c.presence != InHeader && toError(err).Fault().Status == http.StatusUnauthorized
 }
 
 // authenticate runs the mechanism whose credential the request has, once.
@@ -184,7 +184,7 @@ func (c *call) verify(p *Principal) error {
 		return errors.New("auth: a mechanism returned a principal without account")
 	}
 	// By and Fresh compare this name: under another one, Fresh would ask for nothing.
-	if !slices.Contains(c.tenant.guard.names.mechanisms[c.mechanism], p.Mechanism) {
+	if p.Mechanism != c.tenant.guard.names.mechanisms[c.mechanism] {
 		return errors.New("auth: a mechanism returned a principal that does not have its name")
 	}
 	return nil

@@ -29,7 +29,7 @@ func (m claiming) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 func observed(t *testing.T, register func(*auth.Mux), header ...string) (events []auth.Event) {
 	t.Helper()
 	g := guard()
-	g.Mechanisms = []auth.Mechanism{claiming{letter{name: "Wax", presence: auth.Header}}}
+	g.Mechanisms = []auth.Mechanism{claiming{letter{name: "Wax", presence: auth.InHeader}}}
 	g.Observe = func(_ context.Context, e auth.Event) { events = append(events, e) }
 	mux := g.Mux()
 	register(mux)
@@ -132,7 +132,7 @@ func (m unknowing) Authenticate(ctx context.Context, r *http.Request, t *auth.Te
 }
 
 func TestA14UnknownChainsAreNamedUpToThirtyTwo(t *testing.T) {
-	m := unknowing{letter{name: "Wax", presence: auth.Header}, nil}
+	m := unknowing{letter{name: "Wax", presence: auth.InHeader}, nil}
 	for i := range 700 {
 		m.chains = append(m.chains, "unknown"+strings.Repeat("x", i%10)+".a")
 	}

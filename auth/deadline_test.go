@@ -17,7 +17,7 @@ type asking struct {
 	look func(ctx context.Context)
 }
 
-func (m asking) Presented(*http.Request) auth.Presence { return auth.Header }
+func (m asking) Presented(*http.Request) auth.Presence { return auth.InHeader }
 
 func (m asking) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	m.look(ctx)

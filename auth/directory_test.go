@@ -83,7 +83,7 @@ func TestCachedIsStaleForAsLongAsItSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := directory()
 		c := &counting{Directory: memory}
-		d := auth.Cached(c, 0, 0)
+		d := auth.Cached(c, 0)
 		closed := func() bool {
 			org, err := d.Org(t.Context(), "acme")
 			if err != nil {
@@ -105,7 +105,7 @@ func TestCachedIsStaleForAsLongAsItSays(t *testing.T) {
 }
 
 func TestCachedAnswersAsItsDirectory(t *testing.T) {
-	d := auth.Cached(directory(), 0, 1)
+	d := auth.CachedOf(directory(), 0, 1)
 	for range 2 {
 		for clientKey, org := range map[string]string{"acmekey": "acme", "globexkey": "globex"} {
 			app, err := d.App(t.Context(), clientKey)
@@ -130,7 +130,7 @@ func TestCachedCountsFromBeforeASlowLookup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := directory()
 		slow := &slowDirectory{Directory: memory, delay: 1500 * time.Millisecond}
-		d := auth.Cached(slow, 2*time.Second, 10)
+		d := auth.CachedOf(slow, 2*time.Second, 10)
 		d.Org(t.Context(), "acme")
 		memory.PutOrg(auth.Org{Code: "acme", Disabled: true})
 		time.Sleep(600 * time.Millisecond)
@@ -153,7 +153,7 @@ func (s *slowDirectory) Org(ctx context.Context, code string) (*auth.Org, error)
 
 func TestCachedKeepsNoFailure(t *testing.T) {
 	c := &counting{Directory: directory(), fail: errors.New("down")}
-	d := auth.Cached(c, time.Hour, 0)
+	d := auth.Cached(c, time.Hour)
 	if _, err := d.Org(t.Context(), "acme"); err == nil {
 		t.Fatal("a failure was hidden")
 	}
@@ -174,7 +174,7 @@ func TestCachedIsBounded(t *testing.T) {
 		memory.PutOrg(auth.Org{Code: fmt.Sprint("org", i)})
 	}
 	c := &counting{Directory: memory}
-	d := auth.Cached(c, time.Hour, 10)
+	d := auth.CachedOf(c, time.Hour, 10)
 	for range 2 {
 		for i := range 100 {
 			if org, err := d.Org(t.Context(), fmt.Sprint("org", i)); err != nil || org.Code != fmt.Sprint("org", i) {
@@ -191,7 +191,7 @@ func TestCachedTellsRoleListsApart(t *testing.T) {
 	memory := new(auth.Memory)
 	memory.PutRole("acme", auth.Role{Name: "a"})
 	memory.PutRole("acme", auth.Role{Name: "b"})
-	d := auth.Cached(memory, time.Hour, 0)
+	d := auth.Cached(memory, time.Hour)
 	for _, test := range []struct {
 		names []string
 		want  int

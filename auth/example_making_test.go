@@ -23,23 +23,14 @@ func ExamplePrincipal_MayMake() {
 	}
 	key := auth.Making{Account: "ada", Scope: narrow, Expires: by.Expires}
 	fmt.Println(by.AsAdministrator(by.HasRole("administrator")).MayMake(key))
-	fmt.Println(by.AsAdministrator(by.HasRole("administrator")).MayMake(auth.Everything("ada")))
-	// Output:
-	// <nil>
-	// auth: it would exceed its maker: expires, scope *
-}
-
-// A client can be told each excess that MayMake found.
-func ExampleBeyondError() {
-	tell := func(err error) {
-		if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
-			for _, e := range beyond.Excess {
-				fmt.Println("not yours to give:", e.Option, e.Value)
-			}
+	err = by.AsAdministrator(by.HasRole("administrator")).MayMake(auth.Everything("ada"))
+	if beyond, ok := errors.AsType[*auth.Error](err); ok {
+		for _, e := range beyond.Faults {
+			fmt.Printf("not yours to give: %s %q\n", e.Path, e.Reason)
 		}
 	}
-	tell(&auth.BeyondError{Excess: []auth.Excess{{Option: "scope", Value: "object.delete"}, {Option: "roles", Value: "editor"}}})
 	// Output:
-	// not yours to give: scope object.delete
-	// not yours to give: roles editor
+	// <nil>
+	// not yours to give: expires ""
+	// not yours to give: scope "*"
 }

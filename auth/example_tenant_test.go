@@ -36,16 +36,6 @@ func ExampleTenant_Vet() {
 	// Output: 400
 }
 
-// Chains may be checked without a tenant, for instance with the application's own grammar.
-// ScopeError answers them in the same way.
-func ExampleScopeError() {
-	err := auth.ScopeError("scope", new(scope.Grammar).Vet("view", "object.raed.c_note"))
-	w := httptest.NewRecorder()
-	auth.Fail(w, httptest.NewRequest("PUT", "/", nil), err)
-	fmt.Println(w.Code, err.(*auth.Error).Faults[0].Path)
-	// Output: 400 scope[1]
-}
-
 // An org whose name in URLs can change has an ID that stays.
 func ExampleOrg_Key() {
 	before := auth.Org{Code: "acme", ID: "7f3b"}
@@ -70,7 +60,7 @@ func ExampleSettings() {
 
 // The device of an account was stolen: end its tokens, also those that no ledger has.
 func ExampleCachedDirectory_TokensFrom() {
-	directory := auth.Cached(new(auth.Memory), 2*time.Second, 0) // that of the Guard
+	directory := auth.Cached(new(auth.Memory), 2*time.Second)    // that of the Guard
 	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC) // time.Now()
 	account := auth.Account{ID: "ann", Org: "acme"}
 	account.TokensFrom = directory.TokensFrom(now) // and store it
@@ -87,6 +77,6 @@ func ExampleEverything() {
 	by = auth.Principal{Org: "acme", Account: "ann", Granted: scope.Unscoped(), Authenticated: time.Now()}
 	fmt.Println(by.MayMake(auth.Everything("ann")))
 	// Output:
-	// auth: it would exceed its maker: expires
+	// auth: accessDenied.delegation; "expires" ""
 	// <nil>
 }

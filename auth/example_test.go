@@ -208,7 +208,7 @@ func ExampleError() {
 
 // Successful look-ups are cached for 2 s. A change in the directory is seen after that time.
 func ExampleCached() {
-	directory := auth.Cached(acmeOnly(), 2*time.Second, 10_000)
+	directory := auth.Cached(acmeOnly(), 2*time.Second)
 	account, err := directory.Account(context.Background(), "acme", "ann")
 	fmt.Println(account.Roles, err)
 	// Output: [member] <nil>
@@ -218,7 +218,7 @@ func ExampleCached() {
 // Other processes see it within the time that Cached was given.
 func ExampleCachedDirectory_Invalidate() {
 	ctx, table := context.Background(), acmeOnly()
-	directory := auth.Cached(table, 2*time.Second, 10_000)
+	directory := auth.Cached(table, 2*time.Second)
 	disabled := func() bool {
 		account, err := directory.Account(ctx, "acme", "ann")
 		return err == nil && account.Disabled
@@ -343,7 +343,7 @@ func (*badge) Name() string { return "badge" }
 
 func (*badge) Bind(*auth.Settings) error { return nil }
 
-func (b *badge) Presented(*http.Request) auth.Presence { return auth.Header }
+func (b *badge) Presented(*http.Request) auth.Presence { return auth.InHeader }
 
 func (b *badge) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	p := auth.Principal{Org: auth.OrgKey(t.Org.Code), Account: "ann", Mechanism: "badge"}

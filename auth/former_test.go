@@ -58,8 +58,8 @@ func TestFormerCodesAreServed(t *testing.T) {
 			for _, id := range []string{"o-1", "o-2"} {
 				d.PutAccount(auth.Account{ID: "ann", Org: auth.OrgKey(id)})
 			}
-			g := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: auth.Cached(d, 0, 0), OrgIDs: true, FormerCodes: c.serves,
-				Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.Header}}}}
+			g := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: auth.Cached(d, 0), OrgIDs: true, FormerCodes: c.serves,
+				Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.InHeader}}}}
 			mux := g.Mux()
 			mux.HandleFunc("GET /all", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
 				tenant, took := auth.TenantFrom(r.Context()), ""

@@ -168,9 +168,9 @@ func TestNeeds(t *testing.T) {
 	ran := 0
 	g := guard()
 	g.Mechanisms = []auth.Mechanism{
-		letter{name: "Wax", presence: auth.Header, ran: &ran},
-		letter{name: "Ink", presence: auth.Header, ran: &ran},
-		letter{name: "Crumb", presence: auth.Cookie, ran: &ran},
+		letter{name: "Wax", presence: auth.InHeader, ran: &ran},
+		letter{name: "Ink", presence: auth.InHeader, ran: &ran},
+		letter{name: "Crumb", presence: auth.InCookie, ran: &ran},
 	}
 	mux := g.Mux()
 	mux.Handle("GET /public", auth.Public, whoami)
@@ -228,7 +228,7 @@ func TestNeeds(t *testing.T) {
 
 func TestChallenges(t *testing.T) {
 	g := guard()
-	g.Mechanisms = append(g.Mechanisms, letter{name: "Crumb", presence: auth.Cookie})
+	g.Mechanisms = append(g.Mechanisms, letter{name: "Crumb", presence: auth.InCookie})
 	mux := g.Mux()
 	mux.Handle("GET /mine", auth.Authenticated, whoami)
 	tests := []struct {
@@ -341,7 +341,7 @@ func TestABrokenDirectoryIsUnavailable(t *testing.T) {
 func TestAFailedCookieIsObservedAsNobody(t *testing.T) {
 	var events []auth.Event
 	g := guard()
-	g.Mechanisms = []auth.Mechanism{letter{name: "Crumb", presence: auth.Cookie}}
+	g.Mechanisms = []auth.Mechanism{letter{name: "Crumb", presence: auth.InCookie}}
 	g.Observe = func(_ context.Context, e auth.Event) { events = append(events, e) }
 	mux := g.Mux()
 	mux.Handle("GET /optional", auth.Optional, whoami)
@@ -380,7 +380,7 @@ func TestADirectoryThatSaysNothingIsUnavailable(t *testing.T) {
 func TestCheckDecidesWithoutWriting(t *testing.T) {
 	ran := 0
 	g := guard()
-	g.Mechanisms = []auth.Mechanism{letter{name: "Wax", presence: auth.Header, ran: &ran}}
+	g.Mechanisms = []auth.Mechanism{letter{name: "Wax", presence: auth.InHeader, ran: &ran}}
 	mux := g.Mux()
 	mux.HandleFunc("GET /status", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		p, err := g.Check(r, auth.Authenticated)

@@ -78,8 +78,6 @@ func (m letter) Challenge(_ *auth.Tenant, err error) string {
 	return m.name
 }
 
-func (m letter) Scheme(*auth.Settings) auth.Scheme { return auth.Scheme{Mechanism: m.name} }
-
 // directory holds the orgs acme and globex with an account each, and a disabled org.
 func directory() *auth.Memory {
 	d := new(auth.Memory)
@@ -99,7 +97,7 @@ func guard() *auth.Guard {
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test",
 		Directory:  directory(),
-		Mechanisms: []auth.Mechanism{letter{name: "Wax", presence: auth.Header}},
+		Mechanisms: []auth.Mechanism{letter{name: "Wax", presence: auth.InHeader}},
 	}
 }
 

@@ -3,10 +3,8 @@ package auth
 import (
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -42,7 +40,10 @@ func Everything(account string) Making {
 
 // MayMake decides whether a request of p may create all of the makings. None of them may do
 // more than p, last longer, or be used from other networks. Routes that make something call
-// it before they make it. The error is nil or a *BeyondError that names up to 32 excesses.
+// it before they make it. The error is nil or an *Error with DetailDelegation and a child for each
+// excess, up to 32. The Path of a child is the option: sub, app, scope, roles, grant, skipAcl,
+// bypassCreateAcl, claims, expires, networks, maxUses, or lineage of a token. Its Reason is the chain
+// or the role. A server whose requests use other names replaces Path before it answers.
 //
 //   - What p was granted must cover the scope of a making, also while a view runs without
 //     scope.
@@ -62,7 +63,7 @@ func Everything(account string) Making {
 // If the principals of a custom mechanism have no Authenticated time, they are limited as
 // tokens are.
 func (p Principal) MayMake(makings ...Making) error {
-	var b BeyondError
+	var b excess
 	if p.Account == "" { // an anonymous principal may make nothing
 		b.add(true, "sub", "")
 		return b.orNil()
@@ -76,7 +77,7 @@ func (p Principal) MayMake(makings ...Making) error {
 }
 
 // addExcess adds each way in which m exceeds p.
-func (b *BeyondError) addExcess(p *Principal, m *Making, admin bool) {
+func (b *excess) addExcess(p *Principal, m *Making, admin bool) {
 	b.beyondCredential(p, m)
 	if p.Authenticated.IsZero() {
 		b.beyondToken(p, m)
@@ -91,14 +92,14 @@ func (b *BeyondError) addExcess(p *Principal, m *Making, admin bool) {
 }
 
 // beyondCredential checks m against the limits that every credential can have.
-func (b *BeyondError) beyondCredential(p *Principal, m *Making) {
+func (b *excess) beyondCredential(p *Principal, m *Making) {
 	b.add(!p.Expires.IsZero() && (m.Expires.IsZero() || m.Expires.After(p.Expires)), "expires", "")
 	b.add(p.Networks != nil && !within(m.Networks, p.Networks), "networks", "")
 }
 
 // beyondToken checks m against a token. Whoever holds a token can send it, so its own limits
 // apply, whoever its subject is.
-func (b *BeyondError) beyondToken(p *Principal, m *Making) {
+func (b *excess) beyondToken(p *Principal, m *Making) {
 	b.add(p.TokenID == "" && m.Expires.IsZero(), "expires", "") // a foreign ephemeral token may have no end
 	b.add(p.TokenID != "" && !m.EndsWithMaker, "expires", "")   // it would outlive the token's revocation
 	b.add(m.SkipACL && !p.SkipACL, "skipAcl", "")
@@ -110,7 +111,7 @@ func (b *BeyondError) beyondToken(p *Principal, m *Making) {
 }
 
 // beyondOrdinary checks m against the limits of everybody who is not an administrator.
-func (b *BeyondError) beyondOrdinary(p *Principal, m *Making) {
+func (b *excess) beyondOrdinary(p *Principal, m *Making) {
 	b.add(m.Account != p.Account, "sub", "")
 	b.add(m.SkipACL, "skipAcl", "")
 	b.add(m.SkipCreateACL, "bypassCreateAcl", "")
@@ -124,7 +125,7 @@ func (b *BeyondError) beyondOrdinary(p *Principal, m *Making) {
 
 // beyondApp checks m against the app of p's credential, so that ending that app ends what its
 // credentials make. A token without an app, such as one of another issuer, makes nothing for one.
-func (b *BeyondError) beyondApp(p *Principal, m *Making, admin bool) {
+func (b *excess) beyondApp(p *Principal, m *Making, admin bool) {
 	proven := !p.Authenticated.IsZero()
 	bound := p.App != "" || !proven
 	b.add(bound && m.App != p.App && !(admin && proven), "app", "")
@@ -137,50 +138,22 @@ func within(networks, bounds []netip.Prefix) bool {
 	})
 }
 
-// BeyondError lists how a making would exceed its maker. Fail answers it with
-// DetailDelegation and a child for each excess.
-type BeyondError struct {
-	Excess []Excess
-}
-
-// Excess is one way in which a making would exceed its maker. A server whose requests use
-// other names replaces Option before it answers. For instance, its clients may ask for
-// expires as expiresIn.
-type Excess struct {
-	Option string // the fault's path: sub, app, scope, roles, grant, skipAcl, bypassCreateAcl, claims, expires, networks, maxUses or lineage
-	Value  string // the chain or the role, empty for other options
-}
-
-// maxExcess limits how many excesses a refusal names: a scope can exceed in a thousand
-// chains.
+// maxExcess limits how many things a refusal names: a scope can exceed in a thousand chains.
 const maxExcess = 32
 
-func (b *BeyondError) add(beyond bool, option, value string) {
-	if e := (Excess{option, value}); beyond && len(b.Excess) < maxExcess && !slices.Contains(b.Excess, e) {
-		b.Excess = append(b.Excess, e)
+// excess is the ways in which makings would exceed their maker.
+type excess []*Error
+
+func (b *excess) add(beyond bool, option, value string) {
+	same := func(e *Error) bool { return e.Path == option && e.Reason == value }
+	if beyond && len(*b) < maxExcess && !slices.ContainsFunc(*b, same) {
+		*b = append(*b, &Error{Detail: DetailDelegation, Path: option, Reason: value})
 	}
 }
 
-func (b *BeyondError) orNil() error {
-	if len(b.Excess) == 0 {
+func (b excess) orNil() error {
+	if len(b) == 0 {
 		return nil
 	}
-	return b
-}
-
-func (b *BeyondError) Error() string {
-	names := make([]string, len(b.Excess))
-	for i, e := range b.Excess {
-		names[i] = strings.TrimSpace(e.Option + " " + e.Value)
-	}
-	return "auth: it would exceed its maker: " + strings.Join(names, ", ")
-}
-
-// Fault implements the interface that Fail checks for.
-func (b *BeyondError) Fault() *envelope.Fault {
-	e := &Error{Detail: DetailDelegation}
-	for _, x := range b.Excess {
-		e.Faults = append(e.Faults, &Error{Detail: DetailDelegation, Path: x.Option, Reason: x.Value})
-	}
-	return e.Fault()
+	return &Error{Detail: DetailDelegation, Faults: b}
 }

@@ -62,12 +62,12 @@ func excess(t testing.TB, err error) (list []string) {
 	if err == nil {
 		return nil
 	}
-	beyond, ok := err.(*auth.BeyondError)
-	if !ok {
+	beyond, ok := err.(*auth.Error)
+	if !ok || beyond.Detail != auth.DetailDelegation {
 		t.Fatalf("%T: %v", err, err)
 	}
-	for _, e := range beyond.Excess {
-		list = append(list, strings.TrimSpace(e.Option+" "+e.Value))
+	for _, e := range beyond.Faults {
+		list = append(list, strings.TrimSpace(e.Path+" "+e.Reason))
 	}
 	return list
 }
@@ -311,9 +311,10 @@ func TestARefusalNamesUpTo32Things(t *testing.T) {
 	}
 }
 
-func TestBeyondErrorNamesWhat(t *testing.T) {
-	err := &auth.BeyondError{Excess: []auth.Excess{{Option: "skipAcl"}, {Option: "scope", Value: "object.read"}}}
-	if !strings.Contains(err.Error(), "skipAcl, scope object.read") {
+func TestMayMakeNamesWhatIsBeyond(t *testing.T) {
+	by := changed(session, func(p *auth.Principal) { p.Granted = scope.Set{} })
+	err := by.AsAdministrator(false).MayMake(auth.Making{Account: "ann", Access: auth.Access{SkipACL: true}, Scope: compiled("object.read")})
+	if !strings.Contains(err.Error(), `"skipAcl" ""; "scope" "object.read"`) {
 		t.Error(err)
 	}
 	w := httptest.NewRecorder()

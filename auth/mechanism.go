@@ -82,9 +82,9 @@ const (
 type Presence uint8
 
 const (
-	Absent Presence = iota
-	Cookie          // sent by a browser by itself; yields to a header
-	Header          // sent on purpose; the headers of two mechanisms are ambiguous
+	Absent   Presence = iota
+	InCookie          // sent by a browser by itself; yields to a header
+	InHeader          // sent on purpose; the headers of two mechanisms are ambiguous
 )
 
 // none is the index that stands for no mechanism.

@@ -90,11 +90,6 @@ func (n Need) Fresh(d time.Duration, mechanisms ...string) Need {
 	return n
 }
 
-// Open reports whether an anonymous caller may be admitted, as by Public and Optional.
-func (n Need) Open() bool {
-	return n.kind == needNothing || n.kind == needOptional
-}
-
 // rule is a Need with its operation parsed.
 type rule struct {
 	Need
@@ -130,7 +125,7 @@ func (g *Guard) hasMechanisms(by string, names []string) error {
 	if err := g.Validate(); err != nil {
 		return err
 	}
-	known := slices.Concat(g.names.mechanisms...)
+	known := g.names.mechanisms
 	for _, name := range names {
 		if !slices.Contains(known, name) {
 			return fmt.Errorf("auth: Need.%s names the mechanism %q, and the Guard has only %q", by, name, known)

@@ -27,7 +27,7 @@ func TestAnOrgIsItsKey(t *testing.T) {
 	var observed string
 	g := &auth.Guard{
 		Roles: auth.RolesDoNotLimit, OrgIDs: true,
-		BaseURL: "https://api.example.test", Directory: d, Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.Header}}},
+		BaseURL: "https://api.example.test", Directory: d, Mechanisms: []auth.Mechanism{inKey{letter{name: "Wax", presence: auth.InHeader}}},
 		Observe: func(_ context.Context, e auth.Event) { observed = string(e.Org) },
 	}
 	mux := g.Mux()
@@ -224,7 +224,7 @@ func (b *bindable) Bind(s *auth.Settings) error {
 
 func TestMechanismsGetTheGuardsSettings(t *testing.T) {
 	grammar, now := &scope.Grammar{}, func() time.Time { return time.Unix(1, 0) }
-	m := &bindable{letter: letter{name: "Wax", presence: auth.Header}}
+	m := &bindable{letter: letter{name: "Wax", presence: auth.InHeader}}
 	g := guard()
 	g.Mechanisms, g.Scopes, g.Now, g.Brand.Header = []auth.Mechanism{m}, grammar, now, "Acme-"
 	if err := g.Validate(); err != nil {

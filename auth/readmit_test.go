@@ -233,7 +233,7 @@ func TestReadmitFailsClosed(t *testing.T) {
 		need      auth.Need
 		want      string
 	}{
-		"no Readmitter":      {letter{name: "Wax", presence: auth.Header}, auth.Authenticated, auth.DetailInternal},
+		"no Readmitter":      {letter{name: "Wax", presence: auth.InHeader}, auth.Authenticated, auth.DetailInternal},
 		"an anonymous":       {authtest.As(auth.Principal{Account: "ann"}), auth.Public, auth.DetailInternal},
 		"its store is down":  {fallen{authtest.As(auth.Principal{Account: "ann"}), auth.ErrUnavailable}, auth.Authenticated, auth.DetailUnavailable},
 		"an untyped failure": {fallen{authtest.As(auth.Principal{Account: "ann"}), errors.New("bug")}, auth.Authenticated, auth.DetailInternal},
@@ -286,7 +286,7 @@ func TestReadmitOfWhatOnAdmitHasNotAdmitted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := guard()
-			g.Mechanisms = []auth.Mechanism{readmitted{stamped{presence: auth.Header,
+			g.Mechanisms = []auth.Mechanism{readmitted{stamped{presence: auth.InHeader,
 				do: func(context.Context, *http.Request) error { return c.err }}}}
 			mux := g.Mux()
 			mux.HandleFunc("GET /events", auth.Public, func(_ http.ResponseWriter, r *http.Request) {

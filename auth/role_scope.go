@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,42 +22,21 @@ func (t *Tenant) Compile(source string, chains []string) (scope.Set, error) {
 // DetailInvalidScope and a child for each wrong chain, up to 32. The Path of a child is path
 // with the chain's index: scope[2].
 func (t *Tenant) Vet(path string, chains []string) error {
-	return ScopeError(path, t.guard.Scopes.Vet(chains...))
-}
-
-// ScopeError makes an *Error of the *scope.SyntaxErrors that err joins, as Tenant.Vet does.
-// It returns nil for nil.
-func ScopeError(path string, err error) error {
+	err := t.guard.Scopes.Vet(chains...)
 	if err == nil {
 		return nil
 	}
+	all := []error{err} // of too many chains
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
 	e := &Error{Detail: DetailInvalidScope, Err: err}
-	for i, problem := range syntaxErrors(err) {
-		if i == maxExcess {
-			break
+	for _, err := range all[:min(len(all), maxExcess)] {
+		if wrong, ok := errors.AsType[*scope.SyntaxError](err); ok {
+			e.Faults = append(e.Faults, &Error{Detail: e.Detail, Path: fmt.Sprintf("%s[%d]", path, wrong.Index), Reason: wrong.Reason()})
 		}
-		e.Faults = append(e.Faults, &Error{
-			Detail: DetailInvalidScope,
-			Path:   fmt.Sprintf("%s[%d]", path, problem.Index),
-			Reason: problem.Reason(),
-		})
 	}
 	return e
-}
-
-// syntaxErrors returns all *scope.SyntaxErrors that are joined in an error.
-func syntaxErrors(err error) (found []*scope.SyntaxError) {
-	switch e := err.(type) {
-	case *scope.SyntaxError:
-		return []*scope.SyntaxError{e}
-	case interface{ Unwrap() []error }:
-		for _, part := range e.Unwrap() {
-			found = append(found, syntaxErrors(part)...)
-		}
-	case interface{ Unwrap() error }:
-		return syntaxErrors(e.Unwrap())
-	}
-	return found
 }
 
 // RoleScope returns the union of the chains of these roles, each with the source "role NAME".

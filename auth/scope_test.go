@@ -25,7 +25,7 @@ func (scoped) Name() string { return "scoped" }
 
 func (scoped) Bind(*auth.Settings) error { return nil }
 
-func (scoped) Presented(*http.Request) auth.Presence { return auth.Header }
+func (scoped) Presented(*http.Request) auth.Presence { return auth.InHeader }
 
 func (scoped) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	set, err := new(scope.Grammar).Compile("letter", strings.Fields(r.Header.Get("Letter-Scope"))...)
@@ -42,7 +42,7 @@ func (scoped) Challenge(_ *auth.Tenant, err error) string {
 
 func TestScopeNeeds(t *testing.T) {
 	g := guard()
-	g.Mechanisms = []auth.Mechanism{letter{name: "Crumb", presence: auth.Cookie}, scoped{}}
+	g.Mechanisms = []auth.Mechanism{letter{name: "Crumb", presence: auth.InCookie}, scoped{}}
 	mux := g.Mux()
 	mux.Handle("GET /notes", auth.Some("object.read.c_note"), part(whoami))
 	mux.Handle("GET /notes/{id}", auth.Some("object.read.c_note.{id}"), part(whoami))

@@ -290,37 +290,6 @@ func scopeFaults(t testing.TB, err error) (list []string) {
 	return list
 }
 
-func TestScopeErrorFindsWhatIsJoined(t *testing.T) {
-	one := new(scope.Grammar).Vet("objects")
-	two := new(scope.Grammar).Vet("objects", "view", "object.raed")
-	for _, c := range []struct {
-		name string
-		err  error
-		want int
-	}{
-		{"one", one, 1},
-		{"one in another error", fmt.Errorf("stored role: %w", one), 1},
-		{"two", two, 2},
-		{"two in another error", fmt.Errorf("role: %w", fmt.Errorf("scope: %w", two)), 2},
-		{"two and one", errors.Join(two, errors.New("something else"), one), 3},
-		{"beside a sentinel", fmt.Errorf("%w: %w", http.ErrServerClosed, two), 2},
-		{"none", errors.New("something else"), 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			err := auth.ScopeError("scope", c.err)
-			if got := scopeFaults(t, err); len(got) != c.want {
-				t.Errorf("%d faults: %q", len(got), got)
-			}
-			if !errors.Is(err, c.err) {
-				t.Error("the cause is lost")
-			}
-		})
-	}
-	if err := auth.ScopeError("scope", nil); err != nil {
-		t.Errorf("of nothing: %v", err)
-	}
-}
-
 // A refusal names at most 32 chains, which limits its size.
 func TestVetNamesUpTo32Chains(t *testing.T) {
 	tenant := tenantOf(t, guard())
@@ -373,7 +342,7 @@ func TestTokensFromIsRoundedUp(t *testing.T) {
 		{"in another zone", at(5, 1).In(time.FixedZone("", 5*3600+30*60+1)), 2 * time.Second, at(9, 0)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := auth.Cached(nil, c.stale, 0).TokensFrom(c.now)
+			got := auth.Cached(nil, c.stale).TokensFrom(c.now)
 			if !got.Equal(c.want) || got.Nanosecond() != 0 {
 				t.Errorf("got %v, want %v", got, c.want)
 			}

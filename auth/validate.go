@@ -15,8 +15,8 @@ import (
 type names struct {
 	serverTime string
 	versions   []string
-	mechanisms [][]string // of the principals of each of Mechanisms
-	loopback   bool       // BaseURL is http on a loopback host
+	mechanisms []string // their names
+	loopback   bool     // BaseURL is http on a loopback host
 }
 
 // Validate reports what is missing or inconsistent. Mux and Mount call it and panic on an
@@ -55,19 +55,10 @@ func (g *Guard) validate() (problems []error) {
 			problem(named[m.Name()], "Mechanisms holds two with the name "+m.Name()+": By and Fresh could not tell them apart")
 			named[m.Name()] = true
 			problems = append(problems, m.Bind(&g.settings))
-			g.names.mechanisms = append(g.names.mechanisms, namesOf(m, &g.settings))
+			g.names.mechanisms = append(g.names.mechanisms, m.Name())
 		}
 	}
 	return problems
-}
-
-// namesOf returns the names that principals of a mechanism have.
-func namesOf(m Mechanism, s *Settings) []string {
-	names := []string{m.Name()}
-	if d, ok := m.(Describer); ok {
-		names = append(names, d.Scheme(s).Also...)
-	}
-	return names
 }
 
 // setNames derives the names that requests need from the configuration.

@@ -12,17 +12,16 @@ import (
 
 // These are the errors of Decode, besides a fault and the errors of the reader.
 var (
-	ErrTooLarge  = errors.New("envelope: body is larger than the limit")
-	ErrTruncated = errors.New("envelope: body ends early")
-	ErrNotJSON   = errors.New("envelope: body is not JSON") // an HTML page, or text after the value
-	ErrShape     = errors.New("envelope: JSON of another shape")
+	ErrTooLarge = errors.New("envelope: body is larger than the limit")
+	ErrNotJSON  = errors.New("envelope: body is not JSON") // an HTML page, text after the value, or an early end
+	ErrShape    = errors.New("envelope: JSON of another shape")
 )
 
 // Decode reads a whole reply of at most limit bytes into v, which points to a List, a
 // Result or a struct of the caller's. If the object of the reply is "fault", the
 // error is a *Fault, whatever v is and whatever the HTTP status was.
 //
-// Other errors wrap ErrTooLarge, ErrTruncated, ErrNotJSON, ErrShape or the error of
+// Other errors wrap ErrTooLarge, ErrNotJSON, ErrShape or the error of
 // r. After an error, a List or Result is unchanged. Any other v may be partly filled.
 // Decode uses the bytes that it passes to an UnmarshalJSON of v again. As
 // encoding/json requires, UnmarshalJSON must copy what it keeps.
@@ -79,7 +78,7 @@ func readAll(b *bytes.Buffer, r io.Reader, limit int64) ([]byte, error) {
 	case int64(len(body)) > limit:
 		return nil, ErrTooLarge
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("%w: %w", ErrTruncated, err)
+		return nil, fmt.Errorf("%w: %w", ErrNotJSON, err)
 	case err != nil:
 		return nil, fmt.Errorf("envelope: reading the body: %w", err)
 	}
@@ -89,11 +88,8 @@ func readAll(b *bytes.Buffer, r io.Reader, limit int64) ([]byte, error) {
 // explain returns the error for a body that could not be decoded. It says what the
 // body was instead.
 func explain(body []byte, err error) error {
-	if !json.Valid(body) {
-		if syntax := json.Unmarshal(body, new(json.RawMessage)); syntax.Error() != "unexpected end of JSON input" {
-			return fmt.Errorf("%w: %w", ErrNotJSON, syntax)
-		}
-		return ErrTruncated
+	if syntax := json.Unmarshal(body, new(json.RawMessage)); syntax != nil {
+		return fmt.Errorf("%w: %w", ErrNotJSON, syntax)
 	}
 	if fault := faultIn(body); fault != nil {
 		return fault

@@ -57,11 +57,11 @@ func TestDecodeRefuses(t *testing.T) {
 		"a limit of nothing":           {strings.NewReader(list), 0, envelope.ErrTooLarge},
 		"a negative limit":             {strings.NewReader(list), -1, envelope.ErrTooLarge},
 		"P18 an HTML page":             {strings.NewReader("<!doctype html><title>Sign in</title>"), 1 << 10, envelope.ErrNotJSON},
-		"P18 truncated in an item":     {strings.NewReader(`{"object":"list","data":[{"_id":"1`), 1 << 10, envelope.ErrTruncated},
-		"truncated after the data":     {strings.NewReader(`{"object":"list","data":[]`), 1 << 10, envelope.ErrTruncated},
-		"an empty body":                {strings.NewReader(""), 1 << 10, envelope.ErrTruncated},
-		"blanks only":                  {strings.NewReader(" \n"), 1 << 10, envelope.ErrTruncated},
-		"shorter than its length":      {iotest.ErrReader(io.ErrUnexpectedEOF), 1 << 10, envelope.ErrTruncated},
+		"P18 truncated in an item":     {strings.NewReader(`{"object":"list","data":[{"_id":"1`), 1 << 10, envelope.ErrNotJSON},
+		"truncated after the data":     {strings.NewReader(`{"object":"list","data":[]`), 1 << 10, envelope.ErrNotJSON},
+		"an empty body":                {strings.NewReader(""), 1 << 10, envelope.ErrNotJSON},
+		"blanks only":                  {strings.NewReader(" \n"), 1 << 10, envelope.ErrNotJSON},
+		"shorter than its length":      {iotest.ErrReader(io.ErrUnexpectedEOF), 1 << 10, envelope.ErrNotJSON},
 		"a connection that breaks":     {iotest.ErrReader(failed), 1 << 10, failed},
 		"a second value":               {strings.NewReader(list + "{}"), 1 << 10, envelope.ErrNotJSON},
 		"a byte order mark":            {strings.NewReader("\ufeff" + list), 1 << 10, envelope.ErrNotJSON},
@@ -76,7 +76,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"a list without data":          {strings.NewReader(`{"object":"list","hasMore":false}`), 1 << 10, envelope.ErrShape},
 		"the largest limit there is":   {strings.NewReader(`{"object":"c_note"}`), math.MaxInt64, envelope.ErrShape},
 		"a fault only further inside":  {strings.NewReader(`{"object":"c","data":{"object":"fault"}}`), 1 << 10, envelope.ErrShape},
-		"a fault cut off in the midst": {strings.NewReader(`{"object":"fault","errCode":"serv`), 1 << 10, envelope.ErrTruncated},
+		"a fault cut off in the midst": {strings.NewReader(`{"object":"fault","errCode":"serv`), 1 << 10, envelope.ErrNotJSON},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ const (
 // only an administrator makes a key for another account. The application says by
 // auth.Principal.AsAdministrator whether the principal is one.
 //
-// Details of its errors are auth.DetailDelegation (an *auth.BeyondError), DetailOption,
+// Details of its errors are auth.DetailDelegation, DetailOption,
 // DetailInvalidScope, DetailNotFound with the Path sub for an unknown owner, DetailUnknownApp and
 // DetailTooManyTokens. Any other error wraps auth.ErrUnavailable.
 func (k Keys) Make(ctx context.Context, by auth.Principal, t *auth.Tenant, g Grant) (Key, Record, error) {
@@ -119,7 +119,7 @@ func (g *Grant) vet(t *auth.Tenant, now time.Time) error {
 // within decides whether a principal may make a key with a grant.
 func within(by auth.Principal, t *auth.Tenant, g Grant) error {
 	if by.Org != t.Org.Key() {
-		return &auth.BeyondError{Excess: []auth.Excess{{Option: "sub"}}}
+		return &auth.Error{Detail: auth.DetailDelegation, Faults: []*auth.Error{{Detail: auth.DetailDelegation, Path: "sub"}}}
 	}
 	return by.MayMake(g.making(t))
 }

@@ -100,8 +100,8 @@ func TestMakeAsksTheBound(t *testing.T) {
 
 // problem returns the first excess, or the detail and path of an error.
 func problem(err error) string {
-	if b, ok := errors.AsType[*auth.BeyondError](err); ok {
-		return b.Excess[0].Option
+	if b, ok := errors.AsType[*auth.Error](err); ok && b.Detail == auth.DetailDelegation {
+		return b.Faults[0].Path
 	}
 	if e, ok := errors.AsType[*auth.Error](err); ok {
 		return strings.TrimSpace(e.Detail + " " + e.Path)

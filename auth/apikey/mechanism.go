@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/internal/recent"
 )
 
@@ -102,14 +103,14 @@ func (m *Mechanism) Owns(_ auth.OrgKey, raw string) bool {
 // mechanisms for tokens, if it has one.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	if m.Header != "" && len(r.Header.Values(m.Header)) > 0 {
-		return auth.Header
+		return auth.InHeader
 	}
 	t := auth.TenantFrom(r.Context())
 	alone := t != nil && admission.Named(t.Settings(), admission.Bearer) == nil && admission.Named(t.Settings(), admission.Issuer) == nil
 	// Each of several headers counts. Beside a token the request is then ambiguous.
 	for i, value := range r.Header["Authorization"] {
 		if admission.Presented(r.Header["Authorization"][i:i+1]) && (alone || m.Owns("", value[len("bearer"):])) {
-			return auth.Header
+			return auth.InHeader
 		}
 	}
 	return auth.Absent
@@ -279,11 +280,11 @@ func (m *Mechanism) Invalidate(org auth.OrgKey) { m.orgs.Forget(string(org)) }
 // Challenge implements auth.Mechanism.
 func (m *Mechanism) Challenge(_ *auth.Tenant, err error) string { return admission.Challenge(err) }
 
-// Scheme implements auth.Describer.
-func (m *Mechanism) Scheme(*auth.Settings) auth.Scheme {
-	s := auth.Scheme{Mechanism: Name, Authorization: "bearer", Format: "API key", Description: "A key that begins with `" + m.Formats[0].Prefix + "_`."}
+// Schemes implements openapi.Describer.
+func (m *Mechanism) Schemes(*auth.Settings) []listing.Scheme {
+	s := []listing.Scheme{{Authorization: "bearer", Format: "API key", Description: "A key that begins with `" + m.Formats[0].Prefix + "_`."}}
 	if m.Header != "" {
-		s.Others = []auth.Scheme{{Mechanism: Name + "_header", Also: []string{Name}, Headers: []string{m.Header}, Description: s.Description}}
+		s = append(s, listing.Scheme{Name: Name + "_header", Headers: []string{m.Header}, Description: s[0].Description})
 	}
 	return s
 }

@@ -41,7 +41,7 @@ func TestMechanismKeepsTheContract(t *testing.T) {
 	w.clock.Advance(2 * time.Minute)
 	recorded := func() int { return int(w.store.uses.Load()) }
 	authtest.CheckMechanism(t, authtest.Candidate{
-		Mechanism: w.mechanism, Directory: directory(), Org: "acme", Other: "globex", Present: with(key),
+		Mechanism: w.mechanism, Directory: directory(), Org: "acme", Present: with(key),
 		Refused: map[string]func(*http.Request){
 			"never issued": with(string(w.mechanism.Formats[0].Generate())), "another secret": with(withSecret(key)),
 			"another prefix of ours": with(withPrefix(key, "acme_test")), "another deployment's": with(withPrefix(key, "globex_live")),

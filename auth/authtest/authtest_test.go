@@ -31,15 +31,6 @@ var whoami = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	auth.Reply(w, r, envelope.Result[string]{Data: auth.From(r.Context()).Account})
 })
 
-func TestRequestCarriesThePrincipal(t *testing.T) {
-	r := authtest.Request("GET", "/notes", nil, auth.Principal{Account: "ann"})
-	w := httptest.NewRecorder()
-	whoami(w, r)
-	if !strings.Contains(w.Body.String(), `"ann"`) {
-		t.Errorf("got %s", w.Body)
-	}
-}
-
 var part = auth.PartHandler(func(w http.ResponseWriter, r *http.Request, _ scope.Part) { whoami.ServeHTTP(w, r) })
 
 func TestAsIsHeldToTheNeeds(t *testing.T) {

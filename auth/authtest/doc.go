@@ -1,6 +1,6 @@
 // Package authtest helps to test handlers and servers behind an auth.Guard.
 //
-//   - A handler alone: Request puts a principal into the request's context.
+//   - A handler alone needs nothing of this package: auth.With puts a principal into a context.
 //   - A server with its needs, without credentials: As is a mechanism that admits every request
 //     as one principal.
 //   - A server with its real mechanisms: Clients makes clients that sign, send a token, or are

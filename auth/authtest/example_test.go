@@ -15,14 +15,6 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-func ExampleRequest() {
-	handler := func(w http.ResponseWriter, r *http.Request) {
-		fmt.Println("hello,", auth.From(r.Context()).Account)
-	}
-	handler(httptest.NewRecorder(), authtest.Request("GET", "/", nil, auth.Principal{Account: "ann"}))
-	// Output: hello, ann
-}
-
 func ExampleAs() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
@@ -101,7 +93,6 @@ func ExampleCheckRoutes() {
 func ExampleCheckMechanism() {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
-	directory.PutOrg(auth.Org{Code: "globex"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	var mechanism auth.Mechanism // yours, with a credential of ann
 	with := func(value string) func(*http.Request) {
@@ -111,7 +102,7 @@ func ExampleCheckMechanism() {
 	_ = func(t *testing.T) { // a test of yours
 		authtest.CheckMechanism(t, authtest.Candidate{
 			Mechanism: mechanism,
-			Directory: directory, Org: "acme", Other: "globex",
+			Directory: directory, Org: "acme",
 			Present: with("the key of ann"),
 			Refused: map[string]func(*http.Request){"unknown": with("no key"), "ended": with("an older key of ann")},
 		})

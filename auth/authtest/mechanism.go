@@ -16,10 +16,10 @@ import (
 type Candidate struct {
 	Mechanism auth.Mechanism // required
 
-	// Directory has the org Org with the account of the credential, and its app if it has one. It
-	// also has the org Other. All of these are enabled. Required.
-	Directory  auth.Directory
-	Org, Other string
+	// Directory has the org with the code Org, the account of the credential, and its app if it has
+	// one. All of these are enabled. Required.
+	Directory auth.Directory
+	Org       string
 
 	// Present adds a valid credential to a request, as a client does. The URL and the method are
 	// set: https://api.example.com/{org}/v2/… for a Guard that Configure does not change.
@@ -97,14 +97,14 @@ type mechanismSuite struct {
 const hung = 5 * time.Second
 
 func newMechanismSuite(c Candidate) *mechanismSuite {
-	s := &mechanismSuite{Candidate: c, directory: &tampered{Directory: c.Directory, other: auth.OrgKey(c.Other), roles: []string{"one", "two"}}}
+	s := &mechanismSuite{Candidate: c, directory: &tampered{Directory: c.Directory, org: c.Org, roles: []string{"one", "two"}}}
 	s.directory.down.Store(none)
 	s.directory.hangs.Store(none)
 	s.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  s.directory,
-		Mechanisms: []auth.Mechanism{c.Mechanism, rival{}},
+		Mechanisms: []auth.Mechanism{c.Mechanism, theRival},
 		Timeout:    time.Second, // long enough that a busy machine is no outage
 		Observe: func(ctx context.Context, e auth.Event) {
 			if told, ok := ctx.Value(replyKey{}).(*reply); ok {

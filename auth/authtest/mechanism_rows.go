@@ -115,7 +115,7 @@ func (t mechanismTest) otherOrg() {
 
 // sentToOther sends a credential that was made for Org.
 func (t mechanismTest) sentToOther() *reply {
-	elsewhere := t.request(t.Other, "/resource", nothing)
+	elsewhere := t.request(other, "/resource", nothing)
 	elsewhere.Header = t.request(t.Org, "/resource", t.Present).Header
 	return t.send(elsewhere)
 }
@@ -246,9 +246,9 @@ func (t mechanismTest) beside() {
 		t.Present(r)
 		r.Header.Set(rivalHeader, "1")
 	})
-	if presence == auth.Header {
+	if presence == auth.InHeader {
 		t.want("beside another header", got, http.StatusBadRequest)
-	} else if got.principal.Mechanism != (rival{}).Name() {
+	} else if got.principal.Mechanism != theRival.Name() {
 		t.Errorf("a cookie beside a header of another mechanism: got %d and %q", got.status, got.principal.Mechanism)
 	}
 	if t.recorded() != before {

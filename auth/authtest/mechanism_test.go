@@ -57,7 +57,7 @@ func newVoucher() *voucher {
 			if r.Header["Voucher"] == nil {
 				return auth.Absent
 			}
-			return auth.Header
+			return auth.InHeader
 		},
 		read: func(h http.Header) string {
 			if len(h["Voucher"]) > 1 {
@@ -117,13 +117,12 @@ func (v *voucher) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 
 func (v *voucher) candidate() authtest.Candidate {
 	d := directory()
-	d.PutOrg(auth.Org{Code: "globex"})
 	d.PutApp(auth.App{ClientKey: "voucher app", Org: "acme"})
 	with := func(value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Voucher", value) }
 	}
 	return authtest.Candidate{
-		Mechanism: v, Directory: d, Org: "acme", Other: "globex",
+		Mechanism: v, Directory: d, Org: "acme",
 		Present:   with(valid),
 		Refused:   map[string]func(*http.Request){"unknown": with(another), "short": with("x")},
 		Records:   func() int { return int(v.uses.Load()) },
@@ -147,7 +146,7 @@ func TestCheckMechanismFinds(t *testing.T) {
 		sabotage  func(*voucher)
 	}{
 		{"A01 it takes every request for its own", "a request without the credential",
-			func(v *voucher) { v.present = func(*http.Request) auth.Presence { return auth.Header } }},
+			func(v *voucher) { v.present = func(*http.Request) auth.Presence { return auth.InHeader } }},
 		{"A01 it looks at the method", "Presented reads headers only", func(v *voucher) {
 			headers := v.present
 			v.present = func(r *http.Request) auth.Presence {

@@ -5,9 +5,7 @@ import (
 	"crypto/fips140"
 	"crypto/sha1"
 	"crypto/sha256"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"time"
 
@@ -15,13 +13,6 @@ import (
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/internal/hotp"
 )
-
-// Request returns a request for calling a handler directly: auth.From returns p. Its context has
-// no tenant. Test handlers that need a tenant through a Guard, with As.
-func Request(method, target string, body io.Reader, p auth.Principal) *http.Request {
-	r := httptest.NewRequest(method, target, body)
-	return r.WithContext(auth.With(r.Context(), p))
-}
 
 // As returns a mechanism that admits every request as p. Use it as a Guard's only mechanism, to
 // test what p may do. If needs name other mechanisms than p.Mechanism, leave those in the Guard. p needs an Account. An empty Org becomes the org of the request.
@@ -36,7 +27,7 @@ type as struct{ principal auth.Principal }
 
 func (a as) Name() string { return a.principal.Mechanism }
 
-func (as) Presented(*http.Request) auth.Presence { return auth.Header }
+func (as) Presented(*http.Request) auth.Presence { return auth.InHeader }
 
 func (a as) Authenticate(ctx context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	p := a.principal

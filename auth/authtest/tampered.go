@@ -14,7 +14,7 @@ import (
 // up before the mechanism runs.
 type tampered struct {
 	auth.Directory
-	other          auth.OrgKey
+	org            string // the code of the Candidate's
 	calls          [3]atomic.Int64
 	down, hangs    atomic.Int32 // the kind of look-up, or none
 	accounts, apps atomic.Int32
@@ -67,6 +67,25 @@ func (d *tampered) answer(ctx context.Context, kind int32) error {
 	return nil
 }
 
+// other is the code and the key of another org. It has every account: ids are unique only within an
+// org.
+const other = "authtest-other"
+
+func (d *tampered) Org(ctx context.Context, code string) (*auth.Org, error) {
+	if code != other {
+		return d.Directory.Org(ctx, code)
+	}
+	org, err := d.Directory.Org(ctx, d.org)
+	if err != nil {
+		return nil, err
+	}
+	another := auth.Org{Code: other}
+	if org.ID != "" {
+		another.ID = other
+	}
+	return &another, nil
+}
+
 func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error) {
 	if err := d.answer(ctx, apps); err != nil {
 		return nil, err
@@ -83,12 +102,11 @@ func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error)
 	return &changed, nil
 }
 
-// Account finds each account in the other org, too: ids are unique only within an org.
 func (d *tampered) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
 	if err := d.answer(ctx, accounts); err != nil {
 		return nil, err
 	}
-	if org == d.other {
+	if org == other {
 		return &auth.Account{ID: id, Org: org}, nil
 	}
 	account, err := d.Directory.Account(ctx, org, id)
@@ -117,21 +135,13 @@ func (d *tampered) Roles(ctx context.Context, org auth.OrgKey, names []string) (
 const rivalHeader = "X-Authtest-Rival"
 
 // rival is another mechanism of the same server.
-type rival struct{}
+type rival struct{ as }
+
+var theRival = rival{as{auth.Principal{Account: "rival", Caller: "rival", Mechanism: "authtest rival"}}}
 
 func (rival) Presented(r *http.Request) auth.Presence {
 	if r.Header[rivalHeader] != nil {
-		return auth.Header
+		return auth.InHeader
 	}
 	return auth.Absent
 }
-
-func (rival) Authenticate(_ context.Context, _ *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	return auth.Principal{Org: t.Org.Key(), Account: "rival", Caller: "rival", Mechanism: rival{}.Name()}, nil
-}
-
-func (rival) Name() string { return "authtest rival" }
-
-func (rival) Challenge(*auth.Tenant, error) string { return "" }
-
-func (rival) Bind(*auth.Settings) error { return nil }

@@ -12,7 +12,6 @@ import (
 // attempt is the state of one request with a token whose signature is right.
 type attempt struct {
 	tenant *auth.Tenant
-	also   func(context.Context, *token.Verified) error // Mechanism.Admit
 	roles  []string
 	scope  scope.Set
 
@@ -29,10 +28,8 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) (err error) {
 		return err
 	}
 	claim, claimed := v.Scope()
-	if a.scope, err = admission.WithRoles(ctx, a.tenant, claim, claimed, a.roles); err != nil || a.also == nil {
-		return err
-	}
-	return a.also(ctx, v)
+	a.scope, err = admission.WithRoles(ctx, a.tenant, claim, claimed, a.roles)
+	return err
 }
 
 // checkMakers refuses a token if one of its makers is gone. The ledger checks the token that made

@@ -37,7 +37,7 @@ func TestMechanismKeepsTheContract(t *testing.T) {
 	valid := w.limited(t, "one", 1000, audience...)
 	authtest.CheckMechanism(t, authtest.Candidate{
 		Mechanism: &bearer.Mechanism{Keys: &w.keys, Ledger: ledger},
-		Directory: w.directory, Org: "acme", Other: "globex",
+		Directory: w.directory, Org: "acme",
 		Present: with(func() string { return valid }),
 		Refused: map[string]func(*http.Request){
 			"signed by another app": with(func() string { return signWith(t, 1, claims(audience...)) }),

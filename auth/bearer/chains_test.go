@@ -215,7 +215,7 @@ func (loggedIn) Presented(r *http.Request) auth.Presence {
 	if r.Header.Get("Test-Session") == "" {
 		return auth.Absent
 	}
-	return auth.Cookie
+	return auth.InCookie
 }
 
 func (loggedIn) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {

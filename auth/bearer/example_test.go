@@ -147,7 +147,7 @@ func ExampleCheckMakers() {
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
-		Directory:  auth.Cached(directory, 0, 0), // many tokens have the same makers
+		Directory:  auth.Cached(directory, 0), // many tokens have the same makers
 		Mechanisms: []auth.Mechanism{&bearer.Mechanism{Keys: new(token.MemoryKeys)}},
 	}
 	mux := guard.Mux()

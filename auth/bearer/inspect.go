@@ -11,24 +11,16 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
-// Inspected is a token that Authenticate would accept now.
-type Inspected struct {
-	*token.Verified
-	Effective scope.Set // what it may do, the chains of its roles included
-}
-
-// Inspect decides about a token as Authenticate does, and spends no use of it. It is for
+// Inspect decides about a token as Authenticate does, and spends no use of it. It also returns what
+// the token may do, the chains of its roles included. It is for
 // telling others about a token (RFC 7662), never for admitting a request: a limited-use token
 // would have no limit. It finds the record of a token with a jti in the Ledger.
 //
 // Inspect refuses the tokens of other issuers, API keys, and tokens that were renewed, also within their
 // grace. The errors are those of Authenticate.
-func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant) (Inspected, error) {
+func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant) (*token.Verified, scope.Set, error) {
 	verified, a, err := m.inspect(ctx, raw, t, &peek{ledger: m.Ledger, org: t.Org.Key()})
-	if err != nil {
-		return Inspected{}, err
-	}
-	return Inspected{verified, a.scope}, nil
+	return verified, a.scope, err
 }
 
 // inspect verifies a token whose use look does not spend.
@@ -37,13 +29,13 @@ func (m *Mechanism) inspect(ctx context.Context, raw string, t *auth.Tenant, loo
 	if err != nil {
 		return nil, attempt{}, err
 	}
-	a := attempt{tenant: t, also: m.Admit}
+	a := attempt{tenant: t}
 	if admission.OwnerOf(t.Settings(), t.Org.Key(), raw) != "" {
-		return nil, a, admission.Fault(fmt.Errorf("%w: another mechanism owns it", admission.ErrRefused))
+		return nil, attempt{}, admission.Fault(fmt.Errorf("%w: another mechanism owns it", admission.ErrRefused))
 	}
 	verified, err := b.unspending(look).verifier.Verify(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key(), Admit: a.admit, Spent: a.checkMakers})
 	if err != nil {
-		return nil, a, admission.Fault(err)
+		return nil, attempt{}, admission.Fault(err)
 	}
 	return verified, a, nil
 }

@@ -196,7 +196,7 @@ func TestM07EphemeralChildrenAreShort(t *testing.T) {
 	by := m.holder(t, parent)
 	for name, d := range map[string]time.Duration{"a day": 24 * time.Hour, "a second more": 15*time.Minute + time.Second} {
 		_, _, err := m.try(t, by, wish("ann", until(noon.Add(d))))
-		if beyond, ok := errors.AsType[*auth.BeyondError](err); !ok || beyond.Excess[0].Option != "expires" {
+		if _, paths := told(err); paths != "expires" || !isBeyond(err) {
 			t.Errorf("M07 %s: %v", name, err)
 		}
 	}
@@ -232,8 +232,7 @@ func TestM08FiveMakersInARow(t *testing.T) {
 	}
 	for name, w := range map[string]bearer.Wish{"permanent": wish("root", permanent), "limited-use": wish("ann", uses(1))} {
 		_, _, err := m.try(t, by, w)
-		beyond, ok := errors.AsType[*auth.BeyondError](err)
-		if !ok || !cmp.Equal(beyond.Excess, []auth.Excess{{Option: "lineage"}}) {
+		if _, paths := told(err); paths != "lineage" || !isBeyond(err) {
 			t.Errorf("M08 the sixth maker, %s: %v", name, err)
 		}
 	}

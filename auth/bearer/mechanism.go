@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -30,16 +30,11 @@ type Mechanism struct {
 
 	PerSubject int // permanent and limited-use tokens of one app and subject; 0: 10
 
-	// Admit runs after all checks of the mechanism, and before a use is spent. It refuses with an
-	// *auth.Error. Any other error counts as a failure of a store. nil: nothing more is checked.
-	Admit func(context.Context, *token.Verified) error
-
 	// ResourceMetadata adds the URL of the tenant's metadata to each challenge (RFC 9728, section
 	// 5.1). Set it if the server serves that document, as package oauth does.
 	ResourceMetadata bool
 
-	binding sync.Mutex
-	bound   atomic.Pointer[bound]
+	bound atomic.Pointer[bound] // nil: no Guard has called Bind
 }
 
 // bound is what follows from the settings of the Guard.
@@ -62,29 +57,22 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 			return fmt.Errorf("bearer: the mechanism %T hides Owns of the %s.Mechanism: embed it", other, other.Name())
 		}
 	}
-	m.binding.Lock()
-	defer m.binding.Unlock()
-	if b := m.bound.Load(); b != nil {
-		if !b.settings.Same(s) {
-			// The claims of another brand would be unknown, and so limit nothing.
-			return errors.New("bearer: one Mechanism serves Guards of different settings")
-		}
-		return nil
-	}
 	v := token.Verifier{Keys: m.Keys, Scopes: s.Scopes, Namespace: s.Brand.Claims, Cache: m.Cache, Now: s.Now}
 	if m.Ledger != nil {
 		v.Ledger = m.Ledger
 	}
-	m.bound.Store(&bound{s, v, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
-	return nil
+	m.bound.CompareAndSwap(nil, &bound{s, v, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
+	_, err := m.boundTo(s)
+	return err
 }
 
-// boundTo returns what follows from the settings of a Guard.
+// boundTo returns what follows from the settings of a Guard. In those of another brand, claims would be
+// unknown, and so limit nothing.
 func (m *Mechanism) boundTo(s *auth.Settings) (*bound, error) {
 	if b := m.bound.Load(); b != nil && b.settings.Same(s) {
 		return b, nil
 	}
-	return nil, errors.New("bearer: the Mechanism is not bound to this Guard")
+	return nil, errors.New("bearer: the Mechanism serves another Guard, of other settings, or none")
 }
 
 // Presented implements auth.Mechanism. It checks only for the scheme, and whether the token is one of
@@ -101,13 +89,13 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 			return auth.Absent
 		}
 	}
-	return auth.Header
+	return auth.InHeader
 }
 
 // Authenticate implements auth.Mechanism.
 //
 // Details of its errors are auth.DetailAmbiguous, DetailInvalidToken, DetailTokenExpired,
-// DetailTokenNotActive and DetailKeyMismatch, and those of Admit. Any other error wraps
+// DetailTokenNotActive and DetailKeyMismatch. Any other error wraps
 // auth.ErrUnavailable, except if the mechanism was given to Guards of different settings.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
 	b, err := m.boundTo(t.Settings())
@@ -122,7 +110,7 @@ func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request,
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	a := attempt{tenant: t, also: m.Admit}
+	a := attempt{tenant: t}
 	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
 		Takes:     t.Takes,
 		Org:       t.Org.Key(),
@@ -165,13 +153,12 @@ func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant
 	return m.authenticate(ctx, b.unspending(&peek{ledger: m.Ledger, org: t.Org.Key()}), r, t)
 }
 
-// Scheme implements auth.Describer.
-func (m *Mechanism) Scheme(s *auth.Settings) auth.Scheme {
-	return auth.Scheme{
-		Mechanism:     Name,
+// Schemes implements openapi.Describer.
+func (m *Mechanism) Schemes(s *auth.Settings) []listing.Scheme {
+	return []listing.Scheme{{
 		Authorization: "bearer",
 		Format:        "JWT",
 		Description: "A token with scope chains in its claim `" + s.Brand.Claims + "scp`. The chains are checked by the server " +
 			"and are no OAuth scopes: `x-need` of an operation has the chain that it needs.",
-	}
+	}}
 }

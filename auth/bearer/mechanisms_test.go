@@ -47,36 +47,6 @@ func TestValidateNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// The application's Admit gets the request's context, and runs last before a use is spent.
-func TestTheEmbeddersAdmit(t *testing.T) {
-	var org string
-	var refusal error
-	w := newWorld(t, func(w *world) {
-		w.mechanism.Admit = func(ctx context.Context, v *token.Verified) error {
-			org = auth.TenantFrom(ctx).Org.Code
-			return refusal
-		}
-	})
-	raw := w.limited(t, "admit", 3)
-	want(t, w.me(t, raw), 200, "")
-	if org != "acme" {
-		t.Errorf("org %q", org)
-	}
-	refusal = &auth.Error{Detail: auth.DetailThrottled}
-	want(t, w.me(t, raw), 429, "throttled.unspecified")
-	refusal = errors.New("down")
-	want(t, w.me(t, raw), 503, "error.storeUnavailable")
-	org, refusal = "", nil
-	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true})
-	want(t, w.me(t, raw), 401, invalid)
-	if org != "" {
-		t.Error("asked about a token that is refused already")
-	}
-	if n := w.uses(t, "ann"); n != 1 {
-		t.Errorf("%d uses were spent", n)
-	}
-}
-
 // One mechanism reads the claims of one brand. The claims of another brand would be unknown, and
 // limit nothing.
 func TestOneMechanismServesOneBrand(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 // The errors are the following. All are ready for auth.Fail. Any other error wraps
 // auth.ErrUnavailable.
 //
-//   - An *auth.BeyondError that names what is beyond the principal: see auth.Principal.MayMake.
+//   - auth.DetailDelegation, with what is beyond the principal: see auth.Principal.MayMake.
 //     With the option lineage, the token would be the sixth maker in a row, or have two makers.
 //   - auth.DetailNotFound with the Path sub or roles, for an unknown subject or role.
 //   - auth.DetailOption: the claims contradict each other, or cannot be signed.
@@ -142,7 +142,7 @@ func mintFault(err error) error {
 	case err == nil, errors.Is(err, auth.ErrUnavailable):
 		return err // first: see auth.IsNotFound
 	case errors.Is(err, token.ErrScope):
-		return auth.ScopeError("scope", err)
+		return &auth.Error{Detail: auth.DetailInvalidScope, Err: err}
 	case errors.Is(err, token.ErrClaims):
 		reason := strings.TrimPrefix(err.Error(), token.ErrClaims.Error()+": ")
 		return &auth.Error{Detail: auth.DetailOption, Reason: reason, Err: err}

@@ -32,7 +32,7 @@ type Less struct {
 //
 // If a former key has signed the token, the successor ends with that key.
 //
-// The errors are those of Authenticate. An *auth.BeyondError names what a Less has more. An ephemeral
+// The errors are those of Authenticate. One with auth.DetailDelegation names what a Less has more. An ephemeral
 // token has auth.DetailOption; so have claims that cannot be signed.
 func (m *Mechanism) Renew(r *http.Request, less Less) (token.Token, token.Claims, error) {
 	t := auth.TenantFrom(r.Context())
@@ -111,12 +111,8 @@ func (l Less) of(t *auth.Tenant, v *token.Verified) (c token.Claims, grace time.
 		return c, 0, err
 	}
 	own, _ := v.Scope() // not what its roles permit now: it would keep that when they do not any more
-	more := &auth.BeyondError{}
-	for _, chain := range own.Missing(wanted) {
-		more.Excess = append(more.Excess, auth.Excess{Option: "scope", Value: chain})
-	}
-	if more.Excess != nil {
-		return c, 0, more
+	if missing := own.Missing(wanted); missing != nil {
+		return c, 0, beyond("scope", missing...)
 	}
 	c.Scope = l.Scope
 	return c, 0, nil

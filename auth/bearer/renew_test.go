@@ -65,7 +65,7 @@ func (r *renewing) renew(t testing.TB, raw string) string {
 // said returns what a token says.
 func (m *minting) said(t testing.TB, raw string) token.Claims {
 	t.Helper()
-	seen, err := m.mechanism.Inspect(t.Context(), raw, m.tenant)
+	seen, _, err := m.mechanism.Inspect(t.Context(), raw, m.tenant)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func TestM09EachKindOfToken(t *testing.T) {
 			want(t, m.me(t, own), 200, "")
 			want(t, m.me(t, roots), 200, "")
 			spent := m.uses(t, "ann")
-			m.tokensFrom(auth.Cached(nil, 0, 0).TokensFrom(m.clock.Now()))
+			m.tokensFrom(auth.Cached(nil, 0).TokensFrom(m.clock.Now()))
 			want(t, m.me(t, own), 401, invalid)
 			want(t, m.me(t, roots), 401, invalid)
 			if n := m.uses(t, "ann"); n != spent {
@@ -90,13 +90,13 @@ func TestT36TokensFromLeavesNoCorpses(t *testing.T) {
 	if fault, ok := errors.AsType[*auth.Error](err); !ok || fault.Detail != auth.DetailTooManyTokens {
 		t.Fatalf("the eleventh: %v", err)
 	}
-	m.tokensFrom(auth.Cached(nil, 0, 0).TokensFrom(m.clock.Now()))
+	m.tokensFrom(auth.Cached(nil, 0).TokensFrom(m.clock.Now()))
 	raw := m.mint(t, session("ann"), wish("ann", permanent))
 	want(t, m.me(t, raw), 200, "")
 	if n := len(m.records(t)); n != 1 {
 		t.Errorf("T36 %d records, want the new one", n)
 	}
-	m.tokensFrom(auth.Cached(nil, 0, 0).TokensFrom(m.clock.Now().Add(time.Hour)))
+	m.tokensFrom(auth.Cached(nil, 0).TokensFrom(m.clock.Now().Add(time.Hour)))
 	if err := bearer.CheckMakers(t.Context(), m.tenant, m.records(t)[0]); !errors.Is(err, auth.ErrNotFound) {
 		t.Errorf("T36 listed: %v", err)
 	}
@@ -182,7 +182,7 @@ func TestM09InstancesWhoseClocksDiffer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMinting(t)
-			from := auth.Cached(nil, 2*time.Second, 0).TokensFrom(noon.Add(change + c.ender))
+			from := auth.Cached(nil, 2*time.Second).TokensFrom(noon.Add(change + c.ender))
 			if c.knows {
 				m.tokensFrom(from)
 			}
@@ -204,11 +204,11 @@ func TestM09InstancesWhoseClocksDiffer(t *testing.T) {
 // meanwhile are refused from then on.
 func TestM09BehindACachedDirectory(t *testing.T) {
 	m := newMinting(t)
-	cached := auth.Cached(m.directory, 0, 0)
+	cached := auth.Cached(m.directory, 0)
 	if _, err := cached.Account(t.Context(), "acme", "ann"); err != nil {
 		t.Fatal(err)
 	}
-	m.tokensFrom(auth.Cached(nil, 0, 0).TokensFrom(noon))
+	m.tokensFrom(auth.Cached(nil, 0).TokensFrom(noon))
 	m.guard.Directory = cached
 	raw := m.mint(t, session("ann"), wish("ann")) // by the older record
 	want(t, m.me(t, raw), 200, "")

@@ -131,8 +131,16 @@ func unknown(option string, err error) error {
 	return err
 }
 
-func beyond(option string) error {
-	return &auth.BeyondError{Excess: []auth.Excess{{Option: option}}}
+// beyond returns an error like that of auth.Principal.MayMake.
+func beyond(option string, chains ...string) error {
+	e := &auth.Error{Detail: auth.DetailDelegation}
+	for _, chain := range chains {
+		e.Faults = append(e.Faults, &auth.Error{Detail: e.Detail, Path: option, Reason: chain})
+	}
+	if chains == nil {
+		e.Faults = []*auth.Error{{Detail: e.Detail, Path: option}}
+	}
+	return e
 }
 
 // complete sets the defaults, and refuses options that contradict each other.

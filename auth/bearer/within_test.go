@@ -146,14 +146,14 @@ func TestWithin(t *testing.T) {
 			wish := bearer.Wish{Claims: test.mint, Permanent: test.mint.ID == permanent}
 			wish.ID = ""
 			err := bearer.Within(t.Context(), test.by, test.admin, tenant, wish)
-			var beyond *auth.BeyondError
-			if err != nil && !errors.As(err, &beyond) {
+			beyond, ok := errors.AsType[*auth.Error](err)
+			if err != nil && (!ok || beyond.Detail != auth.DetailDelegation) {
 				t.Fatal(err)
 			}
 			var got []string
-			if beyond != nil {
-				for _, e := range beyond.Excess {
-					got = append(got, e.Option, e.Value)
+			if ok {
+				for _, e := range beyond.Faults {
+					got = append(got, e.Path, e.Reason)
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -224,8 +224,7 @@ func TestWithinTellsNobodyWhatThereIs(t *testing.T) {
 		var got [2]string
 		for i, c := range pair {
 			err := bearer.Within(t.Context(), ann, false, tenant, bearer.Wish{Claims: c})
-			var beyond *auth.BeyondError
-			if !errors.As(err, &beyond) {
+			if beyond, ok := errors.AsType[*auth.Error](err); !ok || beyond.Detail != auth.DetailDelegation {
 				t.Fatalf("%+v: %v", c, err)
 			}
 			got[i] = strings.NewReplacer("editor", "X", "emperor", "X").Replace(err.Error())

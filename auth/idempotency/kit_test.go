@@ -49,7 +49,7 @@ func (w who) Presented(r *http.Request) auth.Presence {
 	if r.Header.Get("Who") == "" {
 		return auth.Absent
 	}
-	return auth.Header
+	return auth.InHeader
 }
 
 func (w who) Authenticate(_ context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {

@@ -384,9 +384,9 @@ func TestO21WhatAForeignTokenMints(t *testing.T) {
 			grant.App = c.app
 			_, _, err := w.bearer.Mint(t.Context(), principal().AsAdministrator(c.admin), tenant, c.wish)
 			var got []string
-			if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
-				for _, e := range beyond.Excess {
-					got = append(got, e.Option)
+			if beyond, ok := errors.AsType[*auth.Error](err); ok && beyond.Detail == auth.DetailDelegation {
+				for _, e := range beyond.Faults {
+					got = append(got, e.Path)
 				}
 			} else if err != nil {
 				t.Fatal(err)
@@ -620,7 +620,7 @@ func TestWhoseTokenItIs(t *testing.T) {
 		w.ask(t, "GET", "/acme/v2/tenant")
 		raw := signWith(t, 1, claims("iss", appB, "note", "\x00"))
 		want(t, w.me(t, raw), 401, auth.DetailInvalidToken)
-		if _, err := w.bearer.Inspect(t.Context(), raw, tenant); err == nil {
+		if _, _, err := w.bearer.Inspect(t.Context(), raw, tenant); err == nil {
 			t.Error("active")
 		}
 	})
@@ -629,10 +629,10 @@ func TestWhoseTokenItIs(t *testing.T) {
 		var tenant *auth.Tenant
 		w.mux.HandleFunc("GET /tenant", auth.Public, func(_ http.ResponseWriter, r *http.Request) { tenant = auth.TenantFrom(r.Context()) })
 		w.ask(t, "GET", "/acme/v2/tenant")
-		if _, err := w.bearer.Inspect(t.Context(), honest(t), tenant); err != nil {
+		if _, _, err := w.bearer.Inspect(t.Context(), honest(t), tenant); err != nil {
 			t.Error(err)
 		}
-		if _, err := w.bearer.Inspect(t.Context(), ofOther(), tenant); err == nil {
+		if _, _, err := w.bearer.Inspect(t.Context(), ofOther(), tenant); err == nil {
 			t.Error("a token of another issuer is active")
 		}
 	})

@@ -371,7 +371,7 @@ func TestForeignTokensKeepTheContract(t *testing.T) {
 	}
 	authtest.CheckMechanism(t, authtest.Candidate{
 		Mechanism: &issuer.Mechanism{Issuers: []*issuer.Issuer{i}},
-		Directory: w.directory, Org: "acme", Other: "globex",
+		Directory: w.directory, Org: "acme",
 		Present: with(ofOther()),
 		Refused: map[string]func(*http.Request){
 			"another key":     with(by(keys[2](), header("RS256", "rsa"), foreign())),

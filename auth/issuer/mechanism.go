@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/internal/recent"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -29,8 +29,7 @@ const Name = admission.Issuer
 type Mechanism struct {
 	Issuers []*Issuer // required
 
-	binding sync.Mutex
-	bound   atomic.Pointer[bound]
+	bound atomic.Pointer[bound] // nil: no Guard has called Bind
 }
 
 const (
@@ -67,14 +66,6 @@ func (m *Mechanism) Name() string { return Name }
 
 // Bind implements auth.Mechanism.
 func (m *Mechanism) Bind(s *auth.Settings) error {
-	m.binding.Lock()
-	defer m.binding.Unlock()
-	if b := m.bound.Load(); b != nil {
-		if !b.settings.Same(s) {
-			return errors.New("issuer: one Mechanism serves Guards of different settings")
-		}
-		return nil
-	}
 	if len(m.Issuers) == 0 {
 		return errors.New("issuer: Mechanism.Issuers must hold at least one")
 	}
@@ -95,8 +86,17 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 		}
 		b.issuers[i.Org][i.URL] = one
 	}
-	m.bound.Store(b)
-	return nil
+	m.bound.CompareAndSwap(nil, b)
+	_, err := m.boundTo(s)
+	return err
+}
+
+// boundTo returns what follows from the settings of a Guard.
+func (m *Mechanism) boundTo(s *auth.Settings) (*bound, error) {
+	if b := m.bound.Load(); b != nil && b.settings.Same(s) {
+		return b, nil
+	}
+	return nil, errors.New("issuer: the Mechanism serves another Guard, of other settings, or none")
 }
 
 // Presented implements auth.Mechanism. A token that is malformed, or of an unknown issuer, is left
@@ -108,14 +108,14 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	}
 	t := auth.TenantFrom(r.Context())
 	if t == nil {
-		return auth.Header
+		return auth.InHeader
 	}
 	owner := ""
 	if raw, _, err := admission.Credential(authorization, nil); err == nil {
 		owner = admission.OwnerOf(t.Settings(), t.Org.Key(), raw)
 	}
 	if owner == Name || owner == "" && admission.Named(t.Settings(), admission.Bearer) == nil {
-		return auth.Header
+		return auth.InHeader
 	}
 	return auth.Absent
 }
@@ -150,9 +150,9 @@ func (b *bound) of(org auth.OrgKey, raw string) *boundIssuer {
 // DetailTokenNotActive and DetailKeyMismatch, and those of Issuer.Map. Any other error wraps
 // auth.ErrUnavailable.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	b := m.bound.Load()
-	if b == nil || !b.settings.Same(t.Settings()) {
-		return auth.Principal{}, errors.New("issuer: the Mechanism is not bound to this Guard")
+	b, err := m.boundTo(t.Settings())
+	if err != nil {
+		return auth.Principal{}, err
 	}
 	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header[b.clientKey])
 	if err != nil {
@@ -251,12 +251,11 @@ func (m *Mechanism) Challenge(t *auth.Tenant, err error) string {
 	return admission.Challenge(err)
 }
 
-// Scheme implements auth.Describer.
-func (m *Mechanism) Scheme(*auth.Settings) auth.Scheme {
-	return auth.Scheme{
-		Mechanism:     Name,
+// Schemes implements openapi.Describer.
+func (m *Mechanism) Schemes(*auth.Settings) []listing.Scheme {
+	return []listing.Scheme{{
 		Authorization: "bearer",
 		Format:        "JWT",
 		Description:   "An access token of an identity provider that the org trusts.",
-	}
+	}}
 }

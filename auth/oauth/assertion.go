@@ -51,7 +51,7 @@ func (m mechanisms) byAssertion(ctx context.Context, r *http.Request, t *auth.Te
 		t.Claim(auth.Claimed{Mechanism: signature.Name, App: a.issuer})
 		return auth.Principal{}, invalidClient(err)
 	}
-	client, _, err := m.signature.Client(ctx, r, t, a.issuer, a.signer)
+	client, err := m.signature.Client(ctx, r, t, a.issuer, 2, a.signer)
 	if err != nil {
 		return auth.Principal{}, err
 	}

@@ -53,25 +53,25 @@ func (m mechanisms) takesSecrets() bool { return m.signature.Policy.Version <= 1
 // bySecret authenticates by client_secret_basic or client_secret_post (RFC 6749, section 2.3.1).
 func (m mechanisms) bySecret(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, secret signing.Secret) (auth.Principal, error) {
 	now, signs := t.Now(), false
-	client, credential, err := m.signature.Client(ctx, r, t, clientKey, func(k *signing.Key) *signing.Key {
+	client, err := m.signature.Client(ctx, r, t, clientKey, 1, func(k *signing.Key) *signing.Key {
 		by := k.Holds(secret, now)
 		if signs = k != nil && k.PublicKeys() != nil; signs {
 			return k // proves nothing: refused below, after the checks of the credential
 		}
 		return by
 	})
+	e, refused := errors.AsType[*auth.Error](err)
+	weak := refused && e.Detail == auth.DetailForbidden
 	switch {
-	case err != nil:
+	case err != nil && !weak:
 		return auth.Principal{}, err
 	case signs:
-		err = unauthorized("the client has a public key and must sign an assertion")
-	case credential.MinVersion > 1 || !m.takesSecrets():
-		err = unauthorized("the client may not send its secret")
-	}
-	if err != nil {
 		t.Claim(auth.Claimed{Mechanism: signature.Name, App: clientKey})
+		return auth.Principal{}, unauthorized("the client has a public key and must sign an assertion")
+	case weak:
+		return auth.Principal{}, unauthorized("the client may not send its secret")
 	}
-	return client, err
+	return client, nil
 }
 
 func unauthorized(description string) error {

@@ -23,7 +23,7 @@ func (s *Server) Describe(g *auth.Guard) map[string]openapi.Route {
 			r.Request = open
 			r.Description = signs + ", by `client_secret_basic`, with client key and client secret, each encoded like a parameter of a form, " +
 				"or by `client_secret_post`, with `client_id` and `client_secret`."
-			r.Credentials = []auth.Scheme{{Mechanism: "client_secret_basic", Authorization: "basic",
+			r.Credentials = []openapi.Scheme{{Name: "client_secret_basic", Authorization: "basic",
 				Description: "Client key and client secret (RFC 6749, section 2.3.1)."}}
 		}
 		r.Description += " See the metadata of RFC 8414."

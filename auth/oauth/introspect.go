@@ -30,7 +30,7 @@ func introspect(ctx context.Context, a asked) (any, error) {
 	if !a.form.has("token") {
 		return nil, invalidRequest("token is missing")
 	}
-	t, err := a.bearer.Inspect(ctx, a.form["token"], a.tenant)
+	t, effective, err := a.bearer.Inspect(ctx, a.form["token"], a.tenant)
 	if refused(err) {
 		return introspection{}, nil
 	}
@@ -40,7 +40,7 @@ func introspect(ctx context.Context, a asked) (any, error) {
 	c := t.Claims()
 	return introspection{
 		Active:    true,
-		Scope:     scopeText(texts(t.Effective)),
+		Scope:     scopeText(texts(effective)),
 		Client:    c.Issuer,
 		Type:      "Bearer",
 		Expires:   seconds(t.Expires()),

@@ -137,14 +137,12 @@ func unminted(err error) error {
 	if errors.Is(err, auth.ErrUnavailable) {
 		return err
 	}
-	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
-		if x := beyond.Excess[0]; x.Option == "scope" {
-			return refuse(auth.DetailInvalidScope, codeScope, "beyond the client: "+x.Value, err)
-		}
-		return refuse(auth.DetailDelegation, codeUnauthorized, "the client may not mint", err)
-	}
 	e, ok := errors.AsType[*auth.Error](err)
 	switch {
+	case ok && e.Detail == auth.DetailDelegation && e.Faults[0].Path == "scope":
+		return refuse(auth.DetailInvalidScope, codeScope, "beyond the client: "+e.Faults[0].Reason, err)
+	case ok && e.Detail == auth.DetailDelegation:
+		return refuse(e.Detail, codeUnauthorized, "the client may not mint", err)
 	case ok && e.Detail == auth.DetailInvalidScope:
 		return refuse(e.Detail, codeScope, "a chain is malformed, or can match nothing", err)
 	case ok && e.Detail == auth.DetailNoKeyPair:

@@ -9,7 +9,7 @@
 // # What the document says
 //
 //   - Each mechanism of the Guard is a security scheme, or several that are needed together. A
-//     mechanism of your own must be an auth.Describer.
+//     mechanism of your own must be a Describer.
 //   - An operation's security names the mechanisms that its need accepts. x-need has the scope
 //     chain, with placeholders for path parameters, and how fresh the credential must be. Scope
 //     chains are no OAuth scopes: a client cannot ask an authorization server for them.

@@ -68,7 +68,7 @@ type Route struct {
 	Status int
 
 	// Credentials are what the handler of a Public route reads itself, as alternatives to none.
-	Credentials []auth.Scheme
+	Credentials []Scheme
 
 	// Refusal is the body of errors that have another form than section 6 of the interface,
 	// such as those of OAuth: 400, 401, 413, 429, 500 and 503. nil: none.
@@ -82,15 +82,8 @@ type Route struct {
 	Object List
 }
 
-// Validate reports what keeps the document from being made. Call it once all routes are
-// registered.
-func (d *Document) Validate() error {
-	_, err := d.JSON()
-	return err
-}
-
-// JSON returns the document. The same Mux and Document always give the same bytes. It returns the
-// errors of Validate.
+// JSON returns the document, or what keeps it from being made. Call it once all routes are registered.
+// The same Mux and Document always give the same bytes.
 func (d *Document) JSON() ([]byte, error) {
 	d.build.Do(func() {
 		if d.body, d.err = d.make(); d.err == nil {
@@ -103,7 +96,7 @@ func (d *Document) JSON() ([]byte, error) {
 // ServeHTTP answers with the document. It has a strong ETag, answers 304, and may be cached for 5
 // minutes. If there is no valid document, the answer is a 500 fault.
 func (d *Document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := d.Validate(); err != nil {
+	if _, err := d.JSON(); err != nil {
 		auth.Fail(w, r, err)
 		return
 	}
@@ -117,14 +110,14 @@ type object = map[string]any
 type maker struct {
 	*Document
 	guard   *auth.Guard
-	schemes []auth.Scheme
+	schemes []scheme
 	schemas schemas
 	paths   map[string]object
 	names   map[string]string // of the path's parameters, by the path without them
 	ids     map[string]bool   // operationIds
 	tags    []object          // the first segments of paths
 
-	ownSchemes map[string]auth.Scheme // of Route.Credentials, by mechanism
+	ownSchemes []scheme // of Route.Credentials
 }
 
 func (d *Document) make() ([]byte, error) {
@@ -132,8 +125,7 @@ func (d *Document) make() ([]byte, error) {
 		return nil, errors.New("openapi: Document.Mux, Title and Version are required")
 	}
 	m := &maker{Document: d, guard: d.Mux.Guard(), schemas: schemas{object{"Fault": faultSchema()}, make(map[any]string)},
-		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool), tags: []object{},
-		ownSchemes: make(map[string]auth.Scheme)}
+		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool), tags: []object{}}
 	servers, err := m.servers()
 	if err := errors.Join(err, m.readSchemes(), m.checkRoutes()); err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func Example() {
 		},
 	}
 	mux.Handle("GET /openapi.json", auth.Public, document)
-	if err := document.Validate(); err != nil {
+	if _, err := document.JSON(); err != nil {
 		panic(err)
 	}
 

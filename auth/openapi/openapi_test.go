@@ -61,7 +61,7 @@ func newMux(change ...func(*auth.Guard)) *auth.Mux {
 }
 
 func handle(mux *auth.Mux, pattern string, n auth.Need) {
-	if n.Requirement().Part {
+	if n.Describe().Part {
 		mux.Handle(pattern, n, auth.PartHandler(func(http.ResponseWriter, *http.Request, scope.Part) {}))
 		return
 	}
@@ -497,10 +497,10 @@ var some = authtest.As(auth.Principal{Account: "ann"})
 
 type describer struct {
 	auth.Mechanism
-	scheme auth.Scheme
+	scheme openapi.Scheme
 }
 
-func (d describer) Scheme(*auth.Settings) auth.Scheme { return d.scheme }
+func (d describer) Schemes(*auth.Settings) []openapi.Scheme { return []openapi.Scheme{d.scheme} }
 
 func TestRefusedDocuments(t *testing.T) {
 	other := func(m auth.Mechanism) *auth.Mux {
@@ -521,13 +521,12 @@ func TestRefusedDocuments(t *testing.T) {
 		"a description of no route":            {Mux: newMux(), Title: "x", Version: "1", Routes: map[string]openapi.Route{"GET /notse": {}}},
 		"a use of keys that there is not":      {Mux: clash, Title: "x", Version: "1", Routes: map[string]openapi.Route{"GET /notes/{id}": {IdempotencyKey: "yes"}}},
 		"a mechanism that is no Describer":     {Mux: other(some), Title: "x", Version: "1"},
-		"a scheme without a name":              {Mux: other(describer{some, auth.Scheme{Cookie: "x"}}), Title: "x", Version: "1"},
-		"a scheme without a place":             {Mux: other(describer{some, auth.Scheme{Mechanism: "x"}}), Title: "x", Version: "1"},
+		"a scheme without a place":             {Mux: other(describer{some, openapi.Scheme{Name: "x"}}), Title: "x", Version: "1"},
 		"a Resolve of the server's own":        {Mux: own, Title: "x", Version: "1"},
 		"two patterns that OpenAPI has as one": {Mux: clash, Title: "x", Version: "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := d.Validate(); err == nil {
+			if _, err := d.JSON(); err == nil {
 				t.Error("is accepted")
 			}
 			w := httptest.NewRecorder()
@@ -537,9 +536,9 @@ func TestRefusedDocuments(t *testing.T) {
 			}
 		})
 	}
-	key := describer{some, auth.Scheme{Mechanism: "apikey", Authorization: "ApiKey"}}
+	key := describer{some, openapi.Scheme{Name: "apikey", Authorization: "ApiKey"}}
 	described(t, other(key), nil)
-	if err := (&openapi.Document{Mux: own, Title: "x", Version: "1", Servers: []string{"https://{org}.example.net"}}).Validate(); err != nil {
+	if _, err := (&openapi.Document{Mux: own, Title: "x", Version: "1", Servers: []string{"https://{org}.example.net"}}).JSON(); err != nil {
 		t.Error(err)
 	}
 }

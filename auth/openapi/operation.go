@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/listing"
 )
 
 // methods are those that a Guard lets through, except for HEAD, which GET includes.
@@ -24,14 +25,14 @@ func (m *maker) route(r auth.Route) error {
 		if method != "" && method != one {
 			continue
 		}
-		if err := m.operation(one, path, pattern, r.Need.Requirement()); err != nil {
+		if err := m.operation(one, path, pattern, r.Need.Describe()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *maker) operation(method, path, pattern string, r auth.Requirement) error {
+func (m *maker) operation(method, path, pattern string, r listing.Need) error {
 	path, parameters := m.template(path, &r)
 	if m.paths[path] == nil {
 		m.paths[path] = object{}
@@ -45,8 +46,8 @@ func (m *maker) operation(method, path, pattern string, r auth.Requirement) erro
 		if !r.Public {
 			return fmt.Errorf("openapi: %q has Credentials, but it is not Public", pattern)
 		}
-		m.ownSchemes[s.Mechanism] = s
-		security = append(security, object{word(s.Mechanism): []string{}})
+		m.ownSchemes = append(m.ownSchemes, scheme{s, ""})
+		security = append(security, object{word(s.Name): []string{}})
 	}
 	if own.Credentials != nil {
 		security = append(security, object{})
@@ -100,7 +101,7 @@ func idempotencyKey(own Route) []object {
 
 // template returns a pattern's path as OpenAPI writes it, and its parameters. Two patterns that
 // differ only in the names of their parameters are one path, so the first names count.
-func (m *maker) template(pattern string, r *auth.Requirement) (path string, parameters []object) {
+func (m *maker) template(pattern string, r *listing.Need) (path string, parameters []object) {
 	segments, shape := strings.Split(pattern, "/"), placeholder.ReplaceAllString(pattern, "{}")
 	if m.names[shape] == "" {
 		m.names[shape] = pattern

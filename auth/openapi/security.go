@@ -1,26 +1,43 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/listing"
 )
+
+// Describer is a mechanism that can say in which ways a request carries its credential. The mechanisms
+// of this library are Describers.
+type Describer interface {
+	Schemes(s *auth.Settings) []Scheme
+}
+
+// Scheme is one way in which a request carries a credential, by its fields Authorization, Headers or
+// Cookie. Name is what the document calls it; "" is the name of the mechanism.
+type Scheme = listing.Scheme
+
+// scheme is a way in which requests carry the credential of a mechanism.
+type scheme struct {
+	Scheme
+	mechanism string
+}
 
 func (m *maker) readSchemes() error {
 	for _, mechanism := range m.guard.Mechanisms {
-		d, ok := mechanism.(auth.Describer)
+		d, ok := mechanism.(Describer)
 		if !ok {
-			return fmt.Errorf("openapi: the mechanism %T is no auth.Describer", mechanism)
+			return fmt.Errorf("openapi: the mechanism %T is no Describer", mechanism)
 		}
-		first := d.Scheme(m.guard.Settings())
-		for _, s := range append([]auth.Scheme{first}, first.Others...) {
-			if s.Mechanism == "" || s.Authorization == "" && len(s.Headers) == 0 && s.Cookie == "" {
-				return fmt.Errorf("openapi: the scheme of %T needs a name, and one of Authorization, Headers and Cookie", mechanism)
+		for _, s := range d.Schemes(m.guard.Settings()) {
+			if s.Authorization == "" && len(s.Headers) == 0 && s.Cookie == "" {
+				return fmt.Errorf("openapi: a scheme of %T needs one of Authorization, Headers and Cookie", mechanism)
 			}
-			m.schemes = append(m.schemes, s)
+			s.Name = cmp.Or(s.Name, mechanism.Name())
+			m.schemes = append(m.schemes, scheme{s, mechanism.Name()})
 		}
 	}
 	return nil
@@ -28,12 +45,8 @@ func (m *maker) readSchemes() error {
 
 func (m *maker) securitySchemes() object {
 	all := object{}
-	schemes := slices.Clone(m.schemes)
-	for _, name := range slices.Sorted(maps.Keys(m.ownSchemes)) {
-		schemes = append(schemes, m.ownSchemes[name])
-	}
-	for _, s := range schemes {
-		for i, name := range m.schemeNames(s) {
+	for _, s := range slices.Concat(m.schemes, m.ownSchemes) {
+		for i, name := range m.schemeNames(s.Scheme) {
 			var scheme object
 			switch {
 			case s.Authorization != "":
@@ -53,18 +66,18 @@ func (m *maker) securitySchemes() object {
 
 // schemeNames returns the names of a mechanism's security schemes. OpenAPI needs one for each
 // header.
-func (m *maker) schemeNames(s auth.Scheme) (names []string) {
+func (m *maker) schemeNames(s Scheme) (names []string) {
 	if len(s.Headers) < 2 {
-		return []string{word(s.Mechanism)}
+		return []string{word(s.Name)}
 	}
 	for _, header := range s.Headers {
-		names = append(names, word(s.Mechanism+"_"+strings.TrimPrefix(header, m.guard.Settings().Brand.Header)))
+		names = append(names, word(s.Name+"_"+strings.TrimPrefix(header, m.guard.Settings().Brand.Header)))
 	}
 	return names
 }
 
 // security returns the credentials that a need accepts, as alternatives.
-func (m *maker) security(r auth.Requirement) []object {
+func (m *maker) security(r listing.Need) []object {
 	alternatives := []object{}
 	if r.Public {
 		return alternatives
@@ -73,12 +86,11 @@ func (m *maker) security(r auth.Requirement) []object {
 		alternatives = append(alternatives, object{})
 	}
 	for _, s := range m.schemes {
-		accepts := func(name string) bool { return slices.Contains(r.Mechanisms, name) }
-		if r.Mechanisms != nil && !accepts(s.Mechanism) && !slices.ContainsFunc(s.Also, accepts) {
+		if r.Mechanisms != nil && !slices.Contains(r.Mechanisms, s.mechanism) {
 			continue
 		}
 		together := object{}
-		for _, name := range m.schemeNames(s) {
+		for _, name := range m.schemeNames(s.Scheme) {
 			together[name] = []string{}
 		}
 		alternatives = append(alternatives, together)
@@ -87,7 +99,7 @@ func (m *maker) security(r auth.Requirement) []object {
 }
 
 // need describes what OpenAPI has no words for: the scope chain and the freshness.
-func need(r auth.Requirement) (extension object, text string) {
+func need(r listing.Need) (extension object, text string) {
 	extension = object{}
 	switch {
 	case r.Public:

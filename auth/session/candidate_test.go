@@ -36,7 +36,7 @@ func TestManagerKeepsTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	authtest.CheckMechanism(t, authtest.Candidate{
-		Mechanism: manager, Directory: w.directory, Org: "acme", Other: "globex",
+		Mechanism: manager, Directory: w.directory, Org: "acme",
 		Present: func(r *http.Request) { with(open())(r) },
 		Refused: map[string]func(*http.Request){
 			"a session that has ended": with(ended),

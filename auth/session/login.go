@@ -72,7 +72,7 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (au
 // Start creates no session for a request that was admitted with another credential than
 // a session, such as a token. The session could do more than that credential, and for
 // longer. A session that its roles limit (auth.RolesLimit) starts one of its own account
-// only. The error is then an *auth.BeyondError. Otherwise the application decides which
+// only. The error then has auth.DetailDelegation. Otherwise the application decides which
 // session may start one of another account: Start checks no permission.
 func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) (auth.Principal, error) {
 	t, err := m.sameOriginTenant(r)

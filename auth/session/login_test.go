@@ -419,12 +419,12 @@ func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 			w.manager.Store.DeleteOrg(t.Context(), "acme")
 			reply := w.as(t, p, func(rw http.ResponseWriter, r *http.Request) {
 				_, err := w.manager.Start(rw, r, "ann")
-				if _, ok := errors.AsType[*auth.BeyondError](err); !ok {
+				if e, ok := errors.AsType[*auth.Error](err); !ok || e.Detail != auth.DetailDelegation {
 					t.Errorf("Start: %v", err)
 				}
 				// A verified address could become the account's password.
 				_, err = w.manager.Mail().AddressTicket(r, "ann", "ann@example.test")
-				if _, ok := errors.AsType[*auth.BeyondError](err); !ok {
+				if e, ok := errors.AsType[*auth.Error](err); !ok || e.Detail != auth.DetailDelegation {
 					t.Errorf("AddressTicket: %v", err)
 				}
 			})

@@ -287,8 +287,8 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 // the password: a session must have authenticated within the last ten minutes, also one of
 // another org whose handler has passed the request on. A request that was admitted with a
 // token or a key makes a ticket only if it may do everything that the account may. So does a
-// session that its roles limit, for another account than its own. Otherwise the error is an
-// *auth.BeyondError.
+// session that its roles limit, for another account than its own. Otherwise the error has
+// auth.DetailDelegation.
 //
 // Requests are counted by account. Mail.AddressTicket returns an error that wraps ErrLocked,
 // auth.ErrUnavailable, or auth.ErrNotFound for an account that is unknown or disabled.

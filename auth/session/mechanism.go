@@ -19,7 +19,7 @@ func (m *Manager) Name() string { return Name }
 // there is none.
 func (m *Manager) Presented(r *http.Request) auth.Presence {
 	if t := auth.TenantFrom(r.Context()); t != nil && m.sessionCookie().isSent(r, t) {
-		return auth.Cookie
+		return auth.InCookie
 	}
 	return auth.Absent
 }

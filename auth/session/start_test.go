@@ -76,7 +76,7 @@ func TestF31StartIsNoFresherThanItsEvidence(t *testing.T) {
 	t.Run("F31 in another org, by a token", func(t *testing.T) {
 		w := starting(t)
 		inner := w.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			if _, err := w.manager.Start(httptest.NewRecorder(), r, "gus"); !errors.As(err, new(*auth.BeyondError)) {
+			if _, err := w.manager.Start(httptest.NewRecorder(), r, "gus"); !isBeyond(err) {
 				t.Errorf("got %v", err)
 			}
 		}))

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/auth/session"
 )
 
@@ -72,7 +71,7 @@ func TestVerbsWithoutTheirStores(t *testing.T) {
 
 func TestVerbsOutsideAGuard(t *testing.T) {
 	m := newWorld(t).manager
-	r := authtest.Request("POST", "/", nil, auth.Principal{Org: "acme", Account: "ann", SessionID: "x"})
+	r := httptest.NewRequestWithContext(auth.With(t.Context(), auth.Principal{Org: "acme", Account: "ann", SessionID: "x"}), "POST", "/", nil)
 	for name, verb := range map[string]func(http.ResponseWriter) error{
 		"Login": func(w http.ResponseWriter) error {
 			_, err := m.Login(w, r, session.LoginForm{Login: "ann", Password: annPassword})

@@ -57,7 +57,7 @@ func TestMechanismKeepsTheContract(t *testing.T) {
 	authtest.CheckMechanism(t, authtest.Candidate{
 		Mechanism: &signature.Mechanism{Replays: replays,
 			Credentials: signature.Memory{acmeKey: {Key: mustKey(t, acmeKey, acmeSecret), Account: "ann"}}},
-		Directory: directory, Org: "acme", Other: "globex",
+		Directory: directory, Org: "acme",
 		Present: signed(acmeKey, acmeSecret),
 		Refused: map[string]func(*http.Request){
 			"an unknown key": signed(globexKey, globexSecret),

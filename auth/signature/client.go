@@ -16,12 +16,16 @@ import (
 // take the same time for both.
 //
 // A credential that proves passes the checks of a signed request: app and org, dates, networks,
-// its own account. The principal is that of a signed request without an account header. If the
-// credential has no account of its own, the principal has none. Client records nothing. The
-// caller records proofs that could be sent again.
+// its own account, and the lowest version that the Policy and the credential accept. version is that
+// of the signatures which protect as much as the proof does: 1 for a secret that is sent.
 //
-// The error has auth.DetailInvalidCredentials, whatever the reason, or wraps auth.ErrUnavailable.
-func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, proves func(*signing.Key) *signing.Key) (_ auth.Principal, _ *Credential, err error) {
+// The principal is that of a signed request without an account header. If the credential has no
+// account of its own, the principal has none. Client records nothing. The caller records proofs that
+// could be sent again.
+//
+// The error has auth.DetailInvalidCredentials, whatever the reason, or wraps auth.ErrUnavailable. If
+// everything but the version is right, it has auth.DetailForbidden.
+func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant, clientKey string, version int, proves func(*signing.Key) *signing.Key) (_ auth.Principal, err error) {
 	defer func() {
 		if err != nil {
 			t.Claim(auth.Claimed{Mechanism: Name, App: clientKey})
@@ -30,18 +34,21 @@ func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant,
 	a := attempt{mechanism: m, tenant: t}
 	key, err := a.known(ctx, clientKey)
 	if err != nil {
-		return auth.Principal{}, nil, auth.Unavailable(err)
+		return auth.Principal{}, auth.Unavailable(err)
 	}
 	by := proves(key)
 	if by == nil || key == nil {
-		return auth.Principal{}, nil, notProven(errors.New("signature: unknown client key or wrong proof"))
+		return auth.Principal{}, notProven(errors.New("signature: unknown client key or wrong proof"))
 	}
 	if err := a.admitClient(ctx, r, by); errors.Is(err, errRefused) {
-		return auth.Principal{}, nil, notProven(err)
+		return auth.Principal{}, notProven(err)
 	} else if err != nil {
-		return auth.Principal{}, nil, auth.Unavailable(err)
+		return auth.Principal{}, auth.Unavailable(err)
 	}
-	return a.principal(by), a.credential, nil
+	if version < max(a.credential.MinVersion, m.Policy.Version) {
+		return auth.Principal{}, &auth.Error{Detail: auth.DetailForbidden, Err: signing.ErrVersion}
+	}
+	return a.principal(by), nil
 }
 
 // Claim records that the proof of a Client is accepted, so that no endpoint and no process that

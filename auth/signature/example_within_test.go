@@ -43,5 +43,5 @@ func ExampleWithin() {
 	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("PATCH", "/acme/v2/apps/acmeKey000000000000001/credential", nil))
 	// Output:
 	// [object.update.c_note] <nil>
-	// [object.read.c_note view] auth: it would exceed its maker: scope view
+	// [object.read.c_note view] auth: accessDenied.delegation; "scope" "view"
 }

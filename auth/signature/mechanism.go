@@ -47,7 +47,7 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	}
 	names := signing.HeadersFor(prefix)
 	if names.Version(r.Header) != 0 || len(r.Header[names.Account]) > 0 {
-		return auth.Header
+		return auth.InHeader
 	}
 	return auth.Absent
 }

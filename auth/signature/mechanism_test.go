@@ -223,7 +223,7 @@ func (a altering) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 // A middleware outside a Guard may ask which credential a request has.
 func TestPresentedOutsideAGuard(t *testing.T) {
 	for header, want := range map[string]auth.Presence{
-		signing.HeadersFor("").Signature: auth.Header, signing.HeadersFor("Acme-").Signature: auth.Absent, "X": auth.Absent} {
+		signing.HeadersFor("").Signature: auth.InHeader, signing.HeadersFor("Acme-").Signature: auth.Absent, "X": auth.Absent} {
 		r := httptest.NewRequest("GET", "/acme/v2/notes", nil)
 		r.Header[header] = []string{"x"}
 		if got := new(signature.Mechanism).Presented(r); got != want {

@@ -15,9 +15,9 @@ func TestSchemeOfEachVersion(t *testing.T) {
 	const second = "Signature-Input Signature"
 	for version, want := range [][]string{{first, second}, {first}, {second}} {
 		m := &signature.Mechanism{Policy: signing.Policy{Version: version}}
-		scheme := m.Scheme(&auth.Settings{Brand: auth.Brand{Header: "Acme-"}})
+		schemes := m.Schemes(&auth.Settings{Brand: auth.Brand{Header: "Acme-"}})
 		var got []string
-		for _, s := range append([]auth.Scheme{scheme}, scheme.Others...) {
+		for _, s := range schemes {
 			got = append(got, strings.Join(s.Headers, " "))
 			if s.Headers[0] == "Signature-Input" && !strings.Contains(s.Description, "`acme-v2`") {
 				t.Errorf("the tag is not in %q", s.Description)

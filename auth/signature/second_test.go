@@ -277,7 +277,7 @@ func (tokens) Bind(*auth.Settings) error { return nil }
 
 func (tokens) Presented(r *http.Request) auth.Presence {
 	if r.Header["Authorization"] != nil {
-		return auth.Header
+		return auth.InHeader
 	}
 	return auth.Absent
 }

@@ -16,7 +16,7 @@ import (
 // If the route shows a secret of the credential, pass nil as before, because that counts as
 // making it anew. To enable an app again also brings back its tokens, so that counts as
 // auth.Everything. by.AsAdministrator says that the principal is an administrator. The error is
-// an *auth.BeyondError, or that of Tenant.Vet for a scope that cannot be granted.
+// that of MayMake, or that of Tenant.Vet for a scope that cannot be granted.
 func Within(by auth.Principal, t *auth.Tenant, clientKey string, before *Credential, after Credential) error {
 	if before == nil || !slices.Equal(before.Scope, after.Scope) {
 		// An unknown root permits nothing now, but could do so later.
@@ -28,7 +28,7 @@ func Within(by auth.Principal, t *auth.Tenant, clientKey string, before *Credent
 		return nil
 	}
 	if by.Org != t.Org.Key() {
-		return &auth.BeyondError{Excess: []auth.Excess{{Option: "sub"}}}
+		return &auth.Error{Detail: auth.DetailDelegation, Faults: []*auth.Error{{Detail: auth.DetailDelegation, Path: "sub"}}}
 	}
 	return by.MayMake(after.makings(t, clientKey)...)
 }

@@ -59,13 +59,13 @@ func networks(texts ...string) []netip.Prefix {
 // excess lists what an error of Within names, nil for no error.
 func excess(t testing.TB, err error) (list []string) {
 	t.Helper()
-	beyond, ok := errors.AsType[*auth.BeyondError](err)
+	beyond, ok := errors.AsType[*auth.Error](err)
 	if err != nil && !ok {
 		t.Fatalf("%T: %v", err, err)
 	}
 	if ok {
-		for _, e := range beyond.Excess {
-			list = append(list, strings.TrimSpace(e.Option+" "+e.Value))
+		for _, e := range beyond.Faults {
+			list = append(list, strings.TrimSpace(e.Path+" "+e.Reason))
 		}
 	}
 	return list

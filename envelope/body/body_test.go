@@ -309,7 +309,7 @@ func TestReadRefuses(t *testing.T) {
 			"name": "must be a string", "count": "must be an integer of 8 bits, 0 or more", "due": "is not valid", "note": "must be a string",
 			"labels": "must be an object", "address": "must be an object"}},
 		{`{"_id":"","object":"","name":"\u0000","lines":[{"article":""},{"article":"","Price":2}],"any":{"a":1,"\u0061":2},"address":{"city":[],"x":1}}`, map[string]string{
-			"name": "NUL in a string", "lines": "[1] Price unknown field", "any": "a name occurs twice", "address.city": "must be a string", "address.x": "unknown field"}},
+			"name": "must not contain NUL", "lines": "[1] Price unknown field", "any": "a name occurs twice", "address.city": "must be a string", "address.x": "unknown field"}},
 		{`{"_id":"","object":"","name":"","lines":[{"parts":[]}]}`, map[string]string{"lines": "[0] article is required"}},
 		{`{"_id":"","object":"","name":"","lines":[null]}`, map[string]string{"lines": "[0] must be an object"}},
 	} {

@@ -2,10 +2,9 @@ package body
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -212,62 +211,17 @@ func (b *body) requireBelow(at string) {
 
 // The usual Kinds, with the Go types of their values.
 var (
-	String  = Kind{readString, map[string]any{"type": "string"}}                                            // without NUL, which some databases cannot store: string
-	Strings = Kind{readStrings, map[string]any{"type": "array", "items": map[string]any{"type": "string"}}} // an array of such strings: []string
-	Integer = Kind{readInteger, map[string]any{"type": "integer", "format": "int64"}}                       // without fraction and exponent: int64
-	Boolean = Kind{readBoolean, map[string]any{"type": "boolean"}}                                          // bool
+	String  = Kind{kindOf[string](), map[string]any{"type": "string"}}                                             // without NUL, which some databases cannot store: string
+	Strings = Kind{kindOf[[]string](), map[string]any{"type": "array", "items": map[string]any{"type": "string"}}} // an array of such strings: []string
+	Integer = Kind{kindOf[int64](), map[string]any{"type": "integer", "format": "int64"}}                          // without fraction and exponent: int64
+	Boolean = Kind{kindOf[bool](), map[string]any{"type": "boolean"}}                                              // bool
 
 	// Object is an object with any members: map[string]json.RawMessage. No object in it, at any
 	// level, may have a name twice.
 	Object = Kind{readObject, map[string]any{"type": "object"}}
 )
 
-func readString(text string) (value any, refused string) {
-	r := strictjson.New(text, loose)
-	if r.Kind() != '"' {
-		return nil, "must be a string"
-	}
-	s := r.Text()
-	if strings.Contains(s, "\x00") {
-		return nil, "must not contain NUL"
-	}
-	return strings.Clone(s), "" // a substring would keep the whole text in memory
-}
-
-func readStrings(text string) (value any, refused string) {
-	const other = "must be an array of strings"
-	r := strictjson.New(text, loose)
-	if r.Kind() != '[' {
-		return nil, other
-	}
-	all := []string{}
-	for range r.Array {
-		if r.Kind() != '"' {
-			return nil, other
-		}
-		s, refused := readString(r.Skip())
-		if refused != "" {
-			return nil, fmt.Sprintf("[%d] %s", len(all), refused)
-		}
-		all = append(all, s.(string))
-	}
-	return all, ""
-}
-
-func readInteger(text string) (value any, refused string) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return nil, "must be an integer of 64 bits"
-	}
-	return n, ""
-}
-
-func readBoolean(text string) (value any, refused string) {
-	if text != "true" && text != "false" {
-		return nil, "must be true or false"
-	}
-	return text == "true", ""
-}
+func kindOf[T any]() func(string) (any, string) { return reader(reflect.TypeFor[T]()) }
 
 func readObject(text string) (value any, refused string) {
 	if text[0] != '{' {

@@ -81,7 +81,7 @@ func (to *target) add(t reflect.Type, at string, index []int) {
 			to.form = append(to.form, Field{Path: path, Required: required})
 			to.add(f.Type, path+".", inner)
 		default:
-			to.form = append(to.form, Field{Path: path, Kind: kindOf(f.Type), Null: isNullable(f.Type), Required: required})
+			to.form = append(to.form, Field{Path: path, Kind: Kind{Read: reader(f.Type)}, Null: isNullable(f.Type), Required: required})
 			to.fields[path] = inner
 		}
 	}
@@ -121,18 +121,18 @@ func readsItself(t reflect.Type) bool {
 // for each level.
 const maxDepth = 16
 
-// kindOf returns the Kind that reads a value of type t.
-func kindOf(t reflect.Type) Kind {
+// reader returns the Read of a Kind for values of type t.
+func reader(t reflect.Type) func(text string) (any, string) {
 	limits := loose
 	limits.Depth = maxDepth
-	return Kind{Read: func(text string) (any, string) {
+	return func(text string) (any, string) {
 		if err := check(text, limits); err != nil {
 			return nil, err.Error()
 		}
 		v := reflect.New(t).Elem()
 		refused := decode(text, v)
 		return v.Interface(), refused
-	}}
+	}
 }
 
 // decode reads a value into to.
@@ -183,7 +183,11 @@ func decodeSlice(text string, to reflect.Value) (refused string) {
 	to.Set(reflect.MakeSlice(to.Type(), 0, 0))
 	for range r.Array {
 		v := reflect.New(to.Type().Elem()).Elem()
-		if refused := decode(r.Skip(), v); refused != "" {
+		switch refused := decode(r.Skip(), v); refused {
+		case "":
+		case wanted(reflect.TypeFor[string]()):
+			return wanted(to.Type()) // which says it, too
+		default:
 			return fmt.Sprintf("[%d] %s", to.Len(), refused)
 		}
 		to.Set(reflect.Append(to, v))
@@ -194,7 +198,9 @@ func decodeSlice(text string, to reflect.Value) (refused string) {
 // decodeAny reads a value with encoding/json, after it has checked that only one
 // reading is possible.
 func decodeAny(text string, to reflect.Value, refused string) string {
-	if err := check(text, strictjson.Limits{Depth: maxParts, Members: maxParts}); err != nil {
+	if err := check(text, strictjson.Limits{Depth: maxParts, Members: maxParts}); errors.Is(err, strictjson.ErrNUL) {
+		return "must not contain NUL"
+	} else if err != nil {
 		return err.Error()
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -219,6 +225,9 @@ func wanted(t reflect.Type) string {
 	case reflect.Float32, reflect.Float64:
 		return "must be a number"
 	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.String {
+			return "must be an array of strings"
+		}
 		return "must be an array"
 	case reflect.Struct, reflect.Map:
 		return "must be an object"

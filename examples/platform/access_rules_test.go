@@ -2,11 +2,11 @@ package main
 
 import (
 	"errors"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -148,7 +148,7 @@ func TestAccessRules(t *testing.T) {
 	t.Run("the handlers ask", func(t *testing.T) {
 		h := objects{schema: messages, store: newStore(t)}
 		stranger := auth.Principal{Org: acme, Account: "ann"}
-		r := authtest.Request("POST", "/c_messages", strings.NewReader(`{}`), stranger)
+		r := httptest.NewRequestWithContext(auth.With(t.Context(), stranger), "POST", "/c_messages", strings.NewReader(`{}`))
 		if _, err := h.create(r); !errors.Is(err, auth.ErrForbidden) {
 			t.Error(err)
 		}

@@ -84,7 +84,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	defer context.AfterFunc(ctx, p.feed.close)()
 	routes := p.routes()
-	if err := p.document.Validate(); err != nil {
+	if _, err := p.document.JSON(); err != nil {
 		return err
 	}
 	log.Info("listening", "address", listener.Addr().String(), "base_url", p.guard.BaseURL)

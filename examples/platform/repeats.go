@@ -22,7 +22,7 @@ type router struct {
 var keptWhole = []string{"POST /admin/", "PATCH /admin/", "PATCH /apps/"}
 
 func takesKey(pattern string, n auth.Need) bool {
-	return (strings.HasPrefix(pattern, "POST ") || strings.HasPrefix(pattern, "PATCH ")) && !n.Requirement().Public
+	return (strings.HasPrefix(pattern, "POST ") || strings.HasPrefix(pattern, "PATCH ")) && !n.Describe().Public
 }
 
 func keepsWhole(pattern string) bool {

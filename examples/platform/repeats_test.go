@@ -132,7 +132,7 @@ func TestRoutesWithAKey(t *testing.T) {
 		method, _, _ := strings.Cut(r.Pattern, " ")
 		changes := method == "POST" || method == "PATCH"
 		switch takes := takesKey(r.Pattern, r.Need); {
-		case takes != (changes && !r.Need.Requirement().Public):
+		case takes != (changes && !r.Need.Describe().Public):
 			t.Errorf("%s takes a key: %v", r.Pattern, takes)
 		case takes && keepsWhole(r.Pattern):
 			whole++

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -123,13 +121,6 @@ func wrongBody(path, reason string) error {
 // inFields replaces the library's names in an error by the names of the request's fields. So a
 // client finds them in its request. A name that fields does not have stays.
 func inFields(err error, fields map[string]string) error {
-	if beyond, ok := errors.AsType[*auth.BeyondError](err); ok {
-		named := new(auth.BeyondError)
-		for _, e := range beyond.Excess {
-			named.Excess = append(named.Excess, auth.Excess{Option: cmp.Or(fields[e.Option], e.Option), Value: e.Value})
-		}
-		return named
-	}
 	if e, ok := err.(*auth.Error); ok { // not one that a store's failure wraps
 		return pathsIn(e, fields)
 	}

@@ -1,5 +1,5 @@
-// Package listing holds what a list says of itself to documents about routes. It is for packages
-// that must not import each other.
+// Package listing holds what lists, needs and mechanisms say of themselves to documents about routes. It is for
+// packages that must not import each other.
 package listing
 
 // List is a list that can describe itself.

@@ -281,7 +281,7 @@ func accountsOf(n int) func() func() error {
 		ids[i] = "account-" + strconv.Itoa(i)
 		directory.PutAccount(auth.Account{ID: ids[i], Org: "acme"})
 	}
-	cached, goroutines := auth.Cached(directory, time.Hour, 10_000), new(atomic.Uint64)
+	cached, goroutines := auth.Cached(directory, time.Hour), new(atomic.Uint64)
 	for _, id := range ids {
 		cached.Account(context.Background(), "acme", id)
 	}

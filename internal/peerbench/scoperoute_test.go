@@ -22,7 +22,7 @@ func (holder) Name() string { return "holder" }
 
 func (holder) Bind(*auth.Settings) error { return nil }
 
-func (holder) Presented(*http.Request) auth.Presence { return auth.Header }
+func (holder) Presented(*http.Request) auth.Presence { return auth.InHeader }
 func (holder) Challenge(*auth.Tenant, error) string  { return "" }
 
 func (h holder) Authenticate(context.Context, *http.Request, *auth.Tenant) (auth.Principal, error) {

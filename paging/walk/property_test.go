@@ -42,7 +42,7 @@ func TestBadListProperties(t *testing.T) {
 		`{"in":{"records":{"object":"list","data":[],"hasMore":true}}}`: walk.ErrStalled,
 		`{"in":{"records":{"object":"record"}}}`:                        envelope.ErrShape,
 		`{"in":[]}`:                                                     envelope.ErrShape,
-		`{"in":{"records"`:                                              envelope.ErrTruncated,
+		`{"in":{"records"`:                                              envelope.ErrNotJSON,
 	} {
 		list.Client = bodies(body).client()
 		if _, err := collect(list.All(t.Context())); !errors.Is(err, want) {

@@ -44,9 +44,9 @@ func TestBadReplies(t *testing.T) {
 		want error
 	}{
 		"an HTML page":     {`<!doctype html><p>Sign in`, envelope.ErrNotJSON},
-		"a truncated page": {`{"object":"list","data":[{"_id":"2"},{"_id":"3"`, envelope.ErrTruncated},
+		"a truncated page": {`{"object":"list","data":[{"_id":"2"},{"_id":"3"`, envelope.ErrNotJSON},
 		"another object":   {`{"object":"record","_id":"2"}`, envelope.ErrShape},
-		"nothing":          {``, envelope.ErrTruncated},
+		"nothing":          {``, envelope.ErrNotJSON},
 	}
 	for name, tc := range tests {
 		t.Run("P18 "+name, func(t *testing.T) {

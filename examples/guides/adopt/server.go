@@ -48,7 +48,7 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 		return nil, err // says which setting of the engine to change, and how
 	}
 	found := &directory{db: db}
-	found.cached = auth.Cached(found, 0, 0)
+	found.cached = auth.Cached(found, 0)
 	s := &service{db: db, store: store, directory: found.cached, pages: &sqlpage.Pages{DB: db, Dialect: dialect}, behind: behind}
 	if s.credentials, err = store.Credentials(); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func NewHandler(db *sql.DB, store *sqlstore.Store, baseURL string) (http.Handler
 	guard := &auth.Guard{
 		Roles:     auth.RolesLimit,
 		BaseURL:   baseURL,
-		Directory: auth.Cached(Directory{db}, 2*time.Second, 10_000),
+		Directory: auth.Cached(Directory{db}, 2*time.Second),
 		Timeout:   5 * time.Second, // a claim or a spent use waits until a disk has written
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: credentials, Replays: store.Replays()},

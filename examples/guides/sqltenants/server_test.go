@@ -222,7 +222,7 @@ func TestDown(t *testing.T) {
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
-		Directory:  auth.Cached(sqltenants.Directory{DB: db}, 0, 0),
+		Directory:  auth.Cached(sqltenants.Directory{DB: db}, 0),
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: ann})},
 	}
 	mux := guard.Mux()
