@@ -143,9 +143,8 @@ func (k *Key) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "signing.Key(%s)", k.
 
 // Keys finds the Key of a client key.
 //
-// To build a Key costs more than to verify a signature with it, so an implementation
-// keeps it while the credential is unchanged. For a client key that does not exist, the
-// error wraps ErrUnknownKey. Any other error means that the look-up failed. The
+// To build a Key costs more than to verify a signature with it, so an implementation in
+// memory keeps it. For a client key that does not exist, the error wraps ErrUnknownKey. Any other error means that the look-up failed. The
 // request is then refused, and the caller learns nothing about the key.
 //
 // Implementations are safe for concurrent use, and return when ctx ends.

@@ -65,13 +65,13 @@ func ExampleKeys_Make() {
 func ExampleFormat_Parse() {
 	format := apikey.Format{Prefix: "acme_live"}
 	const sent = "acme_live_7h3v9q2m8kx4tn0c5rjw6ybdzgs1fpea0987654321zyx12f6g56"
-	key, err := format.Parse(sent)
-	fmt.Println(key, apikey.ID(key), err)
-	_, err = format.Parse(sent[:len(sent)-1])
-	fmt.Println(err)
+	key, ok := format.Parse(sent)
+	fmt.Println(key, apikey.ID(key), ok)
+	_, ok = format.Parse(sent[:len(sent)-1])
+	fmt.Println(ok)
 	// Output:
-	// REDACTED 7h3v9q2m8kx4t <nil>
-	// apikey: not a key of this format
+	// REDACTED 7h3v9q2m8kx4t true
+	// false
 }
 
 func ExampleFormat_Regexp() {

@@ -3,7 +3,6 @@ package apikey
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"regexp"
@@ -33,32 +32,25 @@ const (
 	secretEnd = idSize + 32
 	bodySize  = secretEnd + 7
 	maxPrefix = 32
+	maxSize   = maxPrefix + 1 + bodySize
 )
 
 var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 func (f Format) valid() bool { return len(f.Prefix) <= maxPrefix && validPrefix.MatchString(f.Prefix) }
 
-// ErrFormat means that a text is not a key of a Format: another prefix or length, another character,
-// or a wrong checksum.
-var ErrFormat = errors.New("apikey: not a key of this format")
-
-// Parse reads a key. It decides by the text alone, in constant space, and looks nothing up. A text of
-// any length is read up to the length of a key. The error is ErrFormat.
-func (f Format) Parse(text string) (Key, error) {
+// Parse reads a key, and reports whether the string is one: the prefix, the length, the characters
+// and the checksum are right. It looks nothing up.
+func (f Format) Parse(text string) (key Key, ok bool) {
 	if len(text) != len(f.Prefix)+1+bodySize || !f.begins(text) {
-		return "", ErrFormat
+		return "", false
 	}
 	end := len(text) - bodySize + secretEnd
-	for i := len(f.Prefix) + 1; i < end; i++ {
-		if strings.IndexByte(alphabet, text[i]) < 0 {
-			return "", ErrFormat
-		}
+	wrong := func(c rune) bool { return !strings.ContainsRune(alphabet, c) }
+	if strings.ContainsFunc(text[len(f.Prefix)+1:end], wrong) || checksum(text[:end]) != text[end:] {
+		return "", false
 	}
-	if sum := checksum(text[:end]); string(sum[:]) != text[end:] {
-		return "", ErrFormat
-	}
-	return Key(text), nil
+	return Key(text), true
 }
 
 // begins reports whether a text can only be a key of this format, well-formed or not.
@@ -81,20 +73,16 @@ func (f Format) generate() Key {
 		random[i] = alphabet[b&31]
 	}
 	text := f.Prefix + "_" + string(random[:])
-	sum := checksum(text)
-	return Key(text + string(sum[:]))
+	return Key(text + checksum(text))
 }
 
-// checksum returns the CRC-32 of a text in base32. hash/crc32 would take memory of its own for each.
-func checksum(text string) (sum [bodySize - secretEnd]byte) {
-	crc := ^uint32(0)
-	for i := range len(text) {
-		crc = crc32.IEEETable[byte(crc)^text[i]] ^ crc>>8
-	}
-	for i, crc := len(sum)-1, ^crc; i >= 0; i, crc = i-1, crc>>5 {
+// checksum returns the CRC-32 of a string in base32.
+func checksum(text string) string {
+	var sum [bodySize - secretEnd]byte
+	for i, crc := len(sum)-1, crc32.ChecksumIEEE([]byte(text)); i >= 0; i, crc = i-1, crc>>5 {
 		sum[i] = alphabet[crc&31]
 	}
-	return sum
+	return string(sum[:])
 }
 
 // Key is the text that a client sends, as Parse and Make return it. Show it once, as string(key),
@@ -104,16 +92,18 @@ type Key = redacted.String[key]
 type key struct{}
 
 // ID returns the public id of a key, which may be logged.
-func ID(k Key) string {
-	if len(k) < bodySize {
+func ID(k Key) string { return part(k, 0, idSize) }
+
+// part returns a part of what follows the prefix, "" if it is not a key.
+func part(k Key, from, to int) string {
+	begin := len(k) - bodySize
+	if begin < 0 {
 		return ""
 	}
-	return string(k[len(k)-bodySize:][:idSize])
+	return string(k[begin+from : begin+to])
 }
 
 func prefixOf(k Key) string { return string(k[:len(k)-bodySize-1]) }
 
 // hashOf returns the SHA-256 of the secret. That is enough for 160 random bits.
-func hashOf(k Key) [32]byte {
-	return sha256.Sum256([]byte(k[len(k)-bodySize+idSize : len(k)-bodySize+secretEnd]))
-}
+func hashOf(k Key) [32]byte { return sha256.Sum256([]byte(part(k, idSize, secretEnd))) }

@@ -37,16 +37,16 @@ func TestKeysThatOthersMade(t *testing.T) {
 	for prefix, keys := range knownKeys {
 		f := apikey.Format{Prefix: prefix}
 		for _, text := range keys {
-			key, err := f.Parse(text)
-			if err != nil || string(key) != text || apikey.ID(key) != text[len(prefix)+1:][:13] {
-				t.Errorf("%s: %q, %v", text, apikey.ID(key), err)
+			key, ok := f.Parse(text)
+			if !ok || string(key) != text || apikey.ID(key) != text[len(prefix)+1:][:13] {
+				t.Errorf("%s: %q, %t", text, apikey.ID(key), ok)
 			}
 			if got := f.Regexp().FindString("key=" + text + "\n"); got != text {
 				t.Errorf("Regexp finds %q in %s", got, text)
 			}
 			for other := range knownKeys {
-				if _, err := (apikey.Format{Prefix: other}).Parse(text); (err == nil) != (other == prefix) {
-					t.Errorf("%s is a key of %s: %v", text, other, err)
+				if _, ok := (apikey.Format{Prefix: other}).Parse(text); ok != (other == prefix) {
+					t.Errorf("%s is a key of %s: %t", text, other, ok)
 				}
 			}
 		}
@@ -91,14 +91,14 @@ func TestBadKeysDoNotParse(t *testing.T) {
 		f := apikey.Format{Prefix: prefix}
 		for _, key := range keys {
 			for what, text := range badKeys(key) {
-				if got, err := f.Parse(text); err != apikey.ErrFormat || got != "" {
-					t.Errorf("%s, %s: %v", key, what, err)
+				if got, ok := f.Parse(text); ok || got != "" {
+					t.Errorf("%s, %s: %t", key, what, ok)
 				}
 			}
 			for i := range key { // each typo
 				for _, c := range "0z-_A" {
 					if typo := key[:i] + string(c) + key[i+1:]; typo != key {
-						if _, err := f.Parse(typo); err == nil {
+						if _, ok := f.Parse(typo); ok {
 							t.Errorf("%s passes for %s", typo, key)
 						}
 					}
@@ -122,8 +122,8 @@ func TestScannersFindKeys(t *testing.T) {
 			t.Errorf("%d keys found", len(got))
 		}
 		seen[key] = true
-		if _, err := f.Parse(key); err != nil {
-			t.Errorf("a new key does not parse: %v", err)
+		if _, ok := f.Parse(key); !ok {
+			t.Error("a new key does not parse")
 		}
 	}
 	if len(seen) != 1000 {
@@ -153,7 +153,7 @@ func TestAKeyPrintsNothing(t *testing.T) {
 	if !strings.Contains(out, "REDACTED") {
 		t.Error("nothing says REDACTED")
 	}
-	if id := apikey.ID("short"); id != "" {
+	if id := apikey.ID(""); id != "" {
 		t.Errorf("the id %q of no key", id)
 	}
 }
@@ -172,10 +172,10 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, prefix, text string) {
 		format := apikey.Format{Prefix: prefix}
-		key, err := format.Parse(text)
-		if err != nil {
-			if err != apikey.ErrFormat || key != "" {
-				t.Errorf("%q, %v", string(key), err)
+		key, ok := format.Parse(text)
+		if !ok {
+			if key != "" {
+				t.Errorf("%q", string(key))
 			}
 			return
 		}
@@ -185,7 +185,7 @@ func FuzzParse(f *testing.F) {
 		if format.Valid() && !format.Regexp().MatchString(text) {
 			t.Errorf("Regexp does not find %q", text)
 		}
-		if _, err := (apikey.Format{Prefix: prefix + "x"}).Parse(text); err == nil {
+		if _, ok := (apikey.Format{Prefix: prefix + "x"}).Parse(text); ok {
 			t.Errorf("%q is a key of two formats", text)
 		}
 	})
@@ -195,8 +195,8 @@ func BenchmarkParse(b *testing.B) {
 	f, text := apikey.Format{Prefix: "acme_live"}, knownKeys["acme_live"][3]
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := f.Parse(text); err != nil {
-			b.Fatal(err)
+		if _, ok := f.Parse(text); !ok {
+			b.Fatal("not a key")
 		}
 	}
 }

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/compact"
@@ -102,7 +105,8 @@ func (g *Grant) vet(t *auth.Tenant, now time.Time) error {
 		is           bool
 		path, reason string
 	}{
-		{len(g.Name) > maxName, "name", fmt.Sprintf("at most %d bytes", maxName)},
+		{len(g.Name) > maxName || !utf8.ValidString(g.Name) || strings.ContainsFunc(g.Name, unicode.IsControl), "name",
+			fmt.Sprintf("at most %d bytes of a line of UTF-8", maxName)},
 		{compact.TooLong(g.Scope), "scope", "at most 8 KiB"},
 		{len(g.Networks) > maxNetworks, "networks", fmt.Sprintf("at most %d", maxNetworks)},
 		{slices.ContainsFunc(g.Networks, invalid), "networks", "a network has no bits behind its mask"},
@@ -213,7 +217,8 @@ func (r *Record) narrows(before *Record, t *auth.Tenant) bool {
 	m := before.making(t)
 	holder := auth.Principal{Account: m.Account, App: m.App, Granted: m.Scope, Expires: m.Expires, Networks: m.Networks,
 		Authenticated: time.Unix(1, 0)} // any time: it stands for the key itself, and not for who sends it
-	return r.Disabled || !before.Disabled && holder.MayMake(r.making(t)) == nil
+	// A key that is disabled and widened in one step would be as wide when somebody else enables it.
+	return (r.Disabled || !before.Disabled) && holder.MayMake(r.making(t)) == nil
 }
 
 func (k Keys) swap(ctx context.Context, before, after Record, successor *Record) error {
@@ -228,14 +233,14 @@ func (k Keys) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
 }
 
 // RevokeLeaked ends the key in a report of a leak, and returns its record, so that its owner can be
-// told. It needs no other permission: who knows all of a key could use it. The error is ErrFormat for a
-// text that is no key, and auth.ErrNotFound for a key that is unknown or ended before.
+// told. It needs no other permission: who knows all of a key could use it. The error is auth.ErrNotFound
+// for a string that is not a key, and for a key that is unknown or was revoked before.
 func (k Keys) RevokeLeaked(ctx context.Context, text string) (Record, error) {
-	key, err := k.mechanism.parse(text)
-	if err != nil {
-		return Record{}, err
+	key, ok := k.mechanism.parse(text)
+	if !ok {
+		return Record{}, auth.ErrNotFound
 	}
-	found, err := look(ctx, k.store, sentBy(key))
+	found, err := look(ctx, k.store, key)
 	if err != nil {
 		return Record{}, fault(err)
 	}

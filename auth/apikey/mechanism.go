@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -49,20 +50,11 @@ type Mechanism struct {
 
 	binding sync.Once
 	orgs    recent.Groups
-	known   recent.Answers[sent, *known]
+	known   recent.Answers[[32]byte, *known]
 }
 
 // maxKnown limits what Mechanism remembers, in KiB.
 const maxKnown = 16 << 10
-
-// sent is what a request proves a key by. With the hash in it, only who knows the secret gets an
-// answer from memory: a wrong secret costs the look-up that an unknown id costs.
-type sent struct {
-	prefix, id string
-	hash       [32]byte
-}
-
-func sentBy(key Key) sent { return sent{prefixOf(key), ID(key), hashOf(key)} }
 
 // known is a record whose secret was proven.
 type known struct {
@@ -121,35 +113,33 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // Details of its errors are auth.DetailAmbiguous and auth.DetailInvalidToken. Any other error wraps
 // auth.ErrUnavailable. Whatever is wrong with a key, the answer is the same.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	return m.authenticate(ctx, r, t, m.Stale, m.record)
+	return m.authenticate(ctx, r, t, m.Stale, true)
 }
 
 // Readmit implements auth.Readmitter. It reads the Store, and records no use. It also refuses a key
 // that has no use left, so the request of its last use is not kept open.
 func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	return m.authenticate(ctx, r, t, 0, func(context.Context, *http.Request, *auth.Tenant, *known) error { return nil })
+	return m.authenticate(ctx, r, t, 0, false)
 }
 
-// authenticate decides about the key of a request, and records its use after every other check.
-func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, stale time.Duration,
-	record func(context.Context, *http.Request, *auth.Tenant, *known) error) (p auth.Principal, err error) {
+// authenticate decides about the key of a request. With use, it records one after every other check.
+func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, stale time.Duration, use bool) (p auth.Principal, err error) {
 	raw, err := m.read(r)
 	if err != nil {
 		return p, err
 	}
-	key, err := m.parse(raw)
+	now := t.Now()
+	k, id, err := m.find(ctx, raw, stale, now)
 	if err != nil {
-		return p, refused("", err)
+		return p, answer(id, err)
 	}
-	k, err := m.find(ctx, sentBy(key), stale, t.Now())
-	if err != nil {
-		return p, answer(ID(key), err)
-	}
-	if p, err = k.principal(ctx, r, t); err == nil {
-		err = record(ctx, r, t, k)
+	if p, err = k.principal(ctx, r, t, now); err == nil && use {
+		err = m.record(ctx, r, t, k, now)
 	}
 	if err != nil {
-		t.Claim(auth.Claimed{App: k.App, Account: k.Account})
+		if k.Org == t.Org.Key() { // another org's observers must not learn whose it is
+			t.Claim(auth.Claimed{App: k.App, Account: k.Account})
+		}
 		return auth.Principal{}, answer(k.ID, err)
 	}
 	return p, nil
@@ -168,38 +158,50 @@ func (m *Mechanism) read(r *http.Request) (string, error) {
 	return own[0], nil
 }
 
-func (m *Mechanism) parse(raw string) (Key, error) {
+func (m *Mechanism) parse(raw string) (key Key, ok bool) {
 	for _, f := range m.Formats {
-		if key, err := f.Parse(raw); err == nil {
-			return key, nil
+		if key, ok = f.Parse(raw); ok {
+			break
 		}
 	}
-	return "", ErrFormat
+	return key, ok
 }
 
-// find returns the record of an id whose secret has the hash.
-func (m *Mechanism) find(ctx context.Context, s sent, stale time.Duration, now time.Time) (*known, error) {
-	if stale == 0 {
-		return look(ctx, m.Store, s)
-	}
-	if k, ok := m.known.Find(&m.orgs, now, s); ok {
-		return k, nil
-	}
-	s.prefix, s.id = strings.Clone(s.prefix), strings.Clone(s.id) // they are parts of the request
-	return m.known.Get(ctx, &m.orgs, now, s, func() (recent.Found[*known], error) {
-		k, err := look(ctx, m.Store, s)
-		if err != nil {
-			return recent.Found[*known]{}, err
+// find returns the record of a key that a request sends, and in an error the id.
+func (m *Mechanism) find(ctx context.Context, raw string, stale time.Duration, now time.Time) (k *known, id string, err error) {
+	var all [32]byte // of all of it: only who has the key gets an answer from memory
+	if stale > 0 && len(raw) <= maxSize {
+		var text [maxSize]byte // a conversion would take memory
+		all = sha256.Sum256(text[:copy(text[:], raw)])
+		if k, ok := m.known.Find(&m.orgs, now, all); ok {
+			return k, k.ID, nil
 		}
-		return recent.Found[*known]{Value: k, Group: string(k.Org), Cost: 1 + len(k.Stored())/1024}, nil
-	})
+	}
+	key, ok := m.parse(raw)
+	switch {
+	case !ok:
+		return nil, "", auth.ErrNotFound
+	case stale == 0:
+		k, err = look(ctx, m.Store, key)
+	default:
+		k, err = m.known.Get(ctx, &m.orgs, now, all, func() (recent.Found[*known], error) {
+			k, err := look(ctx, m.Store, key)
+			if err != nil {
+				return recent.Found[*known]{}, err
+			}
+			return recent.Found[*known]{Value: k, Group: string(k.Org), Cost: 1 + len(k.Stored())/1024}, nil
+		})
+	}
+	return k, ID(key), err
 }
 
-func look(ctx context.Context, in Issuing, s sent) (*known, error) {
-	r, err := in.Get(ctx, s.id)
-	// An unknown id is compared, too: it takes as long as a wrong secret, and is answered alike.
-	proven := subtle.ConstantTimeCompare(s.hash[:], r.Hash[:]) == 1
-	if err == nil && (!proven || r.ID != s.id || r.Prefix != s.prefix) {
+// look returns the record of a key. An unknown id is compared, too, and rejected like a wrong secret. A
+// store that decodes the records that it finds takes a little longer for those: an id is public.
+func look(ctx context.Context, in Issuing, key Key) (*known, error) {
+	r, err := in.Get(ctx, ID(key))
+	hash := hashOf(key)
+	proven := subtle.ConstantTimeCompare(hash[:], r.Hash[:]) == 1
+	if err == nil && (!proven || r.ID != ID(key) || r.Prefix != prefixOf(key)) {
 		err = auth.ErrNotFound
 	}
 	if err != nil {
@@ -211,11 +213,11 @@ func look(ctx context.Context, in Issuing, s sent) (*known, error) {
 }
 
 // principal makes all checks of a proven key that record nothing.
-func (k *known) principal(ctx context.Context, r *http.Request, t *auth.Tenant) (p auth.Principal, err error) {
+func (k *known) principal(ctx context.Context, r *http.Request, t *auth.Tenant, now time.Time) (p auth.Principal, err error) {
 	switch {
 	case k.Org != t.Org.Key():
 		return p, refused(k.ID, errors.New("of another org"))
-	case !k.LiveAt(t.Now()):
+	case !k.LiveAt(now):
 		return p, refused(k.ID, errors.New("disabled, expired or used up"))
 	case k.Networks != nil && !admits(k.Networks, t.ClientAddr(r)):
 		return p, refused(k.ID, errors.New("outside its networks"))
@@ -242,8 +244,8 @@ func admits(networks []netip.Prefix, addr netip.Addr) bool {
 }
 
 // record records the use of a key: always if its uses are counted, and otherwise once in SeenEvery.
-func (m *Mechanism) record(ctx context.Context, r *http.Request, t *auth.Tenant, k *known) error {
-	now, seen := t.Now(), k.seen.Load()
+func (m *Mechanism) record(ctx context.Context, r *http.Request, t *auth.Tenant, k *known, now time.Time) error {
+	seen := k.seen.Load()
 	due := now.UnixMilli()-seen >= SeenEvery.Milliseconds() && k.seen.CompareAndSwap(seen, now.UnixMilli())
 	if k.Uses == 0 && !due {
 		return nil
@@ -254,7 +256,11 @@ func (m *Mechanism) record(ctx context.Context, r *http.Request, t *auth.Tenant,
 		bits = 24
 	}
 	from, _ := addr.Prefix(bits) // the zero Prefix if there is no address
-	return m.Store.Use(ctx, k.ID, now, from)
+	err := m.Store.Use(ctx, k.ID, now, from)
+	if err != nil && due {
+		k.seen.Store(seen) // so that the next request asks the store, too
+	}
+	return err
 }
 
 // answer returns the answer to an error. What does not answer must not read as a wrong key.

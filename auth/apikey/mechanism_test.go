@@ -15,6 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/issuer"
 	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/token"
@@ -102,7 +103,7 @@ func TestBadKeysCostNoLookup(t *testing.T) {
 }
 
 // An unknown id and a wrong secret give one answer and make the same calls, also while the key itself is
-// answered from memory. So they take the same time.
+// answered from memory.
 func TestUnknownIdsAndWrongSecretsAreAnsweredAlike(t *testing.T) {
 	for _, stale := range []time.Duration{0, time.Minute} {
 		w := newWorld(t, func(w *world) { w.mechanism.Stale = stale })
@@ -345,6 +346,62 @@ func TestTheEventHasTheID(t *testing.T) {
 		if text := e.Err.Error(); !strings.Contains(text, r.ID) || strings.Contains(text, key[23:40]) {
 			t.Errorf("an event with %s", text)
 		}
+	}
+}
+
+func TestAnotherOrgDoesNotLearnWhoseKeyItIs(t *testing.T) {
+	var last auth.Event
+	w := newWorld(t, func(w *world) { w.guard.Observe = func(_ context.Context, e auth.Event) { last = e } })
+	key, _ := w.make(t, func(g *apikey.Grant) { g.Networks = []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")} })
+	w.want(t, "outside of its networks", key, 401)
+	if last.Claimed.Account != "ann" {
+		t.Errorf("its own org is told %+v", last.Claimed)
+	}
+	r := httptest.NewRequest("GET", "/globex/v2/notes", nil)
+	r.Header.Set("Authorization", "Bearer "+key)
+	got := httptest.NewRecorder()
+	w.mux.ServeHTTP(got, r)
+	if got.Code != 401 || last.Org != "globex" || last.Claimed != (auth.Claimed{Mechanism: apikey.Name}) {
+		t.Errorf("%d, another org is told %+v", got.Code, last.Claimed)
+	}
+}
+
+// A key is not a token where only a token does: it is not renewed.
+func TestAKeyIsNotRenewed(t *testing.T) {
+	w := newWorld(t)
+	key, _ := w.make(t, func(g *apikey.Grant) { g.App = app })
+	var byHeader, byText error
+	w.mux.HandleFunc("POST /renew", auth.Public, func(_ http.ResponseWriter, r *http.Request) {
+		_, _, byHeader = w.tokens.Renew(r, bearer.Less{})
+		_, _, byText = w.tokens.RenewIn(r.Context(), w.tokens.Ledger, w.tokens.Signers, auth.TenantFrom(r.Context()), key, bearer.Less{})
+	})
+	w.send(t, "POST", "/renew", bearing(key))
+	for _, err := range []error{byHeader, byText} {
+		if problem(err) != auth.DetailInvalidToken {
+			t.Errorf("a key is renewed: %v", err)
+		}
+	}
+}
+
+// A store that is away when the hourly use is due refuses this request and the next. A key that was
+// revoked elsewhere, and is found out by that write, stays refused.
+func TestAUseThatIsNotWrittenIsRepeated(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.mechanism.Stale = 3 * time.Hour })
+	key, r := w.make(t, nil)
+	w.want(t, "the key", key, 200)
+	w.clock.Advance(apikey.SeenEvery)
+	w.store.away.Store(true)
+	for range 2 {
+		w.want(t, "while the store is away", key, 503)
+	}
+	w.store.away.Store(false)
+	w.want(t, "afterwards", key, 200)
+	w.clock.Advance(apikey.SeenEvery)
+	if err := w.store.Memory.Revoke(t.Context(), "acme", r.ID); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		w.want(t, "revoked elsewhere, and due", key, 401)
 	}
 }
 

@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -118,7 +119,7 @@ func (m *Memory) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
 func (m *Memory) List(ctx context.Context, of Of, after string, limit int) (page []Record, next string, err error) {
 	err = m.do(ctx, func() error {
 		if limit < 1 || limit > MaxPage {
-			return ErrPage
+			return fmt.Errorf("apikey: the limit of a list is not 1 to %d", MaxPage)
 		}
 		for _, id := range slices.Sorted(maps.Keys(m.records)) {
 			switch r := m.records[id]; {

@@ -134,8 +134,8 @@ type Issuing interface {
 	Revoke(ctx context.Context, org auth.OrgKey, id string) error
 
 	// List returns a page of the records of an org, of one of its accounts or of one of its apps, in the
-	// order of their IDs. It begins after the ID after, and looks at limit records, 1 to MaxPage: a page
-	// can have fewer, and others may follow. The next page begins after next, which is "" at the end. A
+	// order of their IDs. It begins after the ID after, and looks at limit records, 1 to MaxPage: any other
+	// limit is an error. A page can have fewer, and others may follow. The next page begins after next, which is "" at the end. A
 	// record that is there during all calls is on exactly one page. Those of ended keys may be on one.
 	List(ctx context.Context, of Of, after string, limit int) (page []Record, next string, err error)
 }
@@ -156,13 +156,8 @@ func (of Of) Has(r *Record) bool {
 // MaxPage is the greatest limit of List.
 const MaxPage = 1000
 
-var (
-	// ErrTooMany means that the owner has as many keys as it may have.
-	ErrTooMany = errors.New("apikey: the account has too many keys")
-
-	// ErrPage is the error of List for a limit that is not 1 to MaxPage.
-	ErrPage = errors.New("apikey: the limit of a list is not 1 to 1000")
-)
+// ErrTooMany means that the owner has as many keys as it may have.
+var ErrTooMany = errors.New("apikey: the account has too many keys")
 
 // Records returns all records of List, one page after the other. An error is the last element.
 func Records(ctx context.Context, s Issuing, of Of) iter.Seq2[Record, error] {

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"net/netip"
 	"strconv"
 	"time"
@@ -92,7 +93,7 @@ func (k *apiKeys) Get(ctx context.Context, id string) (apikey.Record, error) {
 // List implements apikey.Store.
 func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit int) (page []apikey.Record, next string, err error) {
 	if limit < 1 || limit > apikey.MaxPage {
-		return nil, "", apikey.ErrPage
+		return nil, "", fmt.Errorf("redisstore: list API keys: the limit is not 1 to %d", apikey.MaxPage)
 	}
 	index := "g:" + pair(string(of.Org), "")
 	switch {

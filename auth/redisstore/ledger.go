@@ -55,7 +55,16 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 	if code, ok := reply.(int64); ok {
 		return token.Lineage{}, codeError(code, errReply, token.ErrRevoked, token.ErrExhausted, token.ErrReused)
 	}
-	return lineageOf(reply)
+	// The leading 0 tells it from the reply to another command.
+	row, ok := reply.([]any)
+	if !ok || len(row) != 4 || row[0] != int64(0) {
+		return token.Lineage{}, errReply
+	}
+	f, err := texts(row[1:], 3)
+	if err != nil {
+		return token.Lineage{}, err
+	}
+	return token.Lineage{Maker: f[0], MakerApp: f[1], Parent: f[2]}, nil
 }
 
 // tokenArgs are the arguments by which a script finds whether a record accepts a token.
@@ -68,19 +77,6 @@ func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Dur
 	code, err := l.store.code(ctx, renewScript, []string{recordKey(r.ClientKey, r.ID), appKey(r.ClientKey)},
 		append(l.tokenArgs(r), r.ID, next.KeyID, decimal(next.Issued.Unix()), expiry(next.Expires), decimal(grace.Milliseconds()))...)
 	return cmp.Or(err, codeError(code, nil, token.ErrRevoked, token.ErrExhausted, token.ErrReused))
-}
-
-// lineageOf reads a reply of 0, the maker, its client key and the parent.
-func lineageOf(reply any) (token.Lineage, error) {
-	row, ok := reply.([]any)
-	if !ok || len(row) != 4 || row[0] != int64(0) {
-		return token.Lineage{}, errReply
-	}
-	f, err := texts(row[1:], 3)
-	if err != nil {
-		return token.Lineage{}, err
-	}
-	return token.Lineage{Maker: f[0], MakerApp: f[1], Parent: f[2]}, nil
 }
 
 // subjectOf returns the subject as the scripts have it. An error says that there is no such record.
@@ -222,21 +218,16 @@ func recordOf(row any) (r token.Record, err error) {
 	if err != nil {
 		return r, err
 	}
-	var errs [5]error
-	var issued, expires int64
-	r.ID, r.KeyID, r.Subject = f[0], f[1], f[9]
-	r.Lineage = token.Lineage{Maker: f[6], MakerApp: f[7], Parent: f[8]}
-	r.Uses, errs[0] = strconv.ParseInt(f[2], 10, 64)
-	r.MaxUses, errs[1] = strconv.ParseInt(f[3], 10, 64)
-	r.Generation, errs[4] = strconv.ParseInt(f[10], 10, 64)
-	issued, errs[2] = strconv.ParseInt(f[4], 10, 64)
-	r.Issued = time.Unix(issued, 0).UTC()
-	if f[5] != "" {
-		expires, errs[3] = strconv.ParseInt(f[5], 10, 64)
-		r.Expires = time.Unix(expires, 0).UTC()
+	var n [5]int64
+	for i, number := range []string{f[2], f[3], f[4], cmp.Or(f[5], "0"), f[10]} {
+		if n[i], err = strconv.ParseInt(number, 10, 64); err != nil {
+			return r, errReply
+		}
 	}
-	if errors.Join(errs[:]...) != nil {
-		return r, errReply
+	r = token.Record{ID: f[0], KeyID: f[1], Subject: f[9], Uses: n[0], MaxUses: n[1], Issued: time.Unix(n[2], 0).UTC(), Generation: n[4],
+		Lineage: token.Lineage{Maker: f[6], MakerApp: f[7], Parent: f[8]}}
+	if f[5] != "" {
+		r.Expires = time.Unix(n[3], 0).UTC()
 	}
 	return r, nil
 }

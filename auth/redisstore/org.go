@@ -18,7 +18,8 @@ var errNameless = errors.New("redisstore: no org or no account is named")
 // all apps of the org, and with them their descendants, and its API keys. Its idempotency keys stay:
 // see sqlstore.Store.RevokeAccount. It is one atomic step. After an error the
 // outcome is unknown: call it again. Disable or delete the account in the Directory first:
-// RevokeAccount does not stop concurrent logins and makers. The account's credentials are in another
+// RevokeAccount does not stop concurrent logins and makers. Tokens that the account made for others stay,
+// and are dead without it: do not give its ID to another account while they last. The account's credentials are in another
 // store, such as sqlstore.Store, which has its own RevokeAccount. An empty org or account is an error.
 func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account string) error {
 	if org == "" || account == "" {

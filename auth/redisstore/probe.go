@@ -89,38 +89,23 @@ func probe(ctx context.Context, do Do) (settings, error) {
 }
 
 // configured reads a setting by CONFIG GET. If the server refuses the command, the
-// setting is unknown.
+// setting is unknown. The reply is an array of names and values, or a map if the client speaks RESP3.
 func configured(ctx context.Context, do Do, setting string) (string, error) {
 	reply, err := do.call(ctx, "CONFIG", "GET", setting)
-	if err != nil {
-		// A refused command has an error text. A broken connection or a deadline is no
-		// answer.
-		if refusesCommand(err) {
-			return unknown, nil
-		}
-		return "", err
+	switch m := reply.(type) {
+	case map[any]any:
+		reply = []any{setting, m[setting]}
+	case map[string]any:
+		reply = []any{setting, m[setting]}
 	}
-	value, ok := valueOf(reply, setting)
-	if !ok {
+	pairs, failed := texts(reply, 2)
+	switch {
+	case err != nil && !refusesCommand(err): // a broken connection or a deadline is no answer
+		return "", err
+	case err != nil, failed != nil, pairs[0] != setting:
 		return unknown, nil
 	}
-	return value, nil
-}
-
-// valueOf returns a setting from the reply to CONFIG GET. The reply is an array of
-// names and values, or a map if the client speaks RESP3.
-func valueOf(reply any, setting string) (string, bool) {
-	if m, ok := reply.(map[any]any); ok {
-		return text(m[setting])
-	}
-	if m, ok := reply.(map[string]any); ok {
-		return text(m[setting])
-	}
-	pairs, err := texts(reply, 2)
-	if err != nil || pairs[0] != setting {
-		return "", false
-	}
-	return pairs[1], true
+	return pairs[1], nil
 }
 
 func refusesCommand(err error) bool {

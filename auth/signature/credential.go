@@ -12,26 +12,26 @@ import (
 )
 
 // Credential is a signing key of an app, and its restrictions (section 5.3 of the interface).
-// Requests share it, so it must not be changed once returned.
+// Requests share it, so it must not be changed once returned. In JSON it has its restrictions, and no Key.
 type Credential struct {
-	// Key holds the client key and the live secrets, or the public keys. To build one costs more
-	// than to verify a signature with it, so a store keeps it while it is unchanged.
-	Key *signing.Key
+	// Key holds the client key and the live secrets, or the public keys.
+	Key *signing.Key `json:"-"`
 
 	// MinVersion is the lowest version of signatures that the credential accepts. Version 1 covers
 	// neither query nor body: 2 refuses it, for a client that never signs it. 0 is 1.
-	MinVersion int
+	MinVersion int `json:"minVersion,omitempty"`
 
-	Account  string   // id of the account that a request without an account header acts as; "": the header is required
-	Accounts []string // ids of further accounts it may act as; nil: none
+	Account  string   `json:"account,omitempty"` // id of the account that a request without an account header acts as; "": the header is required
+	Accounts []string `json:"accounts"`          // ids of further accounts it may act as; nil: none
 
 	// Scope holds the chains that limit what requests may do. Nil is no limit: requests may do
 	// everything that their account may. A chain that does not parse permits nothing.
-	Scope []string
+	Scope []string `json:"scope"`
 
-	NotBefore, NotAfter time.Time      // inclusive; zero: no limit
-	Networks            []netip.Prefix // where requests may come from, IPv4 unmapped; nil: anywhere
-	Disabled            bool
+	NotBefore time.Time      `json:"notBefore,omitzero"` // inclusive; zero: no limit
+	NotAfter  time.Time      `json:"notAfter,omitzero"`  // inclusive; zero: no limit
+	Networks  []netip.Prefix `json:"networks"`           // where requests may come from, IPv4 unmapped; nil: anywhere
+	Disabled  bool           `json:"disabled,omitempty"`
 }
 
 // Credentials finds the credential of a client key.

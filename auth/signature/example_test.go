@@ -51,8 +51,7 @@ func Example() {
 	// 401 Unauthorized
 }
 
-// Credentials in a table: look up the row, decrypt the secrets, and keep the built Key while the
-// row is unchanged.
+// Credentials in a table: look up the row, decrypt the secrets, and build the Key.
 func ExampleCredentials() {
 	var credentials signature.Credentials = table{}
 	_, err := credentials.Credential(context.Background(), "unknown")

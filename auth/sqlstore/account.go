@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/token"
+	"github.com/tenantkit/tenantkit/auth/signature"
 )
 
 // RevokeAccount ends everything by which an account of an org is let in: its sessions, incomplete
@@ -18,12 +18,19 @@ import (
 // that may also act as this one stays without it. The second factor stays: it lets nobody in. So do idempotency
 // keys, without which a repeated request would be executed again.
 //
+// What its sessions and credentials made for other accounts has its own life: tokens are dead while the
+// account is disabled, and if they are older than its TokensFrom (auth.Account). DeleteAccount deletes them.
+//
 // RevokeAccount is one transaction. After an error it has changed nothing, or the outcome is unknown
 // (auth.ErrUnavailable): call it again. Disable or delete the account in the Directory first:
-// RevokeAccount does not stop concurrent logins and makers. What another store keeps, such as that of
-// package redisstore, has its own RevokeAccount. An empty org or account is an error.
+// RevokeAccount does not stop concurrent logins and makers. If In does both in one transaction, a request
+// that was admitted before the commit may still make something: it is of no use while the account is
+// disabled, and TokensFrom or another call after the commit ends it for good. What another store keeps,
+// such as that of package redisstore, has its own RevokeAccount. An empty org or account is an error.
 func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account string) error {
-	return s.endAccount(ctx, "revoke an account", org, account, `DELETE FROM {sessions} WHERE `+ofAccountText+` AND replaced = 0`,
+	return s.endAccount(ctx, "revoke an account", org, account,
+		endTokens(`subject = $2`),
+		`DELETE FROM {sessions} WHERE `+ofAccountText+` AND replaced = 0`,
 		endKeysText)
 }
 
@@ -35,7 +42,7 @@ func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account stri
 // DeleteAccount reads all tokens of the org. Otherwise it does what RevokeAccount does.
 func (s *Store) DeleteAccount(ctx context.Context, org auth.OrgKey, account string) error {
 	return s.endAccount(ctx, "delete an account", org, account,
-		`DELETE FROM {ledger} WHERE org = $1 AND maker = $2`,
+		endTokens(`(subject = $2 OR maker = $2)`),
 		`DELETE FROM {sessions} WHERE `+ofAccountText,
 		endKeysText,
 		`UPDATE {api_keys} SET maker = '' WHERE org = $1 AND maker = $2`,
@@ -45,21 +52,22 @@ func (s *Store) DeleteAccount(ctx context.Context, org auth.OrgKey, account stri
 
 const endKeysText = `DELETE FROM {api_keys} WHERE ` + ofAccountText
 
-// endAccount deletes the credentials and tokens of an account, and then runs the texts. The tables come
-// in the order of deleteOrg, so that no two calls wait for each other.
+// endTokens returns the statement that deletes records of the org $1. It locks them in an order, so that
+// two accounts that made tokens for each other are deleted at the same time.
+func endTokens(condition string) string {
+	return `DELETE FROM {ledger} WHERE (client_key, id) IN (
+		SELECT client_key, id FROM {ledger} WHERE org = $1 AND ` + condition + ` ORDER BY client_key, id {lock})`
+}
+
+// endAccount ends the credentials of an account, and then runs the texts. The tables come in the order of
+// deleteOrg, so that no two calls wait for each other.
 func (s *Store) endAccount(ctx context.Context, what string, org auth.OrgKey, account string, texts ...string) error {
 	if org == "" || account == "" {
 		return fmt.Errorf("sqlstore: %s: no org or no account is named", what)
 	}
-	if !storable(string(org), account) {
-		return nil
-	}
 	// With the lock, a login does not begin and end during this call and survive it.
 	return failed(what, s.transact(ctx, accountLock(org, account), func(q conn) error {
 		err := revokeCredentials(ctx, q, org, account)
-		if err == nil {
-			_, err = revokeSubject(ctx, q, token.Holder{Org: org, ClientKey: token.AnyApp, Subject: account})
-		}
 		for _, text := range texts {
 			if err == nil {
 				_, err = q.exec(ctx, text, org, account)
@@ -67,12 +75,6 @@ func (s *Store) endAccount(ctx context.Context, what string, org auth.OrgKey, ac
 		}
 		return err
 	}))
-}
-
-// actingAs is a credential that may act as an account.
-type actingAs struct {
-	clientKey string
-	rules     rules
 }
 
 // revokeCredentials deletes the credentials of an account, and takes the account from the others. The
@@ -83,39 +85,39 @@ func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account str
 	if err != nil {
 		return err
 	}
-	var found []actingAs
+	var keys []string
+	var found []*signature.Credential
 	err = q.each(ctx, `SELECT client_key, restrictions FROM {credentials}
 		WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key {lock}`, []any{org, string(quoted)},
 		func(rows *sql.Rows) error {
-			var c actingAs
-			var text string
-			err := rows.Scan(&c.clientKey, &text)
-			if err == nil {
-				c.rules, err = readRules(text)
+			var clientKey, text string
+			if err := rows.Scan(&clientKey, &text); err != nil {
+				return err
 			}
-			found = append(found, c)
+			c, err := restrictionsOf(text)
+			keys, found = append(keys, clientKey), append(found, c)
 			return err
 		})
-	for _, c := range found {
+	for i, c := range found {
 		if err == nil {
-			err = c.revoke(ctx, q, account)
+			err = revokeCredential(ctx, q, keys[i], c, account)
 		}
 	}
 	return err
 }
 
-func (c actingAs) revoke(ctx context.Context, q conn, account string) error {
-	if c.rules.Account == account {
-		_, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1`, c.clientKey)
+func revokeCredential(ctx context.Context, q conn, clientKey string, c *signature.Credential, account string) error {
+	if c.Account == account {
+		_, err := q.exec(ctx, `DELETE FROM {credentials} WHERE client_key = $1`, clientKey)
 		if err != nil {
 			return err
 		}
-		return keepFormers(ctx, q, c.clientKey, 0)
+		return keepFormers(ctx, q, clientKey, 0)
 	}
-	c.rules.Accounts = slices.DeleteFunc(c.rules.Accounts, func(other string) bool { return other == account })
-	text, err := json.Marshal(c.rules)
+	c.Accounts = slices.DeleteFunc(c.Accounts, func(other string) bool { return other == account })
+	text, err := json.Marshal(c)
 	if err == nil {
-		_, err = q.exec(ctx, `UPDATE {credentials} SET version = $2, restrictions = $3 WHERE client_key = $1`, c.clientKey, rand.Text(), string(text))
+		_, err = q.exec(ctx, `UPDATE {credentials} SET version = $2, restrictions = $3 WHERE client_key = $1`, clientKey, rand.Text(), string(text))
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -53,7 +54,7 @@ func addKey(ctx context.Context, q conn, r apikey.Record, limit int) error {
 	created, count := r.Created.UnixMilli(), 0
 	_, err := q.exec(ctx, `DELETE FROM {api_keys} WHERE `+ofAccountText+` AND (expires <= $3 OR max_uses > 0 AND uses >= max_uses)`, r.Org, r.Account, created)
 	if err == nil {
-		err = q.row(ctx, `SELECT count(*) FROM {api_keys} WHERE `+ofAccountText, r.Org, r.Account).Scan(&count)
+		err = q.one(ctx, `SELECT count(*) FROM {api_keys} WHERE `+ofAccountText, []any{r.Org, r.Account}, &count)
 	}
 	switch {
 	case err != nil:
@@ -134,7 +135,7 @@ func (k *apiKeys) Revoke(ctx context.Context, org auth.OrgKey, id string) error 
 func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit int) (page []apikey.Record, next string, err error) {
 	switch {
 	case limit < 1 || limit > apikey.MaxPage:
-		return nil, "", apikey.ErrPage
+		return nil, "", fmt.Errorf("sqlstore: list API keys: the limit is not 1 to %d", apikey.MaxPage)
 	case !storable(string(of.Org), of.Account, of.App, after):
 		return nil, "", nil
 	}

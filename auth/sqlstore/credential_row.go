@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"database/sql"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -67,7 +68,7 @@ func (c *Credentials) rows(ctx context.Context, text string, args ...any) (all [
 }
 
 func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
-	rules, err := readRules(row.rules)
+	built, err := restrictionsOf(row.rules)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,16 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 			return nil, err
 		}
 	}
-	return rules.credential(key), nil
+	built.Key = key
+	return built, nil
+}
+
+// restrictionsOf returns a credential without its Key. A restriction of a later release is an error:
+// without it, more would be permitted.
+func restrictionsOf(text string) (*signature.Credential, error) {
+	c, from := &signature.Credential{}, json.NewDecoder(strings.NewReader(text))
+	from.DisallowUnknownFields()
+	return c, from.Decode(c)
 }
 
 // publicPrefix begins the text of public keys. No secret begins with it, because a

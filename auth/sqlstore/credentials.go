@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -18,21 +19,15 @@ import (
 // their client keys. A change is effective at once, in every instance. A client key belongs to the
 // org that has put it, until Delete; to all other orgs it does not exist.
 //
-// Each look-up reads the database. The Credentials builds a signature.Credential from a
-// row once and returns it again while the row is unchanged. It keeps about 16 MiB of
-// them, whose secrets stay in memory, and each org has an equal share of that.
-type Credentials struct {
-	store *Store
-	built built
-}
+// Each look-up reads the database and opens the secrets, which are kept nowhere.
+type Credentials struct{ store *Store }
 
-// Credentials returns the store's signing secrets, or ErrNoSealer. Call it once: each
-// value has its own cache of built credentials.
+// Credentials returns the store's signing secrets, or ErrNoSealer.
 func (s *Store) Credentials() (*Credentials, error) {
 	if err := s.keepsSecrets(); err != nil {
 		return nil, err
 	}
-	return &Credentials{store: s}, nil
+	return &Credentials{s}, nil
 }
 
 var _ signature.Credentials = (*Credentials)(nil)
@@ -80,7 +75,7 @@ func (c *Credentials) PutPublicKey(ctx context.Context, org auth.OrgKey, clientK
 // put stores the text of a secret, or that of public keys. Public keys are sealed too:
 // nobody who can only write to the database can give a client key another one.
 func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text string, restrictions signature.Credential) error {
-	rules, err := rulesText(restrictions)
+	rules, err := json.Marshal(restrictions)
 	if err != nil {
 		return failed("put a credential", err)
 	}
@@ -89,7 +84,7 @@ func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text 
 		INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (client_key) DO UPDATE SET version = excluded.version, sealed = excluded.sealed,
 			restrictions = excluded.restrictions WHERE {credentials}.org = excluded.org`,
-		clientKey, org, rand.Text(), sealed, rules)
+		clientKey, org, rand.Text(), sealed, string(rules))
 }
 
 // maxFormers limits the cost of a request: one MAC for each live secret.
@@ -165,7 +160,7 @@ func (c *Credentials) Restrict(ctx context.Context, org auth.OrgKey, clientKey s
 		if err != nil {
 			return failed("restrict a credential", err)
 		}
-		altered := *credential // the cached credential is shared: alter a copy
+		altered := *credential
 		if err := alter(&altered); err != nil {
 			return err
 		}
@@ -185,12 +180,12 @@ var errChanged = errors.New("another call has changed the row")
 // Otherwise it returns errChanged. A nil Key stays what it is.
 func (c *Credentials) restrict(ctx context.Context, row credentialRow, after signature.Credential) error {
 	const text = `UPDATE {credentials} SET version = $3, restrictions = $4 WHERE client_key = $1 AND version = $2`
-	rules, err := rulesText(after)
+	rules, err := json.Marshal(after)
 	if err != nil {
 		return err
 	}
 	if after.Key == nil {
-		n, err := c.store.exec(ctx, text, row.clientKey, row.version, rand.Text(), rules)
+		n, err := c.store.exec(ctx, text, row.clientKey, row.version, rand.Text(), string(rules))
 		return changed(n, err, errChanged)
 	}
 	keys := after.Key.PublicKeys()
@@ -199,7 +194,7 @@ func (c *Credentials) restrict(ctx context.Context, row credentialRow, after sig
 	}
 	sealed := c.store.seal(secretLocation(auth.OrgKey(row.org), row.clientKey), []byte(publicKeysText(keys)))
 	return c.replace(ctx, "replace a key", errChanged, strings.Replace(text, "SET ", "SET sealed = $5, ", 1),
-		row.clientKey, row.version, rand.Text(), rules, sealed)
+		row.clientKey, row.version, rand.Text(), string(rules), sealed)
 }
 
 // Delete deletes a client key with its secrets. It returns auth.ErrNotFound if the org
@@ -233,30 +228,24 @@ func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signat
 	return credential, failed("find a credential", err)
 }
 
-// find returns the shared credential and its row, or auth.ErrNotFound.
-func (c *Credentials) find(ctx context.Context, clientKey string) (row credentialRow, shared *signature.Credential, err error) {
+// find returns a credential and its row, or auth.ErrNotFound.
+func (c *Credentials) find(ctx context.Context, clientKey string) (row credentialRow, found *signature.Credential, err error) {
 	rows, err := c.rows(ctx, credentialText, clientKey)
 	if err != nil || len(rows) == 0 {
 		return row, nil, cmp.Or(err, auth.ErrNotFound)
 	}
-	shared, err = c.shared(rows[0])
-	return rows[0], shared, err
+	found, err = c.build(rows[0])
+	return rows[0], found, err
 }
 
-func (c *Credentials) shared(row credentialRow) (*signature.Credential, error) {
-	return c.built.credential(row, func() (*signature.Credential, error) { return c.build(row) })
-}
-
-// maxList limits what one List reads: each credential that was not built before is
-// unsealed.
+// maxList limits what one List reads and unseals.
 const maxList = 1000
 
 // List returns credentials of an org in the order of their client keys, byte by byte. It
 // begins after the client key after, or with the first one if after is empty, and
 // returns at most limit of them: 1 to 1000. For the next ones, call it again with the
-// last client key. The credentials are shared and must not be changed; they hold their
-// secrets, which print REDACTED. If one cannot be read, List returns its error and no
-// credential.
+// last client key. The credentials hold their secrets, which print REDACTED. If one cannot
+// be read, List returns its error and no credential.
 func (c *Credentials) List(ctx context.Context, org auth.OrgKey, after string, limit int) ([]*signature.Credential, error) {
 	if limit < 1 || limit > maxList {
 		return nil, errors.New("sqlstore: list credentials: the limit is not 1 to 1000")
@@ -267,7 +256,7 @@ func (c *Credentials) List(ctx context.Context, org auth.OrgKey, after string, l
 	}
 	list := make([]*signature.Credential, len(rows))
 	for i, row := range rows {
-		if list[i], err = c.shared(row); err != nil {
+		if list[i], err = c.build(row); err != nil {
 			return nil, failed("list credentials", err)
 		}
 	}

@@ -26,14 +26,14 @@ func substitutions(d Dialect) []string {
 	if d == PostgreSQL {
 		return []string{
 			"{now}", "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
-			"{bytes}", "bytea", "{text}", `text COLLATE "C"`, "{int}", "bigint", "{strict}", "", "{max}", "greatest", "{min}", "least",
+			"{bytes}", "bytea", "{text}", `text COLLATE "C"`, "{int}", "bigint", "{strict}", "", "{unlogged}", "UNLOGGED ", "{max}", "greatest", "{min}", "least",
 			"{lock}", "FOR UPDATE", "{skip}", "FOR UPDATE SKIP LOCKED",
 			"{each}(", "jsonb_array_elements_text(", "{find}", "strpos",
 		}
 	}
 	return []string{
 		"{now}", "CAST(round(unixepoch('subsec') * 1000) AS INTEGER)",
-		"{bytes}", "BLOB", "{text}", "TEXT", "{int}", "INTEGER", "{strict}", " STRICT", "{max}", "max", "{min}", "min",
+		"{bytes}", "BLOB", "{text}", "TEXT", "{int}", "INTEGER", "{strict}", " STRICT", "{unlogged}", "", "{max}", "max", "{min}", "min",
 		"{lock}", "", "{skip}", "",
 		"{each}(", "value FROM json_each(", "{find}", "instr",
 		"$", "?", // in SQLite ?1 is the first argument, and $1 is a named one

@@ -2,8 +2,8 @@ package sqlstore
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
+	"database/sql"
+	"encoding/json"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -31,44 +31,30 @@ func (f *factors) Factor(ctx context.Context, org auth.OrgKey, account string) (
 
 const factorText = `SELECT version, sealed, step, recovery FROM {factors} WHERE ` + ofAccountText
 
+// factorSecrets are what is sealed of a factor, as JSON.
+type factorSecrets struct{ Secret, Pending []byte }
+
 // scan returns what scans the columns of factorText.
-func (f *factors) scan(org auth.OrgKey, account string) func(scan func(...any) error) (session.Factor, error) {
-	return func(scan func(...any) error) (none session.Factor, err error) {
-		var factor session.Factor
-		var secrets, recovery []byte
-		err = scan(&factor.Version, &secrets, &factor.Step, &recovery)
+func (f *factors) scan(org auth.OrgKey, account string) func(*sql.Rows) (session.Factor, error) {
+	return func(rows *sql.Rows) (factor session.Factor, err error) {
+		var sealed, recovery []byte
+		var secrets factorSecrets
+		err = rows.Scan(&factor.Version, &sealed, &factor.Step, &recovery)
 		if err == nil {
-			secrets, err = f.store.unseal(factorLocation(org, account), secrets)
+			sealed, err = f.store.unseal(factorLocation(org, account), sealed)
 		}
 		if err == nil {
-			factor.Secret, secrets, err = cutSecret(secrets)
-		}
-		if err == nil {
-			factor.Pending, _, err = cutSecret(secrets)
+			err = json.Unmarshal(sealed, &secrets)
 		}
 		if err != nil {
-			return none, err
+			return session.Factor{}, err
 		}
+		factor.Secret, factor.Pending = session.NewFactorSecret(secrets.Secret), session.NewFactorSecret(secrets.Pending)
 		for ; len(recovery) >= 32; recovery = recovery[32:] {
 			factor.Recovery = append(factor.Recovery, [32]byte(recovery))
 		}
 		return factor, nil
 	}
-}
-
-// appendSecret appends a secret after its length. The length 0 means no secret.
-func appendSecret(to []byte, secret session.FactorSecret) []byte {
-	text := secret.Reveal()
-	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
-}
-
-func cutSecret(from []byte) (secret session.FactorSecret, rest []byte, err error) {
-	n, size := binary.Uvarint(from)
-	if size <= 0 || n > uint64(len(from)-size) {
-		return secret, nil, errors.New("a secret has another form than this package writes")
-	}
-	from = from[size:]
-	return session.NewFactorSecret(from[:n]), from[n:], nil
 }
 
 // Save implements session.FactorStore.
@@ -82,7 +68,8 @@ func (f *factors) Save(ctx context.Context, org auth.OrgKey, account string, fac
 }
 
 func (f *factors) seal(org auth.OrgKey, account string, factor session.Factor) []byte {
-	return f.store.seal(factorLocation(org, account), appendSecret(appendSecret(nil, factor.Secret), factor.Pending))
+	text, _ := json.Marshal(factorSecrets{factor.Secret.Reveal(), factor.Pending.Reveal()}) // bytes do not fail
+	return f.store.seal(factorLocation(org, account), text)
 }
 
 // saveText returns the one statement that saves a factor. Of concurrent calls for the

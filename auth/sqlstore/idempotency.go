@@ -90,19 +90,11 @@ func (s *repeats) Open(sealed, bound []byte) ([]byte, error) {
 	return s.store.unseal(location{kind: "bound", id: string(bound)}, sealed)
 }
 
-type exportedRepeat struct {
-	Kind    string    `json:"kind"`
-	Done    bool      `json:"done"`
-	Bytes   int64     `json:"bytes"`
-	Expires time.Time `json:"expires"`
-}
-
 const exportRepeats = `SELECT fence = '', length(sealed), keep FROM {repeats} WHERE org = $1 AND caller = $2 ORDER BY keep, id`
 
-func repeatLine(rows *sql.Rows) (any, error) {
-	e := exportedRepeat{Kind: "idempotencyKey"}
-	var keep int64
-	err := rows.Scan(&e.Done, &e.Bytes, &keep)
-	e.Expires = time.UnixMilli(keep).UTC()
-	return e, err
+func repeatLine(rows *sql.Rows) (line, error) {
+	var done bool
+	var bytes, keep int64
+	err := rows.Scan(&done, &bytes, &keep)
+	return line{"kind": "idempotencyKey", "done": done, "bytes": bytes, "expires": time.UnixMilli(keep).UTC()}, err
 }

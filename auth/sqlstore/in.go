@@ -17,7 +17,6 @@ import (
 type Tx interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	Commit() error
 }
 
@@ -46,22 +45,26 @@ var ErrTx = errors.New("sqlstore: In needs another transaction")
 // In SQLite tx should begin with BEGIN IMMEDIATE, which drivers call _txlock=immediate. A deferred
 // transaction gets the write lock from In. If it has read before and others have written since, it
 // cannot get the lock, and In refuses it at once. SQLite rolls tx back when the context of a writing
-// statement ends, and then runs each further statement by itself: In and its verbs refuse that, too. While tx has the lock, a verb of the Store outside
-// of tx waits for it: do not call one before tx ends.
+// statement ends, and then runs each further statement by itself: In and its verbs refuse that, too.
+// While tx has the lock, a verb of the Store outside of tx waits for it: do not call one before tx ends.
 //
 // Each verb is one atomic step of tx: if it returns an error, it has changed nothing. After an error
 // that wraps auth.ErrUnavailable all further verbs return it: roll tx back. After any other one tx may go
-// on. After a savepoint is rolled back to, what was done behind it is undone.
-// Locks last until tx ends: other makers of tokens for the same app and subject, other changes of the
-// same credential, and all other new key pairs wait for it, as long as their contexts last. End tx soon,
-// and call verbs about several accounts or apps in one order everywhere. If two transactions wait for each
-// other, the engine ends one. That error reaches the caller unchanged, who alone can repeat the whole
-// transaction.
+// on. After a savepoint is rolled back to, what was done behind it is undone. Do not change the
+// search_path, the role or synchronous_commit of tx after In, which has looked at them.
 //
-// If the outcome of the commit is unknown, all verbs may be repeated but those that make something:
-// look whether it is there. There is nothing to tell the Store after the commit, because it reads the
-// database with each call. What remembers its answers, as token.CachedKeys and auth.CachedDirectory
-// do, learns of the change within its bound, or at once by its Invalidate.
+// Locks last until tx ends, and who waits for one waits as long as its own context lasts: other makers of
+// tokens for the same app and subject, other changes of the same credential, logins of an account whose
+// sessions tx has ended, and all who change key pairs unless tx used Keys.Ensure alone. So end tx soon, call nothing slow before it ends,
+// and call verbs about several accounts or apps in one order everywhere. If two transactions wait for
+// each other, the engine ends one. That error reaches the caller unchanged, who alone can repeat the
+// whole transaction.
+//
+// Show a secret or a token that was made in tx after the commit only. If the outcome of the commit is
+// unknown, all verbs may be repeated but those that make something: look whether it is there. There is
+// nothing to tell the Store after the commit, because it reads the database with each call. What
+// remembers its answers, as token.CachedKeys and auth.CachedDirectory do, learns of the change within its
+// bound, or at once by its Invalidate.
 func (s *Store) In(ctx context.Context, tx Tx) (*In, error) {
 	in := s.within(tx)
 	if err := in.checkTx(ctx); err != nil {
@@ -72,24 +75,22 @@ func (s *Store) In(ctx context.Context, tx Tx) (*In, error) {
 
 // within returns a Store whose statements run in tx.
 func (s *Store) within(tx Tx) *Store {
-	return &Store{single: tx, inside: new(application), dialect: s.dialect, prefix: s.prefix, sealer: s.sealer, signer: s.signer,
-		unsealed: s.unsealed, undurable: s.undurable, replacer: s.replacer, texts: s.texts, place: s.place}
+	return &Store{single: tx, inside: new(application), dialect: s.dialect, options: s.options, replacer: s.replacer, texts: s.texts, place: s.place}
 }
 
 // place is where a transaction is, and how. In SQLite it has no isolation to choose.
 type place struct {
-	name                    string // what tells databases apart, as far as a statement can
-	isolation, readOnly     string
-	durability, synchronous string // the setting of the commit's durability, and its value
+	name                string // what tells databases apart, as far as a statement can
+	isolation, readOnly string
+	synchronous         string // whether a commit waits for the disk
 }
 
 func (s *Store) findPlace(ctx context.Context) (p place, err error) {
-	p.durability = "synchronous"
 	text := `SELECT coalesce((SELECT file FROM pragma_database_list WHERE name = 'main'), ''), '', 'off', synchronous FROM pragma_synchronous`
 	if s.dialect == PostgreSQL {
-		p.durability = "synchronous_commit"
 		text = `SELECT CAST(coalesce(CAST(to_regclass('{ledger}') AS oid), 0) AS text) || ' in ' ||
-			(SELECT CAST(oid AS text) FROM pg_database WHERE datname = current_database()), current_setting('transaction_isolation'),
+			(SELECT CAST(oid AS text) FROM pg_database WHERE datname = current_database()) || ' of ' ||
+			(SELECT CAST(system_identifier AS text) FROM pg_control_system()), current_setting('transaction_isolation'),
 			current_setting('transaction_read_only'), current_setting('synchronous_commit')`
 	}
 	err = s.find(ctx, text, nil, &p.name, &p.isolation, &p.readOnly, &p.synchronous)
@@ -109,8 +110,8 @@ func (s *Store) checkTx(ctx context.Context) error {
 		return fmt.Errorf("%w: it is not of this Store's database and tables", ErrTx)
 	}
 	// A crash may undo a commit that does not wait for the disk.
-	f := settings{s.dialect, map[string]string{p.durability: p.synchronous}}
-	if err := errors.Join(f.lossy(s.undurable)...); err != nil {
+	f := settings{s.dialect, map[string]string{"synchronous": p.synchronous, "synchronous_commit": p.synchronous}}
+	if err := errors.Join(f.lossy(s.options.UnsafeDurability)...); err != nil {
 		return fmt.Errorf("%w: %w", ErrTx, err)
 	}
 	if s.dialect == PostgreSQL {
@@ -118,8 +119,13 @@ func (s *Store) checkTx(ctx context.Context) error {
 	}
 	// A statement that would write takes the lock, even if there is nothing to write.
 	_, err = s.exec(ctx, `UPDATE {schema} SET version = version WHERE version < 0`)
-	if err != nil && isLocked(SQLite, err) {
+	switch {
+	case err == nil:
+		return nil
+	case isLocked(SQLite, err):
 		return fmt.Errorf("%w: it cannot get the write lock, begin it with BEGIN IMMEDIATE (_txlock=immediate): %w", ErrTx, err)
+	case strings.Contains(err.Error(), "readonly database"):
+		return fmt.Errorf("%w: it is read-only: %w", ErrTx, err)
 	}
 	return err
 }
@@ -127,8 +133,8 @@ func (s *Store) checkTx(ctx context.Context) error {
 // Credentials returns the signing secrets, or ErrNoSealer.
 func (in *In) Credentials() (*Credentials, error) { return in.store.Credentials() }
 
-// Keys returns the key pairs, or ErrNoSealer. Their Generate, Ensure and Rotate make other instances
-// wait for the end of the transaction before they make a pair.
+// Keys returns the key pairs, or ErrNoSealer. After Generate, Put, Rotate and Delete all others who change
+// pairs wait for the end of the transaction; after Ensure those of the same client key alone.
 func (in *In) Keys() (*Keys, error) { return in.store.Keys() }
 
 // Ledger returns the ledger without its uses, for bearer.Mechanism.MintIn.
@@ -164,8 +170,8 @@ func (in *In) DeleteAccount(ctx context.Context, org auth.OrgKey, account string
 	return in.store.DeleteAccount(ctx, org, account)
 }
 
-// DeleteOrg is Store.DeleteOrg in the transaction. Everybody who makes a key pair waits for its end.
-// For an org with more than some thousand sessions or tokens call Store.DeleteOrg after the commit.
+// DeleteOrg is Store.DeleteOrg in the transaction. For an org with more than some thousand sessions or
+// tokens call Store.DeleteOrg after the commit.
 func (in *In) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 	return in.store.DeleteOrg(ctx, org)
 }

@@ -94,11 +94,14 @@ func (k *Keys) Ensure(ctx context.Context, org auth.OrgKey, clientKey string) (*
 
 // present returns the present key of an app, or nil if it has none.
 func (k *Keys) present(ctx context.Context, org auth.OrgKey, clientKey string) (public *token.PublicKey, err error) {
-	public, err = get(ctx, k.store, presentText+`WHERE k.client_key = $1`, []any{clientKey}, scanPublic)
-	if err == nil && public.Org != org {
+	p, err := get(ctx, k.store, presentText+`WHERE k.client_key = $1`, []any{clientKey}, onePublic)
+	switch {
+	case err != nil:
+		return nil, found(err, nil)
+	case p.Org != org:
 		return nil, fmt.Errorf("%w: client key of another org", token.ErrBadKey)
 	}
-	return public, found(err, nil)
+	return &p, nil
 }
 
 // Put stores pair as the one pair of pair.ClientKey, in place of its present pair and of
@@ -292,89 +295,82 @@ const (
 
 // Public implements token.Keys.
 func (k *Keys) Public(ctx context.Context, kid string) (*token.PublicKey, error) {
-	public, err := get(ctx, k.store, publicText, []any{kid}, scanPublic)
-	return public, failed("find a key", found(err, token.ErrNotFound))
+	p, err := get(ctx, k.store, publicText, []any{kid}, onePublic)
+	if err != nil {
+		return nil, failed("find a key", found(err, token.ErrNotFound))
+	}
+	return &p, nil
 }
 
 // Signer implements token.Signers.
 func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, error) {
-	var public *token.PublicKey
-	var sealed []byte
-	var formers []string
-	err := k.store.read(ctx, func(q conn) error {
-		public, formers = nil, nil
-		return q.each(ctx, signerText, []any{clientKey}, func(rows *sql.Rows) (err error) {
-			var former sql.NullString
-			public, err = scanPublic(func(into ...any) error { return rows.Scan(append(into, &sealed, &former)...) })
-			if former.Valid {
-				formers = append(formers, former.String)
-			}
-			return err
-		})
+	type row struct {
+		token.PublicKey
+		sealed []byte
+		former sql.NullString
+	}
+	all, err := list(ctx, k.store, signerText, []any{clientKey}, func(rows *sql.Rows) (r row, err error) {
+		r.PublicKey, err = publicOf(rows, &r.sealed, &r.former)
+		return r, err
 	})
 	switch {
 	case err != nil:
 		return nil, failed("find a key pair", err)
-	case public == nil:
+	case len(all) == 0:
 		return nil, fmt.Errorf("%w: %q", token.ErrNoKeyPair, clientKey)
 	}
-	return k.unsealed(ctx, public, sealed, formers)
-}
-
-func (k *Keys) unsealed(ctx context.Context, public *token.PublicKey, sealed []byte, formers []string) (*token.KeyPair, error) {
-	secret, err := k.store.unseal(pairLocation(public.Org, public.ClientKey), sealed)
-	if err != nil {
-		return nil, err
+	pair := &token.KeyPair{PublicKey: all[0].PublicKey}
+	for _, r := range all {
+		if r.former.Valid {
+			pair.Former = append(pair.Former, r.former.String)
+		}
 	}
-	signer, err := k.signerIn(ctx, secret)
-	if err != nil {
+	if err := k.setSigner(ctx, pair, all[0].sealed); err != nil {
 		return nil, failed("find a key pair", err)
 	}
-	if !public.Key.Equal(signer.Public()) {
-		return nil, fmt.Errorf("sqlstore: the private key of %q is not that of its public key", public.ClientKey)
+	return pair, nil
+}
+
+func (k *Keys) setSigner(ctx context.Context, pair *token.KeyPair, sealed []byte) error {
+	secret, err := k.store.unseal(pairLocation(pair.Org, pair.ClientKey), sealed)
+	if err == nil {
+		pair.Signer, err = k.signerIn(ctx, secret)
 	}
-	return &token.KeyPair{PublicKey: *public, Signer: signer, Former: formers}, nil
+	if err == nil && !pair.Key.Equal(pair.Signer.Public()) {
+		err = fmt.Errorf("the private key of %q is not that of its public key", pair.ClientKey)
+	}
+	return err
 }
 
 // Exposed implements token.Exposed. The keys are in the order of their client keys. The
 // present key of an app comes first, and then its former keys, the latest end first.
 func (k *Keys) Exposed(ctx context.Context, org auth.OrgKey) ([]token.PublicKey, error) {
-	keys, err := list(ctx, k.store, exposedText, []any{org},
-		func(rows *sql.Rows) (token.PublicKey, error) {
-			public, err := scanPublic(rows.Scan)
-			if err != nil {
-				return token.PublicKey{}, err
-			}
-			return *public, nil
-		})
+	keys, err := list(ctx, k.store, exposedText, []any{org}, onePublic)
 	return keys, failed("list exposed keys", err)
 }
 
-// scanPublic scans the columns of presentText.
-func scanPublic(scan func(...any) error) (*token.PublicKey, error) {
-	p := &token.PublicKey{}
+// publicOf scans the columns of presentText, and then more.
+func publicOf(rows *sql.Rows, more ...any) (p token.PublicKey, err error) {
 	var der []byte
 	var ends sql.NullInt64
-	if err := scan(&p.ClientKey, &p.Org, &p.KeyID, &p.Exposed, &der, &ends); err != nil {
-		return nil, err
+	if err := rows.Scan(append([]any{&p.ClientKey, &p.Org, &p.KeyID, &p.Exposed, &der, &ends}, more...)...); err != nil {
+		return p, err
 	}
 	if ends.Valid {
 		p.Ends = time.UnixMilli(ends.Int64).UTC()
 	}
 	key, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	var ok bool
 	if p.Key, ok = key.(*rsa.PublicKey); !ok {
-		return nil, token.ErrBadKey
+		return p, token.ErrBadKey
 	}
-	// Validate also checks the thumbprint: an altered row verifies nothing.
-	if err := p.Validate(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, p.Validate() // also checks the thumbprint: an altered row verifies nothing
 }
+
+func onePublic(rows *sql.Rows) (token.PublicKey, error) { return publicOf(rows) }
 
 func number(yes bool) int64 {
 	if yes {

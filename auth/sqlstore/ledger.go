@@ -53,7 +53,7 @@ func ancestorsLive(row string, ancestors int) string {
 		isLive(parent, ancestors-1) + `))`
 }
 
-const ledgerColumns = `id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, `
+const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, `
 
 // sameText is the condition that a row accepts a token, and reusedText that the token was renewed and
 // its grace is over.
@@ -160,8 +160,8 @@ func (l *ledger) issue(ctx context.Context, q conn, r token.Record, keys string,
 func (l *ledger) vet(ctx context.Context, q conn, r token.Record, keys string, limit int) (stale bool, err error) {
 	var known, parentLives, parentMayMake bool
 	var live, replaced int
-	err = q.row(ctx, checkIssueText, r.ClientKey, r.Subject, keys, r.ID, r.Parent, r.Issued.Unix()).
-		Scan(&known, &live, &parentLives, &parentMayMake, &replaced, &stale)
+	err = q.one(ctx, checkIssueText, []any{r.ClientKey, r.Subject, keys, r.ID, r.Parent, r.Issued.Unix()},
+		&known, &live, &parentLives, &parentMayMake, &replaced, &stale)
 	switch {
 	case err != nil:
 	case known:
@@ -256,7 +256,6 @@ func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Rec
 	if err != nil || len(rows) == 0 || !rows[0].live {
 		return token.Record{}, failed("get a token", cmp.Or(err, token.ErrNotFound))
 	}
-	rows[0].ClientKey = of.ClientKey
 	return rows[0].Record, nil
 }
 
@@ -274,40 +273,31 @@ func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	return failed("revoke", found(err, token.ErrNotFound))
 }
 
-// RevokeSubject implements token.Ledger.
+// RevokeSubject implements token.Ledger. It returns how many of the records that it deletes were live.
 func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, err error) {
-	switch {
-	case of.Subject == "":
+	if of.Subject == "" {
 		return 0, errors.New("sqlstore: revoke a subject: the subject is empty")
-	case !storable(string(of.Org), of.Subject), of.ClientKey != token.AnyApp && !storable(of.ClientKey):
-		return 0, nil
 	}
-	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {
-		live, err = revokeSubject(ctx, q, of)
-		return err
-	})
-	return live, failed("revoke a subject", err)
-}
-
-// revokeSubject returns how many of the records that it deletes were live.
-func revokeSubject(ctx context.Context, q conn, of token.Holder) (live int, err error) {
 	ofHolder, args := `org = $1 AND subject = $2`, []any{of.Org, of.Subject}
 	if of.ClientKey != token.AnyApp {
 		ofHolder, args = `client_key = $3 AND `+ofHolder, append(args, of.ClientKey)
 	}
-	for _, text := range []string{
-		// Locked rows are not used meanwhile. The count is a statement of its own, which also
-		// sees the changes that the first one has waited for.
-		`SELECT count(*) FROM (SELECT 1 FROM {ledger} WHERE ` + ofHolder + ` ORDER BY client_key, id {lock}) AS locked`,
-		// Count before deleting: one record may be the parent of another.
-		`SELECT count(*) FROM {ledger} WHERE ` + ofHolder + ` AND ` + liveText,
-	} {
-		if err := q.row(ctx, text, args...).Scan(&live); err != nil {
-			return 0, err
+	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {
+		for _, text := range []string{
+			// Locked rows are not used meanwhile. The count is a statement of its own, which also
+			// sees the changes that the first one has waited for.
+			`SELECT count(*) FROM (SELECT 1 FROM {ledger} WHERE ` + ofHolder + ` ORDER BY client_key, id {lock}) AS locked`,
+			// Count before deleting: one record may be the parent of another.
+			`SELECT count(*) FROM {ledger} WHERE ` + ofHolder + ` AND ` + liveText,
+		} {
+			if err := q.one(ctx, text, args, &live); err != nil {
+				return found(err, nil) // no row can have such a name
+			}
 		}
-	}
-	_, err = q.exec(ctx, `DELETE FROM {ledger} WHERE `+ofHolder, args...)
-	return live, err
+		_, err := q.exec(ctx, `DELETE FROM {ledger} WHERE `+ofHolder, args...)
+		return err
+	})
+	return live, failed("revoke a subject", err)
 }
 
 // List implements token.Ledger.
@@ -335,7 +325,6 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 	page = make([]token.Record, 0, len(rows))
 	for _, row := range rows {
 		if row.live && row.Org == of.Org {
-			row.ClientKey = of.ClientKey
 			page = append(page, row.Record)
 		}
 	}
@@ -350,7 +339,7 @@ type ledgerRow struct {
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
 	var issued int64
 	var expires sql.NullInt64
-	err = rows.Scan(&r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
+	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
 	r.Issued = time.Unix(issued, 0).UTC()
 	if expires.Valid {
 		r.Expires = time.Unix(expires.Int64, 0).UTC()

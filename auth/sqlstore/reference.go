@@ -74,8 +74,8 @@ func (k *Keys) pairOf(ctx context.Context, reference string) (*token.KeyPair, er
 // signerOf returns the signer of a reference, or an error that names the reference.
 func (s *Store) signerOf(ctx context.Context, reference string) (crypto.Signer, error) {
 	err := errors.New("Options.Signer knows none")
-	if s.signer != nil {
-		signer, failure := s.signer(ctx, reference)
+	if s.options.Signer != nil {
+		signer, failure := s.options.Signer(ctx, reference)
 		switch {
 		case failure != nil:
 			err = failure

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -67,31 +68,18 @@ const (
 
 var errNonce = errors.New("sqlstore: nonce is not 16 bytes long")
 
-// claim holds a signing.Use as arguments of the statements.
-type claim struct {
-	nonce, signature   []byte // ids
-	signed, keep       int64  // Unix milliseconds
-	uses               int64  // use count that the first acceptance of the signature sets
-	siblings, withinMs int64
-}
-
-func newClaim(u *signing.Use) claim {
-	c := claim{
-		nonce:     id('n', []byte(u.Nonce), u.ClientKey),
-		signature: id('s', u.Signature[:], u.ClientKey),
-		signed:    u.Signed.UnixMilli(),
-		keep:      u.Keep.UnixMilli(),
-		uses:      1,
-		siblings:  min(int64(u.Siblings), closed-1),
-		withinMs:  u.Window.Milliseconds(),
-	}
+// claimArgs returns a signing.Use as the arguments of the statements: $1 nonce, $2 signature, both ids;
+// $3 signed, $4 keep; $5 the use count that the first acceptance of the signature sets; $6 siblings, and
+// $7 within which time. Times are milliseconds.
+func claimArgs(u *signing.Use) []any {
+	keep, uses, siblings, within := u.Keep.UnixMilli(), int64(1), min(int64(u.Siblings), closed-1), u.Window.Milliseconds()
 	if u.Keep.UnixNano()%1e6 != 0 {
-		c.keep++ // round up: keep the row until Keep at least
+		keep++ // round up: keep the row until Keep at least
 	}
-	if c.siblings <= 1 || c.withinMs <= 0 {
-		c.uses, c.siblings = closed, 0
+	if siblings <= 1 || within <= 0 {
+		uses, siblings = closed, 0
 	}
-	return c
+	return []any{id('n', []byte(u.Nonce), u.ClientKey), id('s', u.Signature[:], u.ClientKey), u.Signed.UnixMilli(), keep, uses, siblings, within}
 }
 
 // id returns the row id of a nonce or signature. It needs no separator, because within
@@ -102,17 +90,13 @@ func id(kind byte, nonceOrSignature []byte, clientKey string) []byte {
 	return sum[:]
 }
 
-// outcome is the result of a claim.
-type outcome struct {
-	inTime   bool // signed after the epoch began, and still retained
-	accepted bool // the nonce is new, and the signature is new or has a sibling's use left
-}
-
-func (o outcome) err() error {
+// verdict returns the error of a claim: inTime means signed after the epoch began, and still retained;
+// free means that the nonce is new, and the signature is new or has a sibling's use left.
+func verdict(inTime, free bool) error {
 	switch {
-	case !o.inTime:
+	case !inTime:
 		return signing.ErrStale
-	case !o.accepted:
+	case !free:
 		return signing.ErrReplayed
 	}
 	return nil
@@ -124,19 +108,15 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	if len(u.Nonce) != nonceLength {
 		return errNonce
 	}
-	c := newClaim(&u)
 	claim := r.claimPostgres
 	if r.store.dialect == SQLite {
 		claim = r.claimSQLite
 	}
-	o, err := claim(ctx, &c)
-	if err != nil {
-		return failed("claim", err)
-	}
-	if o.accepted {
+	err := claim(ctx, claimArgs(&u))
+	if err == nil {
 		r.store.countWrite(ctx)
 	}
-	return o.err()
+	return failed("claim", err)
 }
 
 // Used implements signing.UsedNonces by one look-up.
@@ -158,8 +138,6 @@ func (r *replays) Used(ctx context.Context, clientKey, nonce string) (used bool,
 // may have taken the signature since the snapshot, when the nonce is written already.
 // The statement must not fail then, which the server would log as an ERROR: it returns
 // when the nonce was recorded, and unclaim deletes it.
-//
-// $1 nonce, $2 signature, $3 signed, $4 keep, $5 uses, $6 siblings, $7 window.
 const claimText = `
 WITH nonce AS (
 	INSERT INTO {replays} (id, keep, uses, began, engine)
@@ -206,39 +184,36 @@ SELECT '', 9223372036854775807, 0, {now}, ` + engineText + `
 ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine = excluded.engine
 WHERE e.engine <> excluded.engine`
 
-func (r *replays) claimPostgres(ctx context.Context, c *claim) (o outcome, err error) {
+func (r *replays) claimPostgres(ctx context.Context, args []any) error {
 	q := conn{r.store, r.store.single}
 	// Try twice: the first statement records nothing if there is no epoch.
 	for range 2 {
 		var recorded sql.NullInt64 // when, unless the nonce was refused
-		err = q.row(ctx, claimText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs).Scan(&recorded, &o.accepted)
+		var accepted, begun, inTime bool
+		err := q.one(ctx, claimText, args, &recorded, &accepted)
 		switch {
-		case err != nil:
-			return outcome{}, err
-		case o.accepted:
-			return outcome{inTime: true, accepted: true}, nil
+		case err != nil || accepted:
+			return err
 		case recorded.Valid:
-			return outcome{inTime: true}, unclaim(ctx, q, c, recorded.Int64)
+			return cmp.Or(unclaim(ctx, q, args[0], recorded.Int64), signing.ErrReplayed)
 		}
-		begun := false
-		err = q.row(ctx, whyText, c.signed, c.keep).Scan(&begun, &o.inTime)
+		err = q.one(ctx, whyText, args[2:4], &begun, &inTime)
 		if err != nil || begun {
-			return o, err
+			return cmp.Or(err, verdict(inTime, false))
 		}
 		if err = r.begin(ctx); err != nil {
-			return o, err
+			return err
 		}
 	}
-	// Somebody empties the table all the time.
-	return outcome{}, nil
+	return signing.ErrStale // somebody empties the table all the time
 }
 
 // unclaim deletes a nonce also if the context has ended: a client must not leave rows by
 // ending its requests.
-func unclaim(ctx context.Context, q conn, c *claim, recorded int64) error {
+func unclaim(ctx context.Context, q conn, nonce any, recorded int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_, err := q.exec(ctx, unclaimText, c.nonce, recorded)
+	_, err := q.exec(ctx, unclaimText, nonce, recorded)
 	return err
 }
 
@@ -254,24 +229,25 @@ func (r *replays) begin(ctx context.Context) error {
 
 // claimSQLite reads before it writes: a client that replays a captured request again
 // and again must not hold SQLite's only write lock.
-func (r *replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err error) {
+func (r *replays) claimSQLite(ctx context.Context, args []any) error {
 	// Try three times: there may be no epoch, and a concurrent claim may come first.
 	for range 3 {
-		begun, o, err := r.look(ctx, c)
-		if err == nil && !begun {
-			if err = r.beginSQLite(ctx); err == nil {
-				continue
+		begun, err := r.look(ctx, args)
+		if err != nil {
+			return err
+		}
+		if !begun {
+			if err = r.beginSQLite(ctx); err != nil {
+				return err
 			}
+			continue
 		}
-		if err != nil || !o.accepted {
-			return o, err
-		}
-		if o.accepted, err = r.record(ctx, c); err != nil || o.accepted {
-			return o, err
+		n, err := r.store.exec(ctx, recordText, args...)
+		if err != nil || n > 0 {
+			return err
 		}
 	}
-	// Somebody empties the table all the time.
-	return outcome{}, nil
+	return signing.ErrStale // somebody empties the table all the time
 }
 
 // lookText selects whether there is an epoch, whether a claim is in time, and whether
@@ -279,20 +255,22 @@ func (r *replays) claimSQLite(ctx context.Context, c *claim) (o outcome, err err
 const lookText = `
 SELECT count(*), coalesce($3 > max(began) AND $4 > {now}, false),
 	NOT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)
-	AND coalesce((SELECT uses < $5 AND abs({now} - began) < $6 FROM {replays} WHERE id = $2), true)
+	AND coalesce((SELECT uses < $6 AND abs({now} - began) < $7 FROM {replays} WHERE id = $2), true)
 FROM {replays} WHERE id = x''`
 
-// look decides a claim without writing. Its refusal is final; record decides about the
+// look returns the error of a claim, without writing. It is final; recordText decides about the
 // other claims. It reports no epoch before the first claim of this Store, whatever the
 // table says: the file may be a copy restored before.
-func (r *replays) look(ctx context.Context, c *claim) (begun bool, o outcome, err error) {
-	s := r.store
-	if !s.begun.Load() {
-		return false, o, nil
+func (r *replays) look(ctx context.Context, args []any) (begun bool, err error) {
+	if !r.store.begun.Load() {
+		return false, nil
 	}
-	err = s.find(ctx, lookText, []any{c.nonce, c.signature, c.signed, c.keep, c.siblings, c.withinMs}, &begun, &o.inTime, &o.accepted)
-	o.accepted = o.accepted && o.inTime
-	return begun, o, err
+	var inTime, free bool
+	err = r.store.find(ctx, lookText, args, &begun, &inTime, &free)
+	if err != nil || !begun {
+		return false, err
+	}
+	return true, verdict(inTime, free)
 }
 
 // beginSQLite begins an epoch. The first epoch of a Store begins when the Store was
@@ -323,8 +301,3 @@ WITH free AS MATERIALIZED (
 INSERT INTO {replays} (id, keep, uses, began, engine)
 SELECT $1, $4, 1, now, '' FROM free UNION ALL SELECT $2, $4, $5, now, '' FROM free WHERE true
 ON CONFLICT (id) DO UPDATE SET keep = max(keep, excluded.keep), uses = uses + 1`
-
-func (r *replays) record(ctx context.Context, c *claim) (recorded bool, err error) {
-	n, err := r.store.exec(ctx, recordText, c.nonce, c.signature, c.signed, c.keep, c.uses, c.siblings, c.withinMs)
-	return n > 0, err
-}

@@ -38,7 +38,7 @@ var sealedTables = []sealedTable{
 // again with their key. The others are usable, so a program need not stop because of
 // them. Reseal returns ErrNoSealer if there is no Sealer.
 func (s *Store) Reseal(ctx context.Context) error {
-	if s.sealer == nil {
+	if s.options.Sealer == nil {
 		return ErrNoSealer
 	}
 	if err := s.sweep(ctx, deadFormersText, batchesPerSweep, batch); err != nil {
@@ -75,7 +75,7 @@ func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left
 		text += ` AND (` + t.key + `) > ($2, $3)`
 	}
 	text += ` ORDER BY ` + strings.TrimSuffix(t.key, ", ''") + ` LIMIT 100`
-	rows, err := list(ctx, s, text, append([]any{s.sealer.head()}, after...),
+	rows, err := list(ctx, s, text, append([]any{s.options.Sealer.head()}, after...),
 		func(rows *sql.Rows) (row sealedRow, err error) {
 			err = rows.Scan(&row.org, &row.name, &row.sealed, &row.position[0], &row.position[1])
 			return row, err
@@ -86,7 +86,7 @@ func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left
 	for _, row := range rows {
 		end = []any{row.position[0], row.position[1]}
 		at := t.locate(auth.OrgKey(row.org), row.name)
-		secret, err := s.sealer.open(at, row.sealed)
+		secret, err := s.options.Sealer.open(at, row.sealed)
 		if err != nil {
 			*left = append(*left, fmt.Errorf("%w: %s of %q in org %q", ErrSealed, at.kind, at.id, at.org))
 			continue
@@ -94,7 +94,7 @@ func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left
 		// A concurrent change has sealed the row anew or copied the secret; the condition
 		// then matches no row.
 		_, err = s.exec(ctx, `UPDATE `+t.table+` SET sealed = $1 WHERE org = $2 AND `+t.name+` = $3 AND sealed = $4`,
-			s.sealer.seal(at, secret), row.org, row.name, row.sealed)
+			s.options.Sealer.seal(at, secret), row.org, row.name, row.sealed)
 		if err != nil {
 			return nil, false, err
 		}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -71,37 +72,14 @@ func (c conn) each(ctx context.Context, text string, args []any, f func(*sql.Row
 	return unanswered(rows.Err())
 }
 
-// one scans the one row of a statement and reads to its end. It returns sql.ErrNoRows
-// if there is no row.
+// one scans the one row of a statement, or returns sql.ErrNoRows.
 func (c conn) one(ctx context.Context, text string, args []any, into ...any) error {
-	found := false
+	none := sql.ErrNoRows
 	err := c.each(ctx, text, args, func(rows *sql.Rows) error {
-		found = true
-		return rows.Scan(into...)
+		none = nil
+		return unanswered(rows.Scan(into...))
 	})
-	if err == nil && !found {
-		return sql.ErrNoRows
-	}
-	return err
-}
-
-// row returns the one row of a statement that changes nothing, so nobody must read it
-// to its end.
-func (c conn) row(ctx context.Context, text string, args ...any) oneRow {
-	if !findable(args) {
-		return oneRow{}
-	}
-	return oneRow{c.on.QueryRowContext(ctx, c.store.text(text), args...)}
-}
-
-// oneRow is the row that a statement has, or sql.ErrNoRows.
-type oneRow struct{ row *sql.Row }
-
-func (r oneRow) Scan(into ...any) error {
-	if r.row == nil {
-		return sql.ErrNoRows
-	}
-	return unanswered(r.row.Scan(into...))
+	return cmp.Or(err, none)
 }
 
 // unanswered makes an error of the driver or of a context wrap auth.ErrUnavailable. The
@@ -126,16 +104,16 @@ func (s *Store) exec(ctx context.Context, text string, args ...any) (changed int
 
 // find scans the one row of a statement that changes nothing, or returns sql.ErrNoRows.
 func (s *Store) find(ctx context.Context, text string, args []any, into ...any) error {
-	return s.read(ctx, func(c conn) error { return c.row(ctx, text, args...).Scan(into...) })
+	return s.read(ctx, func(c conn) error { return c.one(ctx, text, args, into...) })
 }
 
-// get scans the one row of a statement that changes nothing, or returns sql.ErrNoRows.
-func get[T any](ctx context.Context, s *Store, text string, args []any, scan func(scan func(...any) error) (T, error)) (found T, err error) {
-	err = s.read(ctx, func(q conn) error {
-		found, err = scan(q.row(ctx, text, args...).Scan)
-		return err
-	})
-	return found, err
+// get returns the one row of a statement that changes nothing, or sql.ErrNoRows.
+func get[T any](ctx context.Context, s *Store, text string, args []any, scan func(*sql.Rows) (T, error)) (found T, err error) {
+	all, err := list(ctx, s, text, args, scan)
+	if err != nil || len(all) == 0 {
+		return found, cmp.Or(err, sql.ErrNoRows)
+	}
+	return all[0], nil
 }
 
 // list returns the rows of a statement, as an empty slice if there are none.

@@ -1,15 +1,13 @@
 package sqlstore
 
 import (
-	"archive/zip"
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"regexp"
 	"strings"
+	"testing/fstest"
 
 	"github.com/tenantkit/tenantkit/internal/sqldialect"
 )
@@ -31,7 +29,11 @@ var tables = []string{
 const version = 8
 
 // schema creates the tables. It may run again. In SQLite they are STRICT.
-const schema = `
+const schema = `CREATE TABLE IF NOT EXISTS {schema} ( -- one row
+	version {int} PRIMARY KEY,
+	probe {bytes} -- sealed by the first Open with a Sealer
+){strict};
+
 -- Accepted requests: a row for each nonce and each signature. The row with the
 -- empty id is the epoch. It is deleted with the others when the table is emptied.
 CREATE TABLE IF NOT EXISTS {replays} (
@@ -42,6 +44,12 @@ CREATE TABLE IF NOT EXISTS {replays} (
 	engine {text} NOT NULL    -- of the epoch: identity of the engine and the table
 ){strict};
 CREATE INDEX IF NOT EXISTS {replays}_keep ON {replays} (keep);
+
+-- One row in PostgreSQL, of the epoch. A recovery from a crash empties the table.
+CREATE {unlogged}TABLE IF NOT EXISTS {marks} (
+	id {int} PRIMARY KEY,    -- 1
+	mark {text} NOT NULL     -- random
+){strict};
 
 CREATE TABLE IF NOT EXISTS {ledger} (
 	client_key {text} NOT NULL,
@@ -187,31 +195,8 @@ CREATE INDEX IF NOT EXISTS {repeats}_caller ON {repeats} (org, caller, keep, cos
 CREATE INDEX IF NOT EXISTS {repeats}_keep ON {repeats} (keep);
 `
 
-// marksTable creates {marks}, in PostgreSQL only.
-const marksTable = `-- One row, of the epoch in {replays}. A recovery from a crash empties the table.
-CREATE UNLOGGED TABLE IF NOT EXISTS {marks} (
-	id {int} PRIMARY KEY,    -- 1
-	mark {text} NOT NULL     -- random
-);
-`
-
-// schemaTable has one row.
-const schemaTable = `CREATE TABLE IF NOT EXISTS {schema} (
-	version {int} PRIMARY KEY,
-	probe {bytes} -- sealed by the first Open with a Sealer
-){strict};
-`
-
 // newTables creates all tables.
-func newTables(d Dialect) string {
-	text := schema
-	if d == PostgreSQL {
-		text += marksTable
-	}
-	return text + setVersion
-}
-
-var setVersion = fmt.Sprintf(`
+var newTables = schema + fmt.Sprintf(`
 INSERT INTO {schema} (version) SELECT %d WHERE NOT EXISTS (SELECT 1 FROM {schema}) ON CONFLICT DO NOTHING;
 `, version)
 
@@ -232,13 +217,8 @@ func Migrations(d Dialect, prefix string) fs.FS {
 	if !sqldialect.Known(d) || !validPrefix.MatchString(prefix) {
 		panic(fmt.Sprintf("sqlstore: no migrations for the dialect %d and the prefix %q", d, prefix))
 	}
-	var files bytes.Buffer
-	archive := zip.NewWriter(&files) // the smallest file system that can be made; memory does not fail
-	file, _ := archive.Create(migrationName)
-	io.WriteString(file, "-- +goose Up\n"+newReplacer(d, prefix).Replace(schemaTable+newTables(d)))
-	archive.Close()
-	reader, _ := zip.NewReader(bytes.NewReader(files.Bytes()), int64(files.Len()))
-	return reader
+	text := "-- +goose Up\n" + newReplacer(d, prefix).Replace(newTables)
+	return fstest.MapFS{migrationName: {Data: []byte(text)}}
 }
 
 var migrationName = fmt.Sprintf("%05d_tables.sql", version)
@@ -249,16 +229,13 @@ func (s *Store) migrate(ctx context.Context) error {
 	switch {
 	case err == nil && found != 0:
 		return checkVersion(found)
-	case s.noMigrate && err == nil:
+	case s.options.NoMigrate && err == nil:
 		return fmt.Errorf("there are no tables: run %s of Migrations", migrationName)
-	case s.noMigrate:
+	case s.options.NoMigrate:
 		return err
 	}
 	// The tables are missing or unreadable: the transaction returns the error, if any.
 	return s.transact(ctx, "schema", func(q conn) error {
-		if _, err := q.exec(ctx, schemaTable); err != nil {
-			return err
-		}
 		found, err := schemaVersion(ctx, q)
 		if err != nil {
 			return err
@@ -266,7 +243,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		if found != 0 {
 			return checkVersion(found)
 		}
-		return q.execAll(ctx, newTables(s.dialect))
+		return q.execAll(ctx, newTables)
 	})
 }
 
@@ -287,10 +264,10 @@ func schemaVersion(ctx context.Context, q conn) (found int, err error) {
 		look = "SELECT to_regclass('{schema}') IS NOT NULL"
 	}
 	var exist bool
-	if err = q.row(ctx, look).Scan(&exist); err != nil || !exist {
+	if err = q.one(ctx, look, nil, &exist); err != nil || !exist {
 		return 0, err
 	}
-	err = q.row(ctx, "SELECT coalesce(max(version), 0) FROM {schema}").Scan(&found)
+	err = q.one(ctx, "SELECT coalesce(max(version), 0) FROM {schema}", nil, &found)
 	return found, err
 }
 

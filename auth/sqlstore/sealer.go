@@ -145,15 +145,15 @@ func (s *Sealer) open(at location, sealed []byte) ([]byte, error) {
 
 // seal returns the bytes that the store keeps of a secret.
 func (s *Store) seal(at location, secret []byte) []byte {
-	if s.sealer == nil {
+	if s.options.Sealer == nil {
 		return append([]byte{formPlain}, secret...)
 	}
-	return s.sealer.seal(at, secret)
+	return s.options.Sealer.seal(at, secret)
 }
 
 func (s *Store) unseal(at location, kept []byte) ([]byte, error) {
-	if s.sealer != nil {
-		return s.sealer.open(at, kept)
+	if s.options.Sealer != nil {
+		return s.options.Sealer.open(at, kept)
 	}
 	if len(kept) < 1 || kept[0] != formPlain {
 		return nil, ErrSealed
@@ -179,7 +179,7 @@ func (s *Store) checkSealer(ctx context.Context) error {
 				return ErrSealingKey
 			}
 			before = found
-			if s.sealer == nil || bytes.HasPrefix(found, s.sealer.head()) {
+			if s.options.Sealer == nil || bytes.HasPrefix(found, s.options.Sealer.head()) {
 				return nil
 			}
 		}
@@ -193,7 +193,7 @@ func (s *Store) checkSealer(ctx context.Context) error {
 
 // keepsSecrets returns ErrNoSealer unless the options have a Sealer or UnsafeUnsealed.
 func (s *Store) keepsSecrets() error {
-	if s.sealer == nil && !s.unsealed {
+	if s.options.Sealer == nil && !s.options.UnsafeUnsealed {
 		return ErrNoSealer
 	}
 	return nil

@@ -75,11 +75,11 @@ func (s *sessions) makeRoom(ctx context.Context, q conn, n session.Session, limi
 const sessionText = `hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember = 1`
 
 // scanSession scans the columns of sessionText, and then more.
-func scanSession(scan func(...any) error, more ...any) (session.Session, error) {
+func scanSession(rows *sql.Rows, more ...any) (session.Session, error) {
 	var n session.Session
 	var hash []byte
 	var created, authenticated, seen, expires int64
-	err := scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &n.Ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember}, more...)...)
+	err := rows.Scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &n.Ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember}, more...)...)
 	if err != nil {
 		return session.Session{}, err
 	}
@@ -96,7 +96,7 @@ func scanSession(scan func(...any) error, more ...any) (session.Session, error) 
 func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
 	var evicted bool
 	n, err := get(ctx, s.store, `SELECT `+sessionText+`, replaced = 1 FROM {sessions} WHERE org = $1 AND hash = $2 AND `+notOverText, []any{org, hash[:]},
-		func(scan func(...any) error) (session.Session, error) { return scanSession(scan, &evicted) })
+		func(rows *sql.Rows) (session.Session, error) { return scanSession(rows, &evicted) })
 	if evicted && err == nil {
 		return session.Session{}, session.ErrEvicted
 	}
@@ -112,7 +112,7 @@ func (s *sessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, se
 			if n > 0 || err != nil {
 				return err
 			}
-			err = q.row(ctx, `SELECT seen >= $3 FROM {sessions} WHERE org = $1 AND hash = $2 AND `+liveSessionText, args...).Scan(&late)
+			err = q.one(ctx, `SELECT seen >= $3 FROM {sessions} WHERE org = $1 AND hash = $2 AND `+liveSessionText, args, &late)
 			if late || err != nil {
 				return err
 			}
@@ -196,6 +196,6 @@ func deleteWhere(ctx context.Context, run func(context.Context, func(conn) error
 // List implements session.Store.
 func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
 	sessions, err := list(ctx, s.store, `SELECT `+sessionText+` FROM {sessions} WHERE `+ofAccountText+` AND `+liveSessionText+` ORDER BY created, id`,
-		[]any{org, account}, func(rows *sql.Rows) (session.Session, error) { return scanSession(rows.Scan) })
+		[]any{org, account}, func(rows *sql.Rows) (session.Session, error) { return scanSession(rows) })
 	return sessions, failed("list sessions", err)
 }

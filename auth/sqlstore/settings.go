@@ -29,42 +29,33 @@ type settings struct {
 	values  map[string]string
 }
 
-func (s *Store) probe(ctx context.Context) (settings, error) {
+// checkSettings joins an error for each setting that breaks a rule.
+func (s *Store) checkSettings(ctx context.Context) error {
+	text := `SELECT 'version', sqlite_version() UNION ALL SELECT 'synchronous', synchronous FROM pragma_synchronous UNION ALL
+		SELECT 'journal_mode', journal_mode FROM pragma_journal_mode UNION ALL
+		SELECT 'file', coalesce(max(file), '') FROM pragma_database_list WHERE name = 'main'`
 	if s.dialect == PostgreSQL {
-		return s.probePostgres(ctx)
+		text = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'fsync', 'full_page_writes',
+				'synchronous_commit', 'data_sync_retry', 'zero_damaged_pages', 'default_transaction_isolation', 'default_transaction_read_only')
+			UNION ALL SELECT 'recovery', pg_is_in_recovery()::text`
 	}
-	return s.probeSQLite(ctx)
-}
-
-func (s *Store) probePostgres(ctx context.Context) (settings, error) {
-	found := settings{PostgreSQL, map[string]string{}}
-	err := conn{s, s.single}.each(ctx, `
-		SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'fsync', 'full_page_writes',
-			'synchronous_commit', 'data_sync_retry', 'zero_damaged_pages', 'default_transaction_isolation', 'default_transaction_read_only')
-		UNION ALL SELECT 'recovery', pg_is_in_recovery()::text`, nil, func(rows *sql.Rows) error {
+	found := settings{s.dialect, map[string]string{}}
+	err := conn{s, s.single}.each(ctx, text, nil, func(rows *sql.Rows) error {
 		var name, setting string
 		err := rows.Scan(&name, &setting)
 		found.values[name] = setting
 		return err
 	})
-	return found, err
-}
-
-func (s *Store) probeSQLite(ctx context.Context) (settings, error) {
-	found := settings{SQLite, map[string]string{}}
-	for name, query := range map[string]string{
-		"version":      "SELECT sqlite_version()",
-		"synchronous":  "PRAGMA synchronous",
-		"journal_mode": "PRAGMA journal_mode",
-		"file":         "SELECT coalesce(max(file), '') FROM pragma_database_list WHERE name = 'main'",
-	} {
-		var setting string
-		if err := s.find(ctx, query, nil, &setting); err != nil {
-			return found, err
-		}
-		found.values[name] = strings.ToLower(setting)
+	if err != nil {
+		return err
 	}
-	return found, nil
+	errs := append(found.lossy(s.options.UnsafeDurability), found.tooOld())
+	if s.dialect == PostgreSQL {
+		for _, r := range postgresRules {
+			errs = append(errs, found.check(r, ""))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // rule is a setting and the values that break a promise.
@@ -97,17 +88,6 @@ var (
 	}
 )
 
-// refusal joins an error for each setting that breaks a rule.
-func (f settings) refusal(undurable bool) error {
-	errs := append(f.lossy(undurable), f.tooOld())
-	if f.dialect == PostgreSQL {
-		for _, r := range postgresRules {
-			errs = append(errs, f.check(r, ""))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // lossy returns an error for each setting by which confirmed changes may be lost.
 func (f settings) lossy(undurable bool) (errs []error) {
 	rules := postgresLossy
@@ -123,20 +103,18 @@ func (f settings) lossy(undurable bool) (errs []error) {
 }
 
 func (f settings) check(r rule, or string) error {
-	if value, known := f.values[r.setting]; known && slices.Contains(r.wrong, value) {
+	if value, known := f.values[r.setting]; known && slices.Contains(r.wrong, strings.ToLower(value)) {
 		return &SettingError{r.setting, cmp.Or(value, "empty"), r.remedy + or}
 	}
 	return nil
 }
 
 func (f settings) tooOld() error {
-	if f.dialect == SQLite {
-		if version := f.values["version"]; olderThan(version, 3, 42) {
-			return &SettingError{"version", version, "SQLite is older than 3.42"}
-		}
-		return nil
-	}
-	if version, _ := strconv.Atoi(f.values["server_version_num"]); version < 12_00_00 {
+	number, _ := strconv.Atoi(f.values["server_version_num"])
+	switch version := f.values["version"]; {
+	case f.dialect == SQLite && olderThan(version, 3, 42):
+		return &SettingError{"version", version, "SQLite is older than 3.42"}
+	case f.dialect == PostgreSQL && number < 12_00_00:
 		return &SettingError{"server_version_num", f.values["server_version_num"], "PostgreSQL is older than 12"}
 	}
 	return nil
@@ -149,14 +127,14 @@ func (s *Store) checkLogged(ctx context.Context) error {
 		return nil
 	}
 	for _, table := range tables {
-		name, unlogged := tableName(s.prefix, table), false
+		name, unlogged := tableName(s.options.Prefix, table), false
 		err := s.find(ctx, "SELECT relpersistence <> 'p' FROM pg_class WHERE oid = $1::text::regclass", []any{name}, &unlogged)
 		switch {
 		case err != nil:
 			return err
 		case table == "marks" && !unlogged:
 			return &SettingError{"table " + name, "logged", "a recovery would not begin an epoch: ALTER TABLE " + name + " SET UNLOGGED"}
-		case table != "marks" && unlogged && !s.undurable:
+		case table != "marks" && unlogged && !s.options.UnsafeDurability:
 			return &SettingError{"table " + name, "UNLOGGED", "a crash empties it: ALTER TABLE " + name + " SET LOGGED, or set UnsafeDurability"}
 		}
 	}

@@ -48,13 +48,7 @@ type Store struct {
 	db      *sql.DB
 	single  querier // runs statements outside of transactions
 	dialect Dialect
-	prefix  string
-
-	sealer    *Sealer // from Open on, with its data keys
-	signer    func(context.Context, string) (crypto.Signer, error)
-	unsealed  bool
-	undurable bool
-	noMigrate bool
+	options Options // the Sealer has its data keys from Open on
 
 	replacer *strings.Replacer
 	texts    *sync.Map    // by the text in this package: the statement in the dialect
@@ -99,8 +93,7 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 		return nil, errors.New("sqlstore: Sealer and UnsafeUnsealed contradict each other")
 	}
 	s := &Store{
-		db: db, single: db, dialect: dialect, prefix: o.Prefix,
-		sealer: o.Sealer, signer: o.Signer, unsealed: o.UnsafeUnsealed, undurable: o.UnsafeDurability, noMigrate: o.NoMigrate,
+		db: db, single: db, dialect: dialect, options: o,
 		replacer: newReplacer(dialect, o.Prefix), texts: new(sync.Map),
 	}
 	if dialect == SQLite {
@@ -111,24 +104,10 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
-	settings, err := s.probe(ctx)
-	if err != nil {
-		return err
-	}
-	if err := settings.refusal(s.undurable); err != nil {
-		return err
-	}
-	if err := s.migrate(ctx); err != nil {
-		return err
-	}
-	if err := s.checkLogged(ctx); err != nil {
-		return err
-	}
-	if err := s.unwrapKeys(ctx); err != nil {
-		return err
-	}
-	if err := s.checkSealer(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{s.checkSettings, s.migrate, s.checkLogged, s.unwrapKeys, s.checkSealer} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	here, err := s.findPlace(ctx)
 	if err != nil {

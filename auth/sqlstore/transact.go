@@ -18,7 +18,6 @@ import (
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // read runs f, whose statements change nothing.
@@ -115,7 +114,7 @@ func (s *Store) checkBegun(ctx context.Context) error {
 var errEnded = fmt.Errorf("%w: SQLite has ended it, and nothing of it is left: roll it back and repeat it", ErrTx)
 
 func (s *Store) lockKey(lock string) int64 {
-	sum := sha256.Sum256([]byte(s.prefix + "\x00" + lock))
+	sum := sha256.Sum256([]byte(s.options.Prefix + "\x00" + lock))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
@@ -135,9 +134,13 @@ func (s *Store) step(ctx context.Context, lock string, f func(conn) error) error
 	}
 	if err == nil {
 		_, err = q.exec(ctx, "RELEASE SAVEPOINT tenantkit_step")
-		return err
 	}
-	ctx = context.WithoutCancel(ctx)
+	if err == nil {
+		return nil
+	}
+	// Also if the context has ended: the application may commit what it did before.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
 	_, failed := q.exec(ctx, "ROLLBACK TO SAVEPOINT tenantkit_step")
 	if failed == nil {
 		_, failed = q.exec(ctx, "RELEASE SAVEPOINT tenantkit_step")

@@ -74,10 +74,10 @@ func (s *Sealer) WithOld(old ...*Sealer) *Sealer {
 // unwrapKeys replaces the Sealer by one that has the store's data keys. The one of Options stays as
 // it is: it may be that of several stores.
 func (s *Store) unwrapKeys(ctx context.Context) error {
-	if s.sealer == nil {
+	if s.options.Sealer == nil {
 		return nil
 	}
-	opened := s.sealer.WithOld()
+	opened := s.options.Sealer.WithOld()
 	for i, k := range opened.keys {
 		if k.wrapper == nil {
 			continue
@@ -90,13 +90,13 @@ func (s *Store) unwrapKeys(ctx context.Context) error {
 			return fmt.Errorf("data key %q: %w", k.name, err)
 		}
 	}
-	s.sealer = opened
+	s.options.Sealer = opened
 	return nil
 }
 
 // dataKey returns the data key of k's name. It makes one if there is none.
 func (s *Store) dataKey(ctx context.Context, k sealKey, beside bool) (DataKey, error) {
-	bound := "tenantkit data key " + k.name + " of " + s.prefix
+	bound := "tenantkit data key " + k.name + " of " + s.options.Prefix
 	var wrapped []byte
 	find := func() error {
 		return s.find(ctx, `SELECT wrapped FROM {wrapped} WHERE name = $1`, []any{k.name}, &wrapped)

@@ -41,10 +41,11 @@ func (c cli) mint() *cobra.Command {
 		flags.BoolVar(&w.Permanent, "permanent", false, "mint a token that lasts until it is revoked")
 	}
 	return c.sending("mint", 1, define, func(ctx context.Context, to *connection, args []string) error {
-		if life < 0 || life%time.Second != 0 {
-			return usageError("--life is a number of whole seconds, such as 90s or 1h")
+		var err error
+		if w.ExpiresIn, err = wholeSeconds("--life", life); err != nil {
+			return err
 		}
-		w.Subject, w.ExpiresIn = args[0], int64(life/time.Second)
+		w.Subject = args[0]
 		body, err := json.Marshal(w)
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
@@ -18,6 +19,7 @@ type provisioning struct {
 	store    *store
 	stores   *stores
 	sessions *session.Manager
+	apiKeys  *apikey.Mechanism
 }
 
 type managedReply struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope/body"
@@ -55,7 +56,7 @@ func (h provisioning) update(r *http.Request, values map[string]any) (wholeReply
 // when those instances no longer remember the account as enabled.
 func (h provisioning) deactivate(r *http.Request) (wholeReply, error) { return h.disable(r, true) }
 
-// activate enables an account again. Sessions and tokens that had ended stay ended.
+// activate enables an account again. Sessions, tokens and API keys that had ended stay ended.
 func (h provisioning) activate(r *http.Request) (wholeReply, error) { return h.disable(r, false) }
 
 func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error) {
@@ -66,10 +67,11 @@ func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error
 }
 
 // change alters the account that the request's path names, if its caller may. If the
-// account is then disabled, its sessions and tokens end in the same transaction. With
+// account is then disabled, its sessions, tokens and API keys end in the same transaction. With
 // reset, so do its sessions and its second factor.
 func (h provisioning) change(r *http.Request, reset bool, alter func(*account) error) (wholeReply, error) {
 	ctx, p := r.Context(), auth.From(r.Context())
+	defer h.apiKeys.Invalidate(p.Org)
 	var a *account
 	err := h.stores.together(ctx, p.Org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
 		a, err = changeAccount(ctx, tx, p.Org, r.PathValue("id"), func(a *account) error {
@@ -86,6 +88,9 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 		if err == nil && (a.Disabled || reset) {
 			sessions, ledger := h.stores.ending(in)
 			err = shutOut(ctx, a, h.sessions.Sessions().In(sessions), ledger)
+		}
+		if err == nil && a.Disabled {
+			err = endKeys(ctx, in, apikey.Of{Org: a.Org, Account: a.ID})
 		}
 		if err == nil && reset {
 			err = storeFailed(in.RemoveFactor(ctx, a.Org, a.ID))

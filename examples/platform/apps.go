@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/envelope"
@@ -40,6 +41,7 @@ type apps struct {
 	keys       *token.CachedKeys
 	generating *share // one slot for each org: to generate a pair takes a core for a while
 	pairs      *quota // likewise, by org
+	apiKeys    *apikey.Mechanism
 }
 
 // appReply is an app as administrators see it. A list omits the credential.
@@ -328,6 +330,9 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 		if err := c.keys.Delete(ctx, c.app.Org, c.app.ClientKey); err != nil && !errors.Is(err, token.ErrNotFound) {
 			return storeFailed(err)
 		}
+		if err := endKeys(ctx, c.in, apikey.Of{Org: c.app.Org, App: c.app.ClientKey}); err != nil {
+			return err
+		}
 		return execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey)
 	})
 	return done(err)
@@ -337,6 +342,7 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 type appChange struct {
 	app         *app
 	tx          *sql.Tx
+	in          *sqlstore.In
 	credentials *sqlstore.Credentials
 	keys        *sqlstore.Keys
 }
@@ -345,8 +351,9 @@ type appChange struct {
 func (h apps) together(r *http.Request, change func(context.Context, *appChange) error) (*app, error) {
 	ctx, org, clientKey, c := r.Context(), auth.From(r.Context()).Org, r.PathValue("key"), new(appChange)
 	defer h.keys.Invalidate(clientKey)
+	defer h.apiKeys.Invalidate(org)
 	err := h.stores.together(ctx, org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
-		c.tx = tx
+		c.tx, c.in = tx, in
 		if c.app, err = find[app](ctx, tx, appRow(org, clientKey)); err != nil {
 			return unknownApp(err)
 		}

@@ -22,6 +22,10 @@ interface Kept { secret: string; secrets?: number; until?: string }
 interface Token extends Item {
   subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
 }
+interface APIKey extends Item {
+  name: string; account: string; maker?: string; scope: string[]; networks: string[] | null; created: string; expires?: string;
+  uses: number; maxUses?: number; seen?: string; from?: string; successor?: string; key?: string;
+}
 interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number }
 interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean }
@@ -69,13 +73,13 @@ type Refused = import('./console_api.js').Refused;
 // Elements has the type of each element that is more than an HTMLElement, by id.
 interface Elements extends
   Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' |
-    'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'factor-form' | 'password-form' | 'people-form' |
+    'keys-form' | 'keys-list-form' | 'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'factor-form' | 'password-form' | 'people-form' |
     'people-new-form' | 'role-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
   Record<'again-email' | 'again-password' | 'app-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
     'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
     'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' | 'paging-where' | 'password' | 'password-now' | 'people-name' |
     'people-words' | 'scope-need' | 'settings-factor' | 'settings-idle' | 'settings-maxSession' | 'settings-most', HTMLInputElement>,
-  Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'lab-method' | 'lab-version' | 'live-only' |
+  Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'keys-app' | 'keys-of' | 'lab-method' | 'lab-version' | 'live-only' |
     'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'paging-list' | 'settings-idle-unit' |
     'settings-maxSession-unit' | 'shown-form' | 'shown-request', HTMLSelectElement>,
   Record<'credential-token' | 'decode-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
@@ -124,6 +128,9 @@ interface Asked {
 // Held are the tokens of an app that are loaded, for one account or, if sub is empty, for all. A Row has its depth in their tree.
 interface Held { app: string; sub: string; tokens: Token[]; more: boolean }
 type Row = Token & { depth: number };
+
+// ListedKeys are the API keys of an app that are loaded: all, or those that expire within some days.
+interface ListedKeys { app: string; within: string; keys: APIKey[]; more: boolean }
 
 // Claims are those of a token that nobody has verified.
 type Claims = Record<string, unknown>;

@@ -24,6 +24,7 @@ const sections = {
   people: () => import('./console_people.js').then((people) => ({ open: people.openPeople, forget: people.forgetPeople })),
   apps: () => import('./console_apps.js').then((apps) => ({ open: apps.openApps, forget: apps.forgetApps })),
   tokens: () => import('./console_tokens.js').then((tokens) => ({ open: tokens.openTokens, forget: tokens.forgetTokens })),
+  keys: () => import('./console_keys.js').then((keys) => ({ open: keys.openKeys, forget: keys.forgetKeys })),
   scope: async () => ({ open: openScope, forget: forgetVerdict }),
   lab: () => import('./console_lab.js').then((lab) => ({ forget: lab.forgetLab })),
   paging: () => import('./console_paging.js').then((paging) => ({ open: paging.openPaging, forget: paging.forgetPages })),

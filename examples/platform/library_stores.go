@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -34,9 +35,10 @@ type stores struct {
 	sessions session.Store
 	attempts session.Attempts
 
-	// These hold sealed secrets, and stay in the database.
+	// These hold secrets or their hashes, and stay in the database.
 	credentials *sqlstore.Credentials
 	keys        *sqlstore.Keys
+	apiKeys     apikey.Store
 	factors     session.FactorStore
 
 	devices session.DeviceKey
@@ -102,6 +104,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 		sessions: kept.Sessions(),
 		attempts: kept.Attempts(),
 		devices:  devices,
+		apiKeys:  kept.APIKeys(),
 		own:      s,
 		sql:      kept,
 	}

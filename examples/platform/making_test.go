@@ -61,6 +61,15 @@ func TestM06StepUp(t *testing.T) {
 	b.send(t, "POST", own, wish(s.AccountID, `,"expiresIn":900`)).ok(t)
 	b.post(t, "/accounts/me/reauthenticate", value{"password": s.AccountPassword}).ok(t)
 	b.send(t, "POST", own, wish(s.AccountID, `,"permanent":true`)).ok(t)
+
+	_, id := s.readerKey(t)
+	keys, b := "/apps/"+s.ClientKey+"/keys", s.browser(t)
+	b.post(t, "/accounts/login", value{"email": s.AdminEmail, "password": s.AdminPassword}).ok(t)
+	change(t, file, "UPDATE tenantkit_v7_sessions SET authenticated = authenticated - 3600000")
+	for path, body := range map[string]string{keys: `{"name":"x","scope":[]}`, keys + "/" + id + "/replace": `{"overlap":0}`} {
+		s.refused(t, b.send(t, "POST", path, body), 403, "accessDenied.reauthenticationRequired")
+	}
+	b.send(t, "DELETE", keys+"/"+id, "").ok(t)
 }
 
 // change alters the database of a server.

@@ -153,6 +153,26 @@ var (
 			Reply:       envelope.List[tokenReply]{},
 		},
 		"DELETE /apps/{key}/subjects/{sub}/tokens": {Summary: "Revoke the tokens of a subject", Reply: envelope.Result[int]{}},
+		"GET /apps/{key}/keys": {
+			Summary: "List the API keys of an app",
+			Description: "Those that have expired or are used up are in it until their owner gets another key. `where={\"expires\":{\"$lt\":…}}` " +
+				"finds those whose owners should be told. `seen` and `from` are written at most once an hour.",
+			List:  keySchema,
+			Reply: envelope.List[keyReply]{},
+		},
+		"POST /apps/{key}/keys": {
+			Summary:     "Make an API key",
+			Description: "`key` is in no other reply. It acts as the account, through the app, within the scope. Nobody makes one beyond themselves.",
+			Request:     newKeyForm,
+			Reply:       keyReply{},
+		},
+		"POST /apps/{key}/keys/{id}/replace": {
+			Summary:     "Replace an API key",
+			Description: "The new one may do what the old one may. The old one ends after the overlap, and never later than it would have.",
+			Request:     replaceKeyForm,
+			Reply:       keyReply{},
+		},
+		"DELETE /apps/{key}/keys/{id}": {Summary: "Revoke an API key", Reply: envelope.Result[bool]{}},
 	}
 
 	adminRoutes = map[string]openapi.Route{

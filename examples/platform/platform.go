@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/oauth"
 	"github.com/tenantkit/tenantkit/auth/openapi"
@@ -23,6 +24,7 @@ type platform struct {
 	stores     *stores
 	keys       *token.CachedKeys
 	tokens     *tokens
+	apiKeys    apiKeys
 	sessions   *session.Manager
 	guard      *auth.Guard
 	signatures *signature.Mechanism
@@ -71,11 +73,12 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Ledger:  p.tokens.ledger,
 		Cache:   new(token.Cache),
 	}
+	p.apiKeys = apiKeys{store, p.stores, &apikey.Mechanism{Formats: keyFormats, Store: p.stores.apiKeys, Stale: keyStaleness}, p.tokens.quota}
 	p.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    baseURL,
 		Directory:  store.found,
-		Mechanisms: o.beside(p.signatures, p.tokens.mechanism, p.sessions),
+		Mechanisms: o.beside(p.signatures, p.tokens.mechanism, p.apiKeys.mechanism, p.sessions),
 		Proxies:    o.proxies,
 		Brand:      o.brand,
 		Ceiling:    o.ceiling,
@@ -91,7 +94,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 }
 
 // An instance may miss for so long what another one has changed of the records that the
-// Guard looks up, and of the public keys that verify tokens. It sees its own changes at
+// Guard looks up, of API keys, and of the public keys that verify tokens. It sees its own changes at
 // once: see store.exec and apps.together.
 const (
 	directoryStale = 2 * time.Second

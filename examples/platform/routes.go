@@ -50,7 +50,7 @@ func narrowing(h http.Handler) auth.PartHandler {
 func (p *platform) adminRoutes(mux router) {
 	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
 
-	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs}
+	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs, p.apiKeys.mechanism}
 	mux.HandleFunc("GET /apps", read, reply(administrators(apps.list)))
 	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)))
 	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)))
@@ -59,6 +59,10 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(optionalBody(keyPairForm, apps.changeKeys))))
 	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(optionalBody(rotationForm, apps.rotate))))
 	mux.HandleFunc("GET /apps/{key}/tokens", read, reply(administrators(p.tokens.listApp)))
+	mux.HandleFunc("GET /apps/{key}/keys", read, reply(administrators(p.apiKeys.list)))
+	mux.HandleFunc("POST /apps/{key}/keys", update, reply(administrators(withBody(newKeyForm, p.apiKeys.create))))
+	mux.HandleFunc("POST /apps/{key}/keys/{id}/replace", update, reply(administrators(withBody(replaceKeyForm, p.apiKeys.replace))))
+	mux.HandleFunc("DELETE /apps/{key}/keys/{id}", update, reply(administrators(bodiless(p.apiKeys.revoke))))
 
 	roles := roles{p.store}
 	mux.HandleFunc("GET /admin/roles", read, reply(administrators(roles.list)))
@@ -72,7 +76,7 @@ func (p *platform) adminRoutes(mux router) {
 
 	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard}.serve)
 
-	accounts := provisioning{p.store, p.stores, p.sessions}
+	accounts := provisioning{p.store, p.stores, p.sessions, p.apiKeys.mechanism}
 	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)))
 	mux.HandleFunc("POST /admin/accounts", update, reply(administrators(withBody(provisioningForm, accounts.create))))
 	mux.HandleFunc("GET /admin/accounts/{id}", read, reply(administrators(accounts.get)))

@@ -49,6 +49,14 @@ func TestNothingIsTold(t *testing.T) {
 	minted := note(s.do(t, call{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":[""],"permanent":true}`}))
 	secrets["minted token"] = minted.ok(t)["data"].(value)["token"].(string)
 	bearer(secrets["minted token"])
+	// API keys: a valid one, a cut one, one with another secret, and one in the query.
+	key, id := s.readerKey(t)
+	secrets["API key"], secrets["secret of the API key"] = key, key[len("platform_key_")+len(id):]
+	for _, key := range []string{key, key[:len(key)-4], "x" + key, strings.ToUpper(key)} {
+		bearer(key)
+	}
+	note(s.do(t, call{path: "/c_messages?limit=1&apiKey=" + key}))
+	note(s.do(t, call{method: "DELETE", path: "/apps/" + s.ClientKey + "/keys/" + key}))
 	// T23 A token and a secret in place of an id.
 	for _, secret := range []string{s.EphemeralToken, s.ClientSecret} {
 		note(s.do(t, call{method: "DELETE", path: "/apps/" + s.ClientKey + "/tokens/" + secret}))

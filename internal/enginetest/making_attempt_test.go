@@ -21,6 +21,8 @@ var attempts = []attempt{
 	{(*round).tryRunner, 1, 1},
 	{(*round).tryMintAndRevoke, 1, 1},
 	{(*round).tryOAuth, 1, 1},
+	{(*round).tryKey, 2, 4},
+	{(*round).tryOtherKey, 1, 2},
 	{(*round).tryApp, 1, 4},
 	{(*round).tryOwnApp, 1, 2},
 	{(*round).tryShutApp, 1, 3},

@@ -94,10 +94,11 @@ func (r *round) revokeMakers() {
 	}
 }
 
-// descendants returns the living tokens with a jti that a principal made, and those that they made.
+// descendants returns the living tokens with a jti that a principal made, those that they made, and the
+// API keys that it made for its app.
 func (r *round) descendants(of *principal) (living []*principal) {
 	for _, p := range r.principals {
-		if p.minted && p.isKept() && (p.maker == of || slices.Contains(living, p.maker)) && r.isAlive(p) {
+		if (p.minted && p.isKept() || p.apiKey && p.app.key == of.app.key) && (p.maker == of || slices.Contains(living, p.maker)) && r.isAlive(p) {
 			living = append(living, p)
 		}
 	}

@@ -26,6 +26,7 @@ var firstNewcomers = []func(*round) *principal{
 	},
 	func(r *round) *principal { return r.newToken(r.chiefs("expiresIn", 60)) },
 	func(r *round) *principal { return r.newToken(r.chiefs("permanent", true, "")) },
+	func(r *round) *principal { return r.newKey(credential{account: r.chief}) },
 }
 
 // chiefs are options of a token for the administrator of the workspace.
@@ -40,13 +41,15 @@ func (r *round) until(life time.Duration) credential {
 // newcomer returns a principal that the administrator makes, with any limits. It returns nil if the
 // server does not support these limits.
 func (r *round) newcomer() *principal {
-	switch r.IntN(8) {
+	switch r.IntN(9) {
 	case 0:
 		return r.newSession(one(r.random, []string{r.chief, r.chief, r.hand}))
 	case 1, 2:
 		return r.newHomeSigner(r.credential(nil))
 	case 3, 4:
 		return r.newAppSigner(r.credential(nil))
+	case 5:
+		return r.newKey(r.credential(nil))
 	}
 	return r.newToken(r.tokenOptions(nil))
 }

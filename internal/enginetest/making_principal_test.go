@@ -17,6 +17,7 @@ type principal struct {
 	maker   *principal // nil: the administrator
 	depth   int        // number of its makers, up to the administrator
 	minted  bool       // made by a request that makes tokens
+	apiKey  bool       // token is an API key
 	standIn bool       // a token of the administrator that shows what an account or a role can do
 
 	token  string // one of these three, except for the key of an app
@@ -97,6 +98,8 @@ func (p *principal) mechanism() string {
 		return "account or role"
 	case p.cookie != "":
 		return "session"
+	case p.apiKey:
+		return "API key"
 	case p.app.secret != "":
 		return "signature"
 	case p.claims.Uses > 0:

@@ -200,6 +200,7 @@ func (r *round) lookAfterEnds() {
 
 // cleanUp restores the workspace for the next round.
 func (r *round) cleanUp() {
+	r.dropKeys()
 	for _, a := range r.apps {
 		r.administer(r.t, "DELETE", "/apps/"+a.key, nil)
 	}

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Nobody passes on more than they hold. Random principals make tokens, apps, secrets, accounts and
-// roles, and what they made makes more. Each principal gets the same probes as its maker. It must
+// Nobody passes on more than they hold. Random principals make tokens, API keys, apps, secrets, accounts
+// and roles, and what they made makes more. Each principal gets the same probes as its maker. It must
 // be refused where its maker is refused: before the maker's expiry, after it, and from another
 // network.
 //
@@ -66,7 +66,7 @@ type making struct {
 
 // knownRoutes are the parts of the contract that a server may lack.
 type knownRoutes struct {
-	scopes, accounts, roles, settings bool
+	scopes, accounts, roles, settings, keys bool
 }
 
 // workspace is what one round at a time uses, because key pairs and passwords take long to make.
@@ -221,6 +221,7 @@ func (m *making) findRoutes(t *testing.T) (known knownRoutes) {
 	known.accounts = there("PATCH", "/admin/accounts/"+m.theirs(), map[string]any{})
 	known.roles = there("GET", "/admin/roles", nil)
 	known.settings = there("GET", "/admin/settings", nil)
+	known.keys = there("GET", "/apps/"+m.fleet.facts["client_key"]+"/keys", nil)
 	t.Logf("the server has %+v", known)
 	return known
 }

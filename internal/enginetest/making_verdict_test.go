@@ -58,7 +58,7 @@ func (p *principal) excess() (found []string) {
 // isOfAnotherApp reports whether a token made it for another app than the token's own. Tokens of
 // administrators must not do that either.
 func (p *principal) isOfAnotherApp() bool {
-	return p.maker != nil && p.maker.token != "" && p.minted && p.app.key != p.maker.app.key
+	return p.maker != nil && p.maker.token != "" && (p.minted || p.apiKey) && p.app.key != p.maker.app.key
 }
 
 // shortLife is the longest lifetime of an ephemeral token whose maker has a jti or is bound to
@@ -116,7 +116,7 @@ func (p *principal) excessOfTime() (found []string) {
 // outlastsRevocation reports whether the principal is an ephemeral token with a long lifetime,
 // which the revocation of its maker does not end.
 func (p *principal) outlastsRevocation() bool {
-	return p.maker != nil && p.minted && !p.isKept() && p.maker.isKept() && !p.lastsAtMost(shortLife)
+	return p.maker != nil && p.minted && !p.isKept() && (p.maker.isKept() || p.maker.apiKey) && !p.lastsAtMost(shortLife)
 }
 
 func endText(at time.Time) string {
@@ -164,6 +164,8 @@ func TestMakingVerdicts(t *testing.T) {
 		"one with a long life that works elsewhere":     {key, ephemeral(time.Hour), []class{boundKey}},
 		"an ephemeral token with a long life":           {kept, ephemeral(time.Hour), []class{revokedMaker}},
 		"a token of another app":                        {kept, principal{minted: true, app: app{key: "k"}, claims: kept.claims, seen: seen(nil)}, []class{anotherApp}},
+		"a key of another app":                          {principal{apiKey: true, token: "t", app: app{key: "j"}, seen: seen(nil)}, principal{apiKey: true, app: app{key: "k"}, seen: seen(nil)}, []class{anotherApp}},
+		"what a key made, with a long life":             {principal{apiKey: true, token: "t", seen: seen(nil)}, ephemeral(time.Hour), []class{revokedMaker}},
 		"anything by a limited-use token":               {limited, ephemeral(shortLife), []class{otherExcess}},
 		"more than the scope of a maker without a role": {short, principal{minted: true, seen: reader, ends: short.ends}, []class{otherExcess}},
 	} {

@@ -140,10 +140,6 @@ func TestK28AHostVanishes(t *testing.T) {
 				return must(s.Credentials())(t).Put(ctx, "acme", clientKey, secret, signature.Credential{})
 			},
 		},
-		"an org's end": {
-			func(ctx context.Context, s *sqlstore.Store) error { return s.DeleteOrg(ctx, "gone") },
-			func(ctx context.Context, s *sqlstore.Store) error { return s.DeleteOrg(ctx, "gone") },
-		},
 		"the tables": {
 			nil, // Open is the call
 			func(ctx context.Context, _ *sqlstore.Store) error {

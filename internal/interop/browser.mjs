@@ -15,16 +15,16 @@ import { named, report, run } from './checks.mjs';
 // wait for the next code.
 const series = [
   ['account', 'factor', 'sessions', 'abuse', 'conditions'], // on the first two servers
-  ['apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'show', 'visitor', 'live', 'tabs', 'names', 'people', 'visit'], // on the third
+  ['apps', 'tokens', 'keys', 'scope', 'lab', 'paging', 'data', 'show', 'visitor', 'live', 'tabs', 'names', 'people', 'visit'], // on the third
 ];
 const alone = ['weight']; // afterwards, because it measures times
 const shared = ['kit', 'look', 'server'];
 
 // The files whose flows also run in Firefox. Others use DevTools, or would repeat what these show of a second engine.
-const portable = new Set(['account', 'factor', 'sessions', 'apps', 'tokens', 'scope', 'lab', 'live', 'tabs']);
+const portable = new Set(['account', 'factor', 'sessions', 'apps', 'tokens', 'keys', 'scope', 'lab', 'live', 'tabs']);
 
 // The files of the console's sections.
-const sections = new Set(['account', 'sessions', 'apps', 'tokens', 'scope', 'lab', 'paging', 'data', 'live', 'people']);
+const sections = new Set(['account', 'sessions', 'apps', 'tokens', 'keys', 'scope', 'lab', 'paging', 'data', 'live', 'people']);
 
 const files = readdirSync(new URL('browser', import.meta.url)).map((name) => name.replace('.mjs', ''));
 assert.deepEqual(files.sort(), [...series.flat(), ...alone, ...shared].sort(), 'a file of flows is in no series');

@@ -135,6 +135,16 @@ var rows = slices.Concat([]row{
 			},
 		},
 		{
+			name: "APIKey", title: "API key, seen before",
+			text: "A request with an API key, until the account and its scope are known. The record of the key is in memory. " +
+				"Ours also checks the checksum, and compiles the scope.",
+			peers: []peer{
+				{name: "SHA-256 look-up", floor: true, note: "written by hand: one look-up by the id, SHA-256, a comparison in constant time, the account in a context"},
+				{name: ours, note: "Mechanism.Authenticate with Stale: also looks up the account"},
+				{name: "tenantkit guard", note: "the whole Guard: also finds the org of the URL, and limits the time of its look-ups"},
+			},
+		},
+		{
 			name: "Guard", title: "Guard and need, whole chain",
 			text: "An http.Handler around an empty handler, from the request to the principal in its context. Ours also finds the org of the URL, " +
 				"routes, sets the header with the server's time, and limits the time of its look-ups.",

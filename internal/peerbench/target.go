@@ -47,6 +47,8 @@ var targets = slices.Concat([]target{
 	{figure: timeOf("ScopeCompile", ours), bound: 1000 * 100},
 	{figure: timeOf("Session", ours), per: timeOf("Session", "map"), bound: 1.2},
 	{figure: allocsOf("Session", ours), bound: 0},
+	{figure: timeOf("APIKey", ours), per: timeOf("APIKey", "SHA-256 look-up"), bound: 1.2},
+	{figure: allocsOf("APIKey", ours), bound: 0},
 	{figure: timeOf("Guard", ours), per: timeOf("Guard", "authn-go"), bound: 3.5},
 	{figure: allocsOf("Guard", ours), bound: 1},
 	{figure: figure{"Guard", ours, unitBytes}, bound: 1024},

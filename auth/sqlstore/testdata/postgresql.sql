@@ -1,5 +1,5 @@
 -- +goose Up
-CREATE TABLE IF NOT EXISTS tenantkit_schema (
+CREATE TABLE IF NOT EXISTS tenantkit_schema ( -- one row
 	version bigint PRIMARY KEY,
 	probe bytea -- sealed by the first Open with a Sealer
 );
@@ -14,6 +14,12 @@ CREATE TABLE IF NOT EXISTS tenantkit_v8_replays (
 	engine text COLLATE "C" NOT NULL    -- of the epoch: identity of the engine and the table
 );
 CREATE INDEX IF NOT EXISTS tenantkit_v8_replays_keep ON tenantkit_v8_replays (keep);
+
+-- One row in PostgreSQL, of the epoch. A recovery from a crash empties the table.
+CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_v8_marks (
+	id bigint PRIMARY KEY,    -- 1
+	mark text COLLATE "C" NOT NULL     -- random
+);
 
 CREATE TABLE IF NOT EXISTS tenantkit_v8_ledger (
 	client_key text COLLATE "C" NOT NULL,
@@ -157,10 +163,5 @@ CREATE TABLE IF NOT EXISTS tenantkit_v8_repeats (
 );
 CREATE INDEX IF NOT EXISTS tenantkit_v8_repeats_caller ON tenantkit_v8_repeats (org, caller, keep, cost);
 CREATE INDEX IF NOT EXISTS tenantkit_v8_repeats_keep ON tenantkit_v8_repeats (keep);
--- One row, of the epoch in tenantkit_v8_replays. A recovery from a crash empties the table.
-CREATE UNLOGGED TABLE IF NOT EXISTS tenantkit_v8_marks (
-	id bigint PRIMARY KEY,    -- 1
-	mark text COLLATE "C" NOT NULL     -- random
-);
 
 INSERT INTO tenantkit_schema (version) SELECT 8 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

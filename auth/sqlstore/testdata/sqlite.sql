@@ -1,5 +1,5 @@
 -- +goose Up
-CREATE TABLE IF NOT EXISTS tenantkit_schema (
+CREATE TABLE IF NOT EXISTS tenantkit_schema ( -- one row
 	version INTEGER PRIMARY KEY,
 	probe BLOB -- sealed by the first Open with a Sealer
 ) STRICT;
@@ -14,6 +14,12 @@ CREATE TABLE IF NOT EXISTS tenantkit_v8_replays (
 	engine TEXT NOT NULL    -- of the epoch: identity of the engine and the table
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tenantkit_v8_replays_keep ON tenantkit_v8_replays (keep);
+
+-- One row in PostgreSQL, of the epoch. A recovery from a crash empties the table.
+CREATE TABLE IF NOT EXISTS tenantkit_v8_marks (
+	id INTEGER PRIMARY KEY,    -- 1
+	mark TEXT NOT NULL     -- random
+) STRICT;
 
 CREATE TABLE IF NOT EXISTS tenantkit_v8_ledger (
 	client_key TEXT NOT NULL,

@@ -140,7 +140,7 @@ type report struct {
 func (s *Server) leaked(_ http.ResponseWriter, r *http.Request, found report) (envelope.Result[string], error) {
 	record, err := s.keys.RevokeLeaked(r.Context(), found.Key)
 	if err != nil {
-		return envelope.Result[string]{}, &auth.Error{Detail: auth.DetailNotFound, Err: err} // also for a text that is no key
+		return envelope.Result[string]{}, err
 	}
 	slog.WarnContext(r.Context(), "a leaked API key was revoked", "org", record.Org, "id", record.ID)
 	s.Tell(r.Context(), record)
