@@ -154,9 +154,21 @@ type Spender interface {
 type Ledger interface {
 	Spender
 	Issuing
+
+	// Renew makes r, which must be a record that Spend would accept, the record of its successor: with
+	// the KeyID and the Issued of next, and the next Generation. It ends at next.Expires, or at its
+	// own end if that is earlier. Everything else stays, the uses too, and Renew spends none. For
+	// grace, by the ledger's clock, the Generation before is accepted as well, and may be renewed
+	// again, to the same Generation: a client whose answer was lost asks again. Then only the KeyID,
+	// the Issued and an earlier end of next count, and the grace is no longer.
+	//
+	// Renew is one atomic step: of concurrent calls for one Generation all lead to the same next one.
+	// The errors are those of Spend. After ErrReused it has removed the record.
+	Renew(ctx context.Context, r, next Record, grace time.Duration) error
 }
 
-// Issuing is a Ledger without its uses: what may run in a transaction that can be rolled back.
+// Issuing is a Ledger without what a rollback must not give back: uses, and the end of a family whose
+// token was used again.
 type Issuing interface {
 	// Issue adds r, with no uses yet. verifying has the KeyIDs of all keys of r's app
 	// that still verify. r's KeyID counts as one of them, even if it is not named. The
@@ -180,18 +192,6 @@ type Issuing interface {
 	// If a record with r's ClientKey and ID exists, or MaxUses is negative, Issue
 	// returns another error and changes nothing.
 	Issue(ctx context.Context, r Record, verifying []string, limit int) error
-
-	// Renew makes r, which must be a record that Spend would accept, the record of its successor: with
-	// the KeyID and the Issued of next, and the next Generation. It ends at next.Expires, or at its
-	// own end if that is earlier. Everything else stays, the uses too, and Renew spends none. For
-	// grace, by the ledger's clock, the Generation before is accepted as well, and may be renewed
-	// again, to the same Generation: a client whose answer was lost asks again. Then only the KeyID,
-	// the Issued and an earlier end of next count, and the grace is no longer.
-	//
-	// Renew is one atomic step: of concurrent calls for one Generation all lead to the same next one.
-	// The errors are those of Spend. In a transaction, commit also after ErrReused: Renew has removed
-	// the record.
-	Renew(ctx context.Context, r, next Record, grace time.Duration) error
 
 	// Revoke removes one record and no other. With the Subject AnySubject it may be of
 	// any subject of the app. After it has returned nil, no Spend that starts accepts the

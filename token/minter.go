@@ -121,18 +121,15 @@ const Grace = time.Minute
 // or less, which the embedder decides. ID and MaxUses must be zero or the token's. IssuedAt is as
 // for Ephemeral. The grace is at most Grace. The kid of MadeBy is the token's.
 //
-// The errors are those of Ephemeral and of Issuing.Renew. The successor of a token that was renewed
+// The errors are those of Ephemeral and of Ledger.Renew. The successor of a token that was renewed
 // within the grace before has the same jti as the one that was signed then.
-func (m *Minter) Renew(ctx context.Context, r Record, c Claims, grace time.Duration) (Token, Claims, error) {
-	if m.Ledger == nil {
-		return "", Claims{}, errNoIssuing
-	}
+func (m *Minter) Renew(ctx context.Context, ledger Ledger, r Record, c Claims, grace time.Duration) (Token, Claims, error) {
 	c.ID, c.MaxUses = "", r.MaxUses
 	t, pair, err := m.mint(ctx, &c, clock.Now(m.Now), fmt.Sprintf("%s~%d", r.ID, r.Generation+1))
 	if err != nil {
 		return "", Claims{}, err
 	}
-	if err := m.Ledger.Renew(ctx, r, c.record(&pair.PublicKey), min(grace, Grace)); err != nil {
+	if err := ledger.Renew(ctx, r, c.record(&pair.PublicKey), min(grace, Grace)); err != nil {
 		return "", Claims{}, fmt.Errorf("token: renew: %w", err)
 	}
 	return t, c, nil

@@ -373,7 +373,7 @@ func TestAKeyIsNotRenewed(t *testing.T) {
 	var byHeader, byText error
 	w.mux.HandleFunc("POST /renew", auth.Public, func(_ http.ResponseWriter, r *http.Request) {
 		_, _, byHeader = w.tokens.Renew(r, bearer.Less{})
-		_, _, byText = w.tokens.RenewIn(r.Context(), w.tokens.Ledger, w.tokens.Signers, auth.TenantFrom(r.Context()), key, bearer.Less{})
+		_, _, byText = w.tokens.RenewToken(r.Context(), auth.TenantFrom(r.Context()), key, bearer.Less{})
 	})
 	w.send(t, "POST", "/renew", bearing(key))
 	for _, err := range []error{byHeader, byText} {

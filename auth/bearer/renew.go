@@ -45,22 +45,21 @@ func (m *Mechanism) Renew(r *http.Request, less Less) (token.Token, token.Claims
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	signed, claims, by, err := m.renew(ctx, m.Ledger, m.Signers, t, raw, less)
+	signed, claims, by, err := m.renew(ctx, t, raw, less)
 	if err == nil {
 		auth.Identify(r, by)
 	}
 	return signed, claims, err
 }
 
-// RenewIn is Renew for a token that came otherwise, or with the ledger and the pairs of a transaction
-// of the application: see MintIn. Commit also after an error that wraps token.ErrReused, because the
-// family has ended.
-func (m *Mechanism) RenewIn(ctx context.Context, ledger token.Issuing, signers token.Signers, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, error) {
-	signed, claims, _, err := m.renew(ctx, ledger, signers, t, raw, less)
+// RenewToken is Renew for a token that came in another way than in the header. No verb renews in a
+// transaction of the application: a rollback would undo the end of a family.
+func (m *Mechanism) RenewToken(ctx context.Context, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, error) {
+	signed, claims, _, err := m.renew(ctx, t, raw, less)
 	return signed, claims, err
 }
 
-func (m *Mechanism) renew(ctx context.Context, ledger token.Issuing, signers token.Signers, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, auth.Principal, error) {
+func (m *Mechanism) renew(ctx context.Context, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, auth.Principal, error) {
 	fail := func(err error) (token.Token, token.Claims, auth.Principal, error) {
 		claim(t, raw)
 		return "", token.Claims{}, auth.Principal{}, err
@@ -70,8 +69,8 @@ func (m *Mechanism) renew(ctx context.Context, ledger token.Issuing, signers tok
 		return fail(err)
 	}
 	now := t.Now() // before the account is asked: TokensFrom of later ends the successor, too
-	minter.Ledger, minter.Signers, minter.Now = ledger, signers, func() time.Time { return now }
-	look := &peek{ledger: ledger, org: t.Org.Key(), renewed: true}
+	minter.Now = func() time.Time { return now }
+	look := &peek{ledger: m.Ledger, org: t.Org.Key(), renewed: true}
 	v, a, err := m.inspect(ctx, raw, t, look)
 	if err != nil {
 		return fail(err)
@@ -83,7 +82,7 @@ func (m *Mechanism) renew(ctx context.Context, ledger token.Issuing, signers tok
 	if err != nil {
 		return fail(err)
 	}
-	signed, claims, err := minter.MadeBy(token.Lineage{}, v.KeyID()).Renew(ctx, look.record, claims, grace)
+	signed, claims, err := minter.MadeBy(token.Lineage{}, v.KeyID()).Renew(ctx, m.Ledger, look.record, claims, grace)
 	if err != nil {
 		return fail(mintFault(err))
 	}

@@ -260,7 +260,7 @@ func TestM25RenewalsAtOnce(t *testing.T) {
 	ids := make([]string, 16)
 	for i := range ids {
 		wg.Go(func() {
-			_, c, err := r.mechanism.RenewIn(t.Context(), &r.ledger, &r.keys, r.tenant, raw, bearer.Less{})
+			_, c, err := r.mechanism.RenewToken(t.Context(), r.tenant, raw, bearer.Less{})
 			if err != nil {
 				t.Error(err)
 			}

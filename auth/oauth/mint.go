@@ -46,7 +46,7 @@ func (a asked) refresh(ctx context.Context) (any, error) {
 	if err == nil {
 		var signed token.Token
 		var claims token.Claims
-		if signed, claims, err = a.bearer.RenewIn(ctx, a.bearer.Ledger, a.bearer.Signers, a.tenant, raw, bearer.Less{}); err == nil {
+		if signed, claims, err = a.bearer.RenewToken(ctx, a.tenant, raw, bearer.Less{}); err == nil {
 			g := granted(a.tenant, signed, claims)
 			g.Refresh = g.Token
 			return g, nil

@@ -19,6 +19,13 @@ func (p *platform) describe(mux *auth.Mux) *openapi.Document {
 	for _, s := range schemas {
 		maps.Copy(routes, s.describe())
 	}
+	for _, r := range mux.Routes() {
+		if takesKey(r.Pattern, r.Need) {
+			described := routes[r.Pattern]
+			described.IdempotencyKey = "optional"
+			routes[r.Pattern] = described
+		}
+	}
 	return &openapi.Document{
 		Mux:     mux,
 		Title:   "tenantkit reference server",

@@ -77,7 +77,7 @@ var (
 // stepUp is how long a session is fresh after a password or a code.
 const stepUp = 10 * time.Minute
 
-func (p *platform) sessionRoutes(mux *auth.Mux) {
+func (p *platform) sessionRoutes(mux router) {
 	signIn := signIn{p.store, p.sessions, p.guard, newRegisterQuota()}
 	mux.HandleFunc("POST /accounts", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.register))))
 	mux.HandleFunc("POST /accounts/login", auth.Public, publicBody(ownPages(p.sessions, withBodyAs(loginForm, signIn.login))))

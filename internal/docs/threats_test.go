@@ -39,7 +39,7 @@ func TestThreats(t *testing.T) {
 // attack is removed, its number stays unused here, and a new attack gets the next number.
 func attackNumbers() (numbers []string) {
 	for _, group := range []struct {
-		letter string // signature, version 2, nonce, token, scope (chains), session and factor, paging, making, keys and stores, other issuers and OAuth, mechanisms of an adopter
+		letter string // signature, version 2, nonce, token, scope (chains), session and factor, paging, making, keys and stores, other issuers and OAuth, mechanisms of an adopter, repeated requests
 		last   int
 		also   []string // variants of a number, after it
 		never  []int    // numbers that no attack has, or has any more
@@ -55,6 +55,7 @@ func attackNumbers() (numbers []string) {
 		{"K", 56, nil, []int{25, 37, 38}},
 		{"O", 46, []string{"O39b"}, nil},
 		{"A", 19, nil, nil},
+		{"R", 10, nil, nil},
 	} {
 		for i := 1; i <= group.last; i++ {
 			number := fmt.Sprintf("%s%02d", group.letter, i)

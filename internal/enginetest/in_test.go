@@ -177,15 +177,6 @@ func verbs() []verb {
 		{"revoke a token", issued, func(ctx context.Context, in *sqlstore.In, org auth.OrgKey) error {
 			return in.Ledger().Revoke(ctx, recordOf(org, "one").Holder(), "one")
 		}, not(lives)},
-		{"renew a token", issued, func(ctx context.Context, in *sqlstore.In, org auth.OrgKey) error {
-			next := recordOf(org, "one")
-			next.KeyID = "next"
-			return in.Ledger().Renew(ctx, recordOf(org, "one"), next, 0)
-		}, func(t *testing.T, e *embedded, org auth.OrgKey) bool {
-			next := recordOf(org, "one")
-			next.KeyID, next.Generation = "next", 1
-			return spend(t.Context(), e.Ledger(), next) == nil
-		}},
 		{"revoke a subject", issued, func(ctx context.Context, in *sqlstore.In, org auth.OrgKey) error {
 			_, err := in.Ledger().RevokeSubject(ctx, token.Holder{Org: org, ClientKey: token.AnyApp, Subject: "ann"})
 			return err
@@ -920,7 +911,7 @@ func TestNothingToGiveBack(t *testing.T) {
 		verbs     string
 	}{
 		{in, "APIKeys Credentials DeleteAccount DeleteOrg Keys Ledger RemoveFactor RevokeAccount Sessions"},
-		{in.Ledger(), "Get Issue List Renew Revoke RevokeSubject"},
+		{in.Ledger(), "Get Issue List Revoke RevokeSubject"},
 		{in.APIKeys(), "Add Get List Revoke Swap"},
 		{in.Sessions(), "DeleteAll DeleteID DeleteOrg List"},
 		{must(in.Credentials())(t), "Create Credential Delete List Put PutPublicKey Restrict Rotate"},

@@ -152,4 +152,18 @@ CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_account ON tenantkit_v8_api_key
 CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_app ON tenantkit_v8_api_keys (org, app, id);
 CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_expires ON tenantkit_v8_api_keys (expires) WHERE expires IS NOT NULL;
 
+-- Requests with an Idempotency-Key.
+CREATE TABLE IF NOT EXISTS tenantkit_v8_repeats (
+	id bytea PRIMARY KEY,   -- SHA-256 of org, caller, app, route and key
+	org text COLLATE "C" NOT NULL,
+	caller text COLLATE "C" NOT NULL,   -- account
+	fence text COLLATE "C" NOT NULL,    -- random, of who executes it; empty: complete
+	lease bigint NOT NULL,    -- until when, Unix milliseconds
+	keep bigint NOT NULL,     -- Unix milliseconds
+	cost bigint NOT NULL,     -- bytes towards the bound of the caller
+	sealed bytea NOT NULL   -- digests of the request, and its response
+);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_repeats_caller ON tenantkit_v8_repeats (org, caller, keep, cost);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_repeats_keep ON tenantkit_v8_repeats (keep);
+
 INSERT INTO tenantkit_schema (version) SELECT 8 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;
