@@ -3,7 +3,7 @@
 async function post(path, body) {
   const response = await fetch(path, { method: 'POST', body: JSON.stringify(body) });
   const result = await response.json();
-  if (!response.ok) throw Object.assign(new Error(`status ${response.status}`), result);
+  if (!response.ok) throw new Error(`status ${response.status}`, { cause: result });
   return result.data;
 }
 
