@@ -287,6 +287,12 @@ func TestReplace(t *testing.T) {
 	w.clock.Advance(time.Minute)
 	w.want(t, "never later than its own end", old, 401)
 
+	_, without := w.make(t, nil)
+	by := administrator()
+	by.App, by.Mechanism = app, "signature"
+	if _, next, err := keys.Replace(t.Context(), by, w.tenant, without.ID, time.Time{}, time.Time{}); err != nil || next.App != "" {
+		t.Errorf("a key without an app, replaced by a signature of one: %q, %v", next.App, err)
+	}
 	_, limited := w.make(t, func(g *apikey.Grant) { g.Uses = 3 })
 	_, ended := w.make(t, func(g *apikey.Grant) { g.Expires = w.clock.Now().Add(time.Second) })
 	_, wide := w.make(t, nil)
