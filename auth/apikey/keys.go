@@ -157,6 +157,8 @@ func (k Keys) Replace(ctx context.Context, by auth.Principal, t *auth.Tenant, id
 		return "", Record{}, err
 	case before.Uses > 0:
 		return "", Record{}, &auth.Error{Detail: auth.DetailOption, Path: "uses", Reason: "a key with limited uses cannot be replaced"}
+	case until.UTC().Year() > 9999:
+		return "", Record{}, &auth.Error{Detail: auth.DetailOption, Path: "until", Reason: "must be before the year 10000"}
 	case before.Successor != "":
 		return "", Record{}, auth.ErrConflict
 	case !before.LiveAt(now):
