@@ -87,7 +87,7 @@ func (k Keys) prepare(ctx context.Context, by auth.Principal, t *auth.Tenant, g 
 		}
 	}
 	key = Format{g.Prefix}.generate()
-	return key, Record{Grant: g, ID: ID(key), Hash: hashOf(key), Org: t.Org.Key(), Maker: cmp.Or(by.Caller, by.Account), Created: milli(now)}, nil
+	return key, Record{Grant: g, ID: idOf(key), Hash: hashOf(key), Org: t.Org.Key(), Maker: cmp.Or(by.Caller, by.Account), Created: milli(now)}, nil
 }
 
 // missing returns the error for what a grant names and a directory does not find.
