@@ -160,7 +160,7 @@ func TestM26AMemberMakesNoKey(t *testing.T) {
 	directory.PutRole("acme", auth.Role{Name: "administrator", Scope: []string{"admin", "object"}})
 	mux := (&apikey.Server{Store: w.store, Directory: directory, Mechanisms: []auth.Mechanism{manager}}).Mux()
 	mux.HandleFunc("POST /login/{account}", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		if _, err := manager.Start(w, r, r.PathValue("account")); err != nil {
+		if _, err := manager.Start(w, r, r.PathValue("account"), session.Proof{At: time.Now(), Methods: []string{session.MethodPassword}}); err != nil {
 			auth.Fail(w, r, err)
 		}
 	})
