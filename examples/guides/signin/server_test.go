@@ -368,6 +368,23 @@ func TestNoTimeIsNotFresh(t *testing.T) {
 	}
 }
 
+// Two people share a browser. The session of the first one must not stop the second one, nor stay.
+func TestSomebodyElseInTheSameBrowser(t *testing.T) {
+	w := newWorld(t)
+	w.table.PutAccount(auth.Account{ID: "bob", Org: "acme"})
+	w.table.Bind(signin.Identity{Org: "acme", Issuer: w.okta.Issuer(), Subject: "s-bob"}, "bob")
+	b := w.browser()
+	for _, u := range []user{ann, {subject: "s-bob"}} {
+		if status, _ := b.gets(b.authorized("acme", "okta", w.okta, u)); status != 303 || !b.isIn("acme") {
+			t.Errorf("%s: %d", u.subject, status)
+		}
+	}
+	w.table.PutAccount(auth.Account{ID: "bob", Org: "acme", Disabled: true})
+	if b.isIn("acme") {
+		t.Error("ann's session is left")
+	}
+}
+
 func TestASecondFactorIsStillAsked(t *testing.T) {
 	w := newWorld(t)
 	w.table.PutOrg(auth.Org{Code: "acme", Session: auth.SessionPolicy{Issuers: []string{w.okta.Issuer()}, SecondFactor: true}})
