@@ -16,15 +16,15 @@ import (
 // begun is a sign-in that a browser has begun. The browser keeps it: a response that comes with
 // another browser's state is somebody else's sign-in.
 type begun struct {
-	Provider string // a response of another provider is not for this sign-in
+	Callback string // the callback of a provider: a response to another one is not for this sign-in
 	State    string
 	Nonce    string
 	Verifier string // of PKCE (RFC 7636)
-	Page     string // of this server, where the person goes afterwards
+	Page     string // where the person goes afterwards: see ownPage
 }
 
-func begin(provider, page string) begun {
-	return begun{Provider: provider, State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Page: ownPage(page)}
+func begin(callback, page string) begun {
+	return begun{Callback: callback, State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Page: page}
 }
 
 // cookie returns the name of an org's cookie. No other host can set one with the prefix __Host-, and

@@ -41,7 +41,7 @@ func newWorld(t *testing.T) *world {
 	for _, org := range []auth.OrgKey{"acme", "globex", "initech", "hooli"} {
 		w.table.PutAccount(auth.Account{ID: "ann-" + string(org), Org: org, Person: "ann"})
 	}
-	w.table.Bind(signin.Identity{Org: "acme", Issuer: okta, Subject: "s-ann"}, "ann-acme")
+	w.table.Bind(t.Context(), signin.Identity{Org: "acme", Issuer: okta, Subject: "s-ann"}, "ann-acme")
 
 	server := httptest.NewUnstartedServer(nil)
 	w.url = "https://" + server.Listener.Addr().String()
@@ -368,11 +368,55 @@ func TestNoTimeIsNotFresh(t *testing.T) {
 	}
 }
 
+// An account that exists gets an identity while its owner is signed in.
+func TestConnecting(t *testing.T) {
+	w := newWorld(t)
+	w.table.PutOrg(auth.Org{Code: "acme", Session: auth.SessionPolicy{Issuers: []string{w.okta.Issuer(), w.entra.Issuer()}}})
+	if status, _ := w.browser().begins("/acme/v2/signin/entra/connect"); status != 401 {
+		t.Errorf("nobody is signed in: %d", status)
+	}
+	b := w.browser()
+	b.gets(b.authorized("acme", "okta", w.okta, ann))
+	connect := func(at *mockoidc.MockOIDC, name string, u user) string {
+		_, location := b.begins("/acme/v2/signin/" + name + "/connect")
+		at.QueueUser(u)
+		_, callback := b.gets(location)
+		return callback
+	}
+	callback := connect(w.entra, "entra", user{subject: "e-ann"})
+	if status, _ := b.gets(strings.Replace(callback, "/connected", "/callback", 1)); status != 401 {
+		t.Errorf("as a sign-in: %d", status)
+	}
+	if status, _ := w.browser().gets(connect(w.entra, "entra", user{subject: "e-ann"})); status != 401 {
+		t.Errorf("in another browser: %d", status)
+	}
+	if status, _ := b.gets(strings.Replace(b.authorized("acme", "entra", w.entra, user{subject: "e-ann"}), "/callback", "/connected", 1)); status != 401 {
+		t.Errorf("a sign-in as a connection: %d", status)
+	}
+	if status, _ := b.gets(connect(w.entra, "entra", user{subject: "e-ann"})); status != 303 {
+		t.Errorf("%d", status)
+	}
+	w.table.PutAccount(auth.Account{ID: "bob", Org: "acme"})
+	w.table.Bind(t.Context(), signin.Identity{Org: "acme", Issuer: w.entra.Issuer(), Subject: "e-bob"}, "bob")
+	if status, _ := b.gets(connect(w.entra, "entra", user{subject: "e-bob"})); status != 409 {
+		t.Errorf("an identity of another account: %d", status)
+	}
+	other := w.browser()
+	if status, _ := other.gets(other.authorized("acme", "entra", w.entra, user{subject: "e-ann"})); status != 303 || !other.isIn("acme") {
+		t.Errorf("%d", status)
+	}
+	old := user{ann.subject, map[string]any{"auth_time": time.Now().Add(-time.Hour).Unix()}}
+	b.gets(b.authorized("acme", "okta", w.okta, old))
+	if status, _ := b.begins("/acme/v2/signin/entra/connect"); status != 403 || !b.isIn("acme") {
+		t.Errorf("a session that is not fresh: %d", status)
+	}
+}
+
 // Two people share a browser. The session of the first one must not stop the second one, nor stay.
 func TestSomebodyElseInTheSameBrowser(t *testing.T) {
 	w := newWorld(t)
 	w.table.PutAccount(auth.Account{ID: "bob", Org: "acme"})
-	w.table.Bind(signin.Identity{Org: "acme", Issuer: w.okta.Issuer(), Subject: "s-bob"}, "bob")
+	w.table.Bind(t.Context(), signin.Identity{Org: "acme", Issuer: w.okta.Issuer(), Subject: "s-bob"}, "bob")
 	b := w.browser()
 	for _, u := range []user{ann, {subject: "s-bob"}} {
 		if status, _ := b.gets(b.authorized("acme", "okta", w.okta, u)); status != 303 || !b.isIn("acme") {
@@ -405,7 +449,7 @@ func TestAProviderThatIsDown(t *testing.T) {
 		t.Errorf("%d", status)
 	}
 	b := w.browser()
-	w.table.Bind(signin.Identity{Org: "globex", Issuer: w.entra.Issuer(), Subject: "s-ann"}, "ann-globex")
+	w.table.Bind(t.Context(), signin.Identity{Org: "globex", Issuer: w.entra.Issuer(), Subject: "s-ann"}, "ann-globex")
 	b.gets(b.authorized("globex", "entra", w.entra, ann))
 	if !b.isIn("globex") {
 		t.Error("nor can the others sign in")

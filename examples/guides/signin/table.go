@@ -19,15 +19,18 @@ type Table struct {
 
 var _ People = (*Table)(nil)
 
-// Bind binds an identity to an account. Its owner has signed in here and at the provider, or an
-// administrator has imported both.
-func (t *Table) Bind(id Identity, account string) {
+// Bind implements People.
+func (t *Table) Bind(_ context.Context, id Identity, account string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if other, ok := t.identities[id]; ok && other != account {
+		return auth.ErrConflict
+	}
 	if t.identities == nil {
 		t.identities = map[Identity]string{}
 	}
 	t.identities[id] = account
+	return nil
 }
 
 // LetJoin lets everybody whom the issuer vouches for join the org.
