@@ -86,13 +86,10 @@ func findTagged(lines []string, tag string) (ours member, found bool, err error)
 	if len(lines) == 0 {
 		return member{}, false, nil
 	}
-	var room [4]member
-	all, ok := members(room[:0], lines)
-	if !ok {
-		return member{}, true, fmt.Errorf("%w: Signature-Input is no dictionary, or too long", ErrMalformed)
-	}
-	for _, m := range all {
+	for m, ok := range members(lines) {
 		switch {
+		case !ok:
+			return member{}, true, fmt.Errorf("%w: Signature-Input is no dictionary, or too long", ErrMalformed)
 		case !m.tagged(tag):
 		case found:
 			return member{}, true, fmt.Errorf("%w: two signatures", ErrAmbiguous)
@@ -100,7 +97,7 @@ func findTagged(lines []string, tag string) (ours member, found bool, err error)
 			ours, found = m, true
 		}
 	}
-	if _, sole := soleMember(all, ours.key); found && !sole {
+	if _, sole := soleMember(lines, ours.key); found && !sole {
 		return member{}, true, fmt.Errorf("%w: two signatures with one label", ErrAmbiguous)
 	}
 	return ours, found, nil
@@ -185,9 +182,7 @@ func (s *v2) parseSignature(lines []string) bool {
 	if s.size = 64; s.alg == algHMAC {
 		s.size = 32
 	}
-	var room [4]member
-	all, _ := members(room[:0], lines)
-	ours, ok := soleMember(all, s.key)
+	ours, ok := soleMember(lines, s.key)
 	return ok && ours.params == "" && parseBytes(s.signature[:s.size], ours.value)
 }
 
