@@ -257,14 +257,15 @@ func (names *prefixed) required(digest, account bool) []string {
 func covers(value string, required []string) bool {
 	list, opened := strings.CutPrefix(value, "(")
 	list, closed := strings.CutSuffix(list, ")")
-	count := 0
+	var found uint // a bit for each of the required ones
 	for name := range strings.SplitSeq(list, " ") {
-		if !slices.Contains(required, name) || strings.Count(list, name) > 1 {
+		i := slices.Index(required, name)
+		if i < 0 || found&(1<<i) != 0 {
 			return false
 		}
-		count++
+		found |= 1 << i
 	}
-	return opened && closed && count == len(required)
+	return opened && closed && found == 1<<len(required)-1
 }
 
 // base is what a signature of version 2 covers: the signature base of RFC 9421,
