@@ -101,7 +101,7 @@ func setRefused(h http.Header, e *Error) {
 	if h.Get(resourcePolicy) == "" { // keep what a handler outside has set for its replies
 		h.Set(resourcePolicy, "same-origin")
 	}
-	if status := e.Fault().Status; status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+	if status := e.Fault().Status; e.RetryAfter > 0 || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", strconv.FormatInt(retryAfter(e.RetryAfter), 10))
 	}
 }

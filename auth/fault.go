@@ -51,6 +51,10 @@ const (
 	DetailOption               = "invalidArgument.option"
 	DetailDelegation           = "accessDenied.delegation"
 	DetailConflict             = "conflict.unspecified"
+	DetailIdempotencyKey       = "invalidArgument.idempotencyKey"
+	DetailIdempotencyReused    = "invalidArgument.idempotencyKeyReused"
+	DetailIdempotencyBusy      = "conflict.idempotencyKeyBusy"
+	DetailIdempotencyReply     = "conflict.idempotencyReply"
 	DetailUnsupportedMediaType = "unsupportedMediaType.unspecified"
 	DetailTooLarge             = "tooLarge.unspecified"
 	DetailThrottled            = "throttled.unspecified"
@@ -94,7 +98,7 @@ type Error struct {
 	Reason     string        // optional and shown to the client: what is needed, never why a credential failed
 	Path       string        // optional and shown: the parameter or property concerned
 	Faults     []*Error      // optional and shown: one for each thing that is wrong, if there are several
-	RetryAfter time.Duration // for a 429 or 503; 0: one second
+	RetryAfter time.Duration // sent with a 429 or 503, for one second if it is 0, and with others unless it is 0
 	Cookie     *http.Cookie  // optional: set with the refusal, to clear a cookie that is no longer valid
 	Err        error         // the cause; never leaves the server
 

@@ -60,6 +60,9 @@ type Route struct {
 	// refuse it.
 	BodyOptional bool
 
+	// IdempotencyKey is "optional" or "required" if a request has the header of package idempotency.
+	IdempotencyKey string
+
 	// Status is that of a success; 0: 200. One of 201, 202 or 3xx has the header Location. One of
 	// 204 or 3xx has no body unless there is a Reply.
 	Status int
@@ -151,6 +154,9 @@ func (m *maker) checkRoutes() error {
 		if !slices.ContainsFunc(m.Mux.Routes(), func(r auth.Route) bool { return strings.TrimSuffix(r.Pattern, "{$}") == pattern }) {
 			return fmt.Errorf("openapi: Document.Routes has %q, which is no pattern of the Mux", pattern)
 		}
+		if use := m.Routes[pattern].IdempotencyKey; use != "" && use != "optional" && use != "required" {
+			return fmt.Errorf("openapi: the IdempotencyKey of %q is neither optional nor required", pattern)
+		}
 	}
 	return nil
 }
@@ -177,7 +183,8 @@ func (m *maker) servers() (servers []object, err error) {
 }
 
 func (m *maker) components() object {
-	components := faultComponents(m.guard.Settings().Brand.Faults)
+	keyed := func(r Route) bool { return r.IdempotencyKey != "" }
+	components := faultComponents(m.guard.Settings().Brand.Faults, slices.ContainsFunc(slices.Collect(maps.Values(m.Routes)), keyed))
 	components["schemas"] = m.schemas.set
 	components["securitySchemes"] = m.securitySchemes()
 	return components

@@ -11,18 +11,23 @@ import (
 	"github.com/tenantkit/tenantkit/internal/faults"
 )
 
-// The statuses that operations describe by themselves, and those of operations that change
-// something. Other faults are in the default response.
+// The statuses that operations describe by themselves, those of operations that change something, and
+// those of an Idempotency-Key. Other faults are in the default response.
 var (
 	ownStatuses    = []int{400, 401, 403, 404, 429, 500, 503}
 	changeStatuses = []int{409, 413, 415}
+	keyStatuses    = []int{422}
 )
 
 // faultComponents returns a response for each of these statuses, and each fault of package auth as
-// an example.
-func faultComponents(namespace string) object {
+// an example. Some linters warn of a response that no operation has.
+func faultComponents(namespace string, keyed bool) object {
 	byStatus, responses, examples := map[int]object{0: {}}, object{}, object{}
-	for _, status := range slices.Concat(ownStatuses, changeStatuses) {
+	statuses := slices.Concat(ownStatuses, changeStatuses)
+	if keyed {
+		statuses = append(statuses, keyStatuses...)
+	}
+	for _, status := range statuses {
 		byStatus[status] = object{}
 	}
 	for _, detail := range faults.Details() {
@@ -48,7 +53,7 @@ func faultResponse(status int, examples object) object {
 	switch status {
 	case http.StatusUnauthorized:
 		response["headers"] = object{"WWW-Authenticate": header("string", "A challenge for each mechanism.")}
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		response["headers"] = object{"Retry-After": header("integer", "Seconds to wait.")}
 	}
 	return response

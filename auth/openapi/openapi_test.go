@@ -360,7 +360,7 @@ func TestEveryFaultIsDescribed(t *testing.T) {
 	mux := newMux(func(g *auth.Guard) { g.Brand.Faults = "acme" })
 	handle(mux, "GET /notes", auth.Public)
 	handle(mux, "POST /notes", auth.Public)
-	d := described(t, mux, nil)
+	d := described(t, mux, map[string]openapi.Route{"POST /notes": {IdempotencyKey: "required"}})
 	for _, detail := range faults.Details() {
 		f := (&auth.Error{Detail: detail}).Fault()
 		example := at(t, d, "components", "examples", detail, "value").(value)
@@ -373,6 +373,14 @@ func TestEveryFaultIsDescribed(t *testing.T) {
 		}
 		_, name, _ := strings.Cut(at(t, d, "paths", "/notes", "post", "responses", response, "$ref").(string), "responses/")
 		at(t, d, "components", "responses", name, "content", "application/json", "examples", detail)
+	}
+	key := at(t, d, "paths", "/notes", "post", "parameters").([]any)[0].(value)
+	if key["name"] != "Idempotency-Key" || key["in"] != "header" || key["required"] != true {
+		t.Errorf("the key: %v", key)
+	}
+	get := at(t, d, "paths", "/notes", "get").(value)
+	if _, key := at(t, get, "responses").(value)["422"]; key || get["parameters"] != nil {
+		t.Error("a GET has a key")
 	}
 	if _, body := at(t, d, "paths", "/notes", "get", "responses").(value)["413"]; body {
 		t.Error("a GET has a response for bodies")
@@ -511,6 +519,7 @@ func TestRefusedDocuments(t *testing.T) {
 		"no title":                             {Mux: newMux(), Version: "1"},
 		"no version":                           {Mux: newMux(), Title: "x"},
 		"a description of no route":            {Mux: newMux(), Title: "x", Version: "1", Routes: map[string]openapi.Route{"GET /notse": {}}},
+		"a use of keys that there is not":      {Mux: clash, Title: "x", Version: "1", Routes: map[string]openapi.Route{"GET /notes/{id}": {IdempotencyKey: "yes"}}},
 		"a mechanism that is no Describer":     {Mux: other(some), Title: "x", Version: "1"},
 		"a scheme without a place":             {Mux: other(describer{some, openapi.Scheme{Name: "x"}}), Title: "x", Version: "1"},
 		"a Resolve of the server's own":        {Mux: own, Title: "x", Version: "1"},

@@ -78,7 +78,7 @@ func (m *maker) operation(method, path, pattern string, r listing.Need) error {
 	if len(extension) > 0 {
 		o["x-need"] = extension
 	}
-	parameters = append(parameters, m.arguments(own)...)
+	parameters = append(append(parameters, m.arguments(own)...), idempotencyKey(own)...)
 	if parameters != nil {
 		o["parameters"] = parameters
 	}
@@ -87,6 +87,16 @@ func (m *maker) operation(method, path, pattern string, r listing.Need) error {
 	}
 	m.paths[path][strings.ToLower(method)] = o
 	return nil
+}
+
+// idempotencyKey describes the header of a request that is executed once.
+func idempotencyKey(own Route) []object {
+	if own.IdempotencyKey == "" {
+		return nil
+	}
+	return []object{{"name": "Idempotency-Key", "in": "header", "required": own.IdempotencyKey == "required",
+		"description": "A random text. A repetition with the same one gets the first response, with `Idempotent-Replayed: true`.",
+		"schema":      object{"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"}}}
 }
 
 // template returns a pattern's path as OpenAPI writes it, and its parameters. Two patterns that
@@ -177,6 +187,9 @@ func (m *maker) responses(method string, own Route, part bool) object {
 	statuses := ownStatuses
 	if method != "GET" {
 		statuses = slices.Concat(statuses, changeStatuses)
+	}
+	if own.IdempotencyKey != "" {
+		statuses = slices.Concat(statuses, keyStatuses)
 	}
 	for _, status := range statuses {
 		all[strconv.Itoa(status)] = ref("responses", "Fault"+strconv.Itoa(status))

@@ -1,4 +1,4 @@
-// Package redisstore implements the stores of replays, tokens, API keys, sessions and login
+// Package redisstore implements the stores of replays, tokens, API keys, idempotency keys, sessions and login
 // attempts in Redis or Valkey, which any number of processes share. It imports no
 // client: a Do of a few lines adapts one.
 //
@@ -95,6 +95,9 @@
 //	g:ORG               the ids of an org's API keys; ORG is a PAIR with an empty second part
 //	j:PAIR              those of an account's, by org and account
 //	m:PAIR              those of an app's, by org and client key; an empty one has those without an app
+//	r:ID                a request with an idempotency key
+//	d:PAIR, c:PAIR      the ids and the costs of a caller's, by org and account
+//	b:ORG               the callers of an org that have some
 //	f:KEY               tries, by the key of Attempts
 //
 // The format is documented for operators. It has a version, and each call compares it with that

@@ -15,7 +15,8 @@ import (
 // RevokeAccount ends everything by which an account of an org is let in: its sessions, incomplete
 // logins and mailed tickets; its tokens in all apps of the org, and with them their descendants; its
 // API keys; the credentials that act as the account, with their former secrets. A credential of another account
-// that may also act as this one stays without it. The second factor stays: it lets nobody in.
+// that may also act as this one stays without it. The second factor stays: it lets nobody in. So do idempotency
+// keys, without which a repeated request would be executed again.
 //
 // What its sessions and credentials made for other accounts has its own life: tokens are dead while the
 // account is disabled, and if they are older than its TokensFrom (auth.Account). DeleteAccount deletes them.
@@ -34,7 +35,7 @@ func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account stri
 }
 
 // DeleteAccount deletes what the store keeps of an account: what RevokeAccount ends, the second factor,
-// and the tokens that the account made for others. Those are dead without their maker; now they stay
+// idempotency keys, and the tokens that the account made for others. Those are dead without their maker; now they stay
 // dead if another account gets its ID. Its ephemeral tokens have no record, and last 24 hours at most: do not
 // give the ID to another account before, or set auth.Account.TokensFrom. API keys that it made for others live
 // on without its ID. Counts of attempts do not name the account, and end within a day.
@@ -45,7 +46,8 @@ func (s *Store) DeleteAccount(ctx context.Context, org auth.OrgKey, account stri
 		`DELETE FROM {sessions} WHERE `+ofAccountText,
 		endKeysText,
 		`UPDATE {api_keys} SET maker = '' WHERE org = $1 AND maker = $2`,
-		`DELETE FROM {factors} WHERE `+ofAccountText)
+		`DELETE FROM {factors} WHERE `+ofAccountText,
+		`DELETE FROM {repeats} WHERE org = $1 AND caller = $2`)
 }
 
 const endKeysText = `DELETE FROM {api_keys} WHERE ` + ofAccountText

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -21,6 +22,7 @@ type engine struct {
 	settings map[string]string
 	fails    map[string]error // errors of statements, by a part of their text
 	stale    bool             // whether an Issue has records to delete
+	none     bool             // whether an INSERT returns no row
 	closed   int              // connections
 	sent     int              // statements
 }
@@ -71,6 +73,10 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 		return &rows{{"/file", "", "off", "2"}}, nil
 	}
 	switch {
+	case c.none && strings.Contains(query, "INSERT"):
+		return &noRows{}, nil
+	case strings.HasPrefix(query, "SELECT fence, sealed"), strings.Contains(query, "RETURNING fence, sealed"):
+		return &rows{{"fence", []byte("sealed")}}, nil
 	case strings.Contains(query, "maker, maker_app, parent"):
 		return &rows{{"ann", "app", "up"}}, nil
 	case strings.Contains(query, "max(version)"):
@@ -82,6 +88,12 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 	}
 	return &rows{{int64(1)}}, nil
 }
+
+type noRows struct{}
+
+func (noRows) Columns() []string         { return nil }
+func (noRows) Close() error              { return nil }
+func (noRows) Next([]driver.Value) error { return io.EOF }
 
 type rows [][]driver.Value
 
@@ -204,6 +216,33 @@ func TestSpendIsOneStatement(t *testing.T) {
 			if err != nil || l != (token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up"}) || e.sent != 1 {
 				t.Errorf("dialect %v, %d uses: Spend = %+v, %v by %d statements", dialect, uses, l, err, e.sent)
 			}
+		}
+	}
+}
+
+// TestAKeyIsTwoStatements counts those of a request that is executed, and of one that is not.
+func TestAKeyIsTwoStatements(t *testing.T) {
+	for _, e := range []*engine{sqlite("3.42.0"), postgres()} {
+		dialect := sqlstore.SQLite
+		if e.settings["fsync"] != "" {
+			dialect = sqlstore.PostgreSQL
+		}
+		s, err := e.open(dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, _ := s.Idempotency() // without a Sealer
+		entry := idempotency.Entry{Org: "acme", Caller: "ann", Fence: "fence", Sealed: []byte("sealed")}
+		e.sent = 0
+		if _, err := entries.Begin(t.Context(), entry, idempotency.Options{}); err != nil || e.sent != 1 {
+			t.Errorf("dialect %v: Begin = %v by %d statements", dialect, err, e.sent)
+		}
+		if err := entries.End(t.Context(), entry); dialect == sqlstore.PostgreSQL && (err != nil || e.sent != 2) {
+			t.Errorf("End = %v, %d statements", err, e.sent)
+		}
+		e.sent, e.none = 0, true
+		if _, err := entries.Begin(t.Context(), entry, idempotency.Options{}); err != nil || e.sent != 2 {
+			t.Errorf("dialect %v: Begin of one that is there = %v by %d statements", dialect, err, e.sent)
 		}
 	}
 }

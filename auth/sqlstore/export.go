@@ -25,6 +25,7 @@ type line map[string]any
 //	credential    clientKey, restrictions
 //	apiKey        id, name, app, account, maker, created, expires, uses, maxUses, seen, from, scope
 //	secondFactor  active, recoveryCodes
+//	idempotencyKey  done, bytes, expires
 //
 // Times are RFC 3339 in UTC. Empty members are missing: ticket if it is a session, expires if there is no
 // end. Tokens and API keys are those that the account holds and those that it made. There are no secrets
@@ -54,6 +55,7 @@ func (s *Store) ExportAccount(ctx context.Context, w io.Writer, org auth.OrgKey,
 		{exportCredentials, []any{org, string(quoted)}, credentialLine(account)},
 		{exportKeys, []any{org, account}, exportedKeyLine},
 		{factorText, []any{org, account}, s.factorLine(org, account)},
+		{exportRepeats, []any{org, account}, repeatLine},
 	} {
 		var refused error
 		// Not by list, which keeps all rows, nor by read, which would write lines again.

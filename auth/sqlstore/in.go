@@ -67,11 +67,16 @@ var ErrTx = errors.New("sqlstore: In needs another transaction")
 // remembers its answers, as token.CachedKeys and auth.CachedDirectory do, learns of the change within its
 // bound, or at once by its Invalidate.
 func (s *Store) In(ctx context.Context, tx Tx) (*In, error) {
-	in := &Store{single: tx, inside: new(application), dialect: s.dialect, options: s.options, replacer: s.replacer, texts: s.texts, place: s.place}
+	in := s.within(tx)
 	if err := in.checkTx(ctx); err != nil {
 		return nil, failed("in", err)
 	}
 	return &In{in}, nil
+}
+
+// within returns a Store whose statements run in tx.
+func (s *Store) within(tx Tx) *Store {
+	return &Store{single: tx, inside: new(application), dialect: s.dialect, options: s.options, replacer: s.replacer, texts: s.texts, place: s.place}
 }
 
 // place is where a transaction is, and how. In SQLite it has no isolation to choose.

@@ -28,6 +28,7 @@ var deleteOrgTexts = []string{
 	ofOrg("{api_keys}", "id", ``),
 	ofOrg("{factors}", "org, account", ``),
 	ofOrg("{attempts}", "org, key", ``),
+	ofOrg("{repeats}", "id", ``),
 }
 
 // ofOrg deletes rows of an org. key is a unique key. A concurrent call selects the same rows. It must
@@ -40,7 +41,7 @@ func ofOrg(table, key, condition string) string {
 
 // DeleteOrg deletes what the store keeps of an org: signing secrets and key pairs with
 // their former ones, tokens, sessions, API keys, incomplete logins, mailed tickets, second
-// factors and counts of attempts. Call it when an org is deleted for good, so that nobody finds them who gets
+// factors, idempotency keys and counts of attempts. Call it when an org is deleted for good, so that nobody finds them who gets
 // its key (auth.Org.Key) later. Accepted requests stay until they end.
 //
 // Delete or disable the org in the Directory first, and wait until no cache knows it:

@@ -30,7 +30,7 @@ var sealedTables = []sealedTable{
 // Reseal seals again, with the current key, every secret that an old key sealed. It
 // takes up to 100 rows at a time, and the store may be in use meanwhile. After it has
 // returned nil, the old key opens nothing here, unless an instance has sealed with it
-// since the call began. Reseal deletes former secrets that have ended.
+// since the call began. Reseal deletes former secrets that have ended. It leaves what Idempotency has sealed.
 //
 // Reseal leaves a secret that cannot be opened as it is, goes on with the others, and
 // then returns an error that matches ErrSealed. The error has the number of these

@@ -20,7 +20,7 @@ var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 var tables = []string{
 	"schema", "replays", "ledger", "keys", "former_keys", "credentials", "formers", "sessions", "attempts", "factors", "wrapped", "api_keys",
-	"marks",
+	"marks", "repeats",
 }
 
 // version is the version of schema. The names of all tables but {schema} contain it: an instance
@@ -131,7 +131,9 @@ CREATE TABLE IF NOT EXISTS {sessions} (
 	address {text} NOT NULL,
 	agent {text} NOT NULL,
 	replaced {int} NOT NULL, -- 1: ended by a newer session, over the limit
-	remember {int} NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
+	remember {int} NOT NULL, -- 1: its owner asked to be remembered
+	proof {text} NOT NULL,   -- JSON of how its owner authenticated
+	origin {text} NOT NULL   -- JSON of the session that it comes from; empty: none
 ){strict};
 CREATE UNIQUE INDEX IF NOT EXISTS {sessions}_id ON {sessions} (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS {sessions}_previous ON {sessions} (previous) WHERE previous IS NOT NULL;
@@ -179,6 +181,20 @@ CREATE INDEX IF NOT EXISTS {api_keys}_org ON {api_keys} (org, id);
 CREATE INDEX IF NOT EXISTS {api_keys}_account ON {api_keys} (org, account, id);
 CREATE INDEX IF NOT EXISTS {api_keys}_app ON {api_keys} (org, app, id);
 CREATE INDEX IF NOT EXISTS {api_keys}_expires ON {api_keys} (expires) WHERE expires IS NOT NULL;
+
+-- Requests with an Idempotency-Key.
+CREATE TABLE IF NOT EXISTS {repeats} (
+	id {bytes} PRIMARY KEY,   -- SHA-256 of org, caller, app, route and key
+	org {text} NOT NULL,
+	caller {text} NOT NULL,   -- account
+	fence {text} NOT NULL,    -- random, of who executes it; empty: complete
+	lease {int} NOT NULL,    -- until when, Unix milliseconds
+	keep {int} NOT NULL,     -- Unix milliseconds
+	cost {int} NOT NULL,     -- bytes towards the bound of the caller
+	sealed {bytes} NOT NULL   -- digests of the request, and its response
+){strict};
+CREATE INDEX IF NOT EXISTS {repeats}_caller ON {repeats} (org, caller, keep, cost);
+CREATE INDEX IF NOT EXISTS {repeats}_keep ON {repeats} (keep);
 `
 
 // newTables creates all tables.

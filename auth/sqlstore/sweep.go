@@ -46,6 +46,7 @@ var deleteExpired = []string{
 	deadFormersText,
 	expiredText("{api_keys}", "id", "expires", "{now}"),
 	expiredText("{former_keys}", "key_id", "ends", "{now}"),
+	expiredText("{repeats}", "id", "keep", "{now}"),
 }
 
 // expiredText deletes rows whose column is now or earlier. key is the primary key.

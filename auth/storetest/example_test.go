@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/storetest"
@@ -30,6 +31,13 @@ func ExampleLedger() {
 func ExampleAPIKeys() {
 	test := func(t *testing.T) {
 		storetest.APIKeys(t, func(t *testing.T) apikey.Store { return new(apikey.Memory) }, storetest.Features{})
+	}
+	_ = test
+}
+
+func ExampleIdempotency() {
+	test := func(t *testing.T) {
+		storetest.Idempotency(t, func(t *testing.T) idempotency.Store { return idempotency.NewMemory(nil) }, storetest.Features{})
 	}
 	_ = test
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/storetest"
 	"github.com/tenantkit/tenantkit/signing"
@@ -44,4 +45,11 @@ func TestAPIKeys(t *testing.T) {
 	t.Parallel()
 	memory := new(apikey.Memory)
 	storetest.APIKeys(t, func(*testing.T) apikey.Store { return memory }, storetest.Features{})
+}
+
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	clock, f := clocked()
+	memory := idempotency.NewMemory(clock.Now)
+	storetest.Idempotency(t, func(*testing.T) idempotency.Store { return memory }, f)
 }

@@ -53,6 +53,15 @@ type appReply struct {
 	KeyID      string           `json:"kid"`
 	Credential *credentialReply `json:"credential,omitempty"`
 	Secret     shownOnce        `json:"secret,omitempty"`
+	created    bool
+}
+
+// location is for whoever has lost the response that shows the secret.
+func (a appReply) location() string {
+	if !a.created {
+		return ""
+	}
+	return "/apps/" + a.ID
 }
 
 // credentialReply is a signing key with its restrictions. null means no
@@ -135,7 +144,7 @@ func (h apps) create(r *http.Request) (appReply, error) {
 		return appReply{}, err
 	}
 	reply, err := h.reply(r.Context(), a)
-	reply.Secret = shownOnce(secret)
+	reply.Secret, reply.created = shownOnce(secret), true
 	return reply, err
 }
 

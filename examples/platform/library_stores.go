@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
@@ -41,6 +42,7 @@ type stores struct {
 	factors     session.FactorStore
 
 	devices session.DeviceKey
+	repeats *idempotency.Keys // in the database, too: Redis could lose what was executed
 
 	own   *store
 	sql   *sqlstore.Store
@@ -109,6 +111,11 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	if o.db == memoryDB {
 		all.replays = signing.NewMemory(1_000_000)
 	}
+	repeats, err := kept.Idempotency()
+	if err != nil {
+		return nil, err
+	}
+	all.repeats = idempotency.New(repeats, idempotency.Options{})
 	all.credentials, err = kept.Credentials()
 	if err == nil {
 		all.keys, err = kept.Keys()

@@ -19,6 +19,13 @@ func (p *platform) describe(mux *auth.Mux) *openapi.Document {
 	for _, s := range schemas {
 		maps.Copy(routes, s.describe())
 	}
+	for _, r := range mux.Routes() {
+		if takesKey(r.Pattern, r.Need) {
+			described := routes[r.Pattern]
+			described.IdempotencyKey = "optional"
+			routes[r.Pattern] = described
+		}
+	}
 	return &openapi.Document{
 		Mux:     mux,
 		Title:   "tenantkit reference server",
@@ -117,6 +124,8 @@ var (
 		"GET /accounts/me/sessions":         ownList[sessionReply]("List the caller's sessions", "session"),
 		"DELETE /accounts/me/sessions/{id}": {Summary: "End a session", Reply: envelope.Result[bool]{}},
 		"DELETE /accounts/me/sessions":      {Summary: "End the other sessions", Reply: envelope.Result[int]{}},
+		"GET /accounts/me/devices":          ownList[sessionReply]("List the devices on which a login needs no code", "device"),
+		"DELETE /accounts/me/devices/{id}":  {Summary: "Forget a device", Reply: envelope.Result[bool]{}},
 	}
 
 	appRoutes = map[string]openapi.Route{

@@ -28,6 +28,9 @@ func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
 			auth.Fail(w, r, err)
 			return
 		}
+		if l, ok := any(value).(interface{ location() string }); ok && l.location() != "" {
+			w.Header().Set("Location", auth.TenantFrom(r.Context()).URL()+l.location())
+		}
 		auth.Reply(w, r, value)
 	}
 }

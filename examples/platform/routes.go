@@ -11,7 +11,7 @@ import (
 // routes returns everything below /{org}/{version}, with what each route needs. It
 // sets p.document, which describes them.
 func (p *platform) routes() *auth.Mux {
-	mux := p.guard.Mux()
+	mux := router{p.guard.Mux(), p.stores.repeats}
 
 	mux.HandleFunc("GET /schemas", auth.Authenticated, reply(listSchemas))
 
@@ -23,7 +23,7 @@ func (p *platform) routes() *auth.Mux {
 	p.adminRoutes(mux)
 	p.tokenRoutes(mux)
 	p.scriptRoutes(mux)
-	p.oauth.Register(mux)
+	p.oauth.Register(mux.Mux)
 
 	for _, s := range schemas {
 		objects := objects{s, p.store}
@@ -35,9 +35,9 @@ func (p *platform) routes() *auth.Mux {
 		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.object+".{id}"), reply(bodiless(objects.delete)))
 		mux.Handle("GET "+one+"/{path...}", auth.Some("object.read."+s.object+".{id}.{path...}"), narrowing(reply(objects.propertyOf)))
 	}
-	p.document = p.describe(mux)
+	p.document = p.describe(mux.Mux)
 	mux.Handle("GET /openapi.json", auth.Public, p.document)
-	return mux
+	return mux.Mux
 }
 
 // narrowing registers a handler that narrows by the caller's scope itself: sqllist.List for
@@ -47,7 +47,7 @@ func narrowing(h http.Handler) auth.PartHandler {
 }
 
 // adminRoutes need an administrator in addition to the scope.
-func (p *platform) adminRoutes(mux *auth.Mux) {
+func (p *platform) adminRoutes(mux router) {
 	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
 
 	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs, p.apiKeys.mechanism}
@@ -87,7 +87,7 @@ func (p *platform) adminRoutes(mux *auth.Mux) {
 
 // tokenRoutes are open to every account and app. What a token may hold depends on
 // who mints it. Who may list and end tokens depends on whose they are.
-func (p *platform) tokenRoutes(mux *auth.Mux) {
+func (p *platform) tokenRoutes(mux router) {
 	mux.HandleFunc("POST /apps/{key}/tokens", auth.Authenticated, reply(p.tokens.create))
 	mux.HandleFunc("DELETE /apps/{key}/tokens/{jti}", auth.Authenticated, reply(bodiless(p.tokens.revoke)))
 	mux.HandleFunc("GET /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(p.tokens.list))
@@ -95,7 +95,7 @@ func (p *platform) tokenRoutes(mux *auth.Mux) {
 }
 
 // scriptRoutes run the functions that take the place of an org's scripts, views and deployments.
-func (p *platform) scriptRoutes(mux *auth.Mux) {
+func (p *platform) scriptRoutes(mux router) {
 	scripts := scripts{p.store, p.tokens}
 	mux.HandleFunc("GET /routes", auth.Authenticated, reply(scripts.list))
 	mux.HandleFunc("POST /routes/{identifier}", auth.Allow("script.route.{identifier}"), reply(optionalBody(anyArguments, scripts.route)))

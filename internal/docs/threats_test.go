@@ -39,7 +39,7 @@ func TestThreats(t *testing.T) {
 // attack is removed, its number stays unused here, and a new attack gets the next number.
 func attackNumbers() (numbers []string) {
 	for _, group := range []struct {
-		letter string // signature, version 2, nonce, token, scope (chains), session and factor, paging, making, keys and stores, other issuers and OAuth, mechanisms of an adopter
+		letter string // signature, version 2, nonce, token, scope (chains), session and factor, paging, making, keys and stores, other issuers and OAuth, mechanisms of an adopter, repeated requests
 		last   int
 		also   []string // variants of a number, after it
 		never  []int    // numbers that no attack has, or has any more
@@ -49,12 +49,13 @@ func attackNumbers() (numbers []string) {
 		{"N", 15, []string{"N02b"}, nil},
 		{"T", 38, []string{"T05b"}, nil},
 		{"C", 17, []string{"C02b"}, nil},
-		{"F", 35, []string{"F06b"}, []int{33}},
+		{"F", 46, []string{"F06b"}, []int{33}},
 		{"P", 35, []string{"P25b", "P26b"}, []int{15}},
 		{"M", 27, nil, nil},
 		{"K", 56, nil, []int{25, 37, 38}},
 		{"O", 46, []string{"O39b"}, nil},
 		{"A", 19, nil, nil},
+		{"R", 10, nil, nil},
 	} {
 		for i := 1; i <= group.last; i++ {
 			number := fmt.Sprintf("%s%02d", group.letter, i)

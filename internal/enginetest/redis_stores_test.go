@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/storetest"
@@ -33,6 +34,11 @@ func TestRedisStores(t *testing.T) {
 		sessions := func(*testing.T) session.Store { return stores.sessions }
 		storetest.Sessions(t, sessions, storetest.Features{})
 		suites.Sessions(t, sessions, storetest.Features{})
+	})
+	t.Run("Idempotency", func(t *testing.T) {
+		t.Parallel()
+		entries := openAt(t, server.addr(), redisstore.Options{}).Idempotency()
+		storetest.Idempotency(t, func(*testing.T) idempotency.Store { return entries }, storetest.Features{})
 	})
 	t.Run("APIKeys", func(t *testing.T) {
 		t.Parallel()

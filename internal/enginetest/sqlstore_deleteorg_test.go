@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
@@ -59,6 +60,7 @@ func populate(t *testing.T, s *sqlstore.Store, org, app string) (e estate) {
 	e.key = key.ID
 	expect(t, "Add", s.APIKeys().Add(ctx, key, 10), nil)
 	must(s.Attempts().Swap(ctx, auth.OrgKey(org), "ann", "", "1"))(t)
+	must(must(s.Idempotency())(t).Begin(ctx, repeatOf(auth.OrgKey(org), "ann"), idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 20}))(t)
 	return e
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
@@ -107,5 +108,12 @@ func TestSQLAPIKeys(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
 		storetest.APIKeys(t, func(*testing.T) apikey.Store { return s.APIKeys() }, storetest.Features{})
+	})
+}
+
+func TestSQLIdempotency(t *testing.T) {
+	t.Parallel()
+	eachStore(t, func(t *testing.T, s *sqlstore.Store) {
+		storetest.Idempotency(t, func(t *testing.T) idempotency.Store { return must(s.Idempotency())(t) }, storetest.Features{})
 	})
 }

@@ -101,7 +101,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_v8_sessions (
 	address text COLLATE "C" NOT NULL,
 	agent text COLLATE "C" NOT NULL,
 	replaced bigint NOT NULL, -- 1: ended by a newer session, over the limit
-	remember bigint NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
+	remember bigint NOT NULL, -- 1: its owner asked to be remembered
+	proof text COLLATE "C" NOT NULL,   -- JSON of how its owner authenticated
+	origin text COLLATE "C" NOT NULL   -- JSON of the session that it comes from; empty: none
 );
 CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_v8_sessions_id ON tenantkit_v8_sessions (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS tenantkit_v8_sessions_previous ON tenantkit_v8_sessions (previous) WHERE previous IS NOT NULL;
@@ -149,5 +151,19 @@ CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_org ON tenantkit_v8_api_keys (o
 CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_account ON tenantkit_v8_api_keys (org, account, id);
 CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_app ON tenantkit_v8_api_keys (org, app, id);
 CREATE INDEX IF NOT EXISTS tenantkit_v8_api_keys_expires ON tenantkit_v8_api_keys (expires) WHERE expires IS NOT NULL;
+
+-- Requests with an Idempotency-Key.
+CREATE TABLE IF NOT EXISTS tenantkit_v8_repeats (
+	id bytea PRIMARY KEY,   -- SHA-256 of org, caller, app, route and key
+	org text COLLATE "C" NOT NULL,
+	caller text COLLATE "C" NOT NULL,   -- account
+	fence text COLLATE "C" NOT NULL,    -- random, of who executes it; empty: complete
+	lease bigint NOT NULL,    -- until when, Unix milliseconds
+	keep bigint NOT NULL,     -- Unix milliseconds
+	cost bigint NOT NULL,     -- bytes towards the bound of the caller
+	sealed bytea NOT NULL   -- digests of the request, and its response
+);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_repeats_caller ON tenantkit_v8_repeats (org, caller, keep, cost);
+CREATE INDEX IF NOT EXISTS tenantkit_v8_repeats_keep ON tenantkit_v8_repeats (keep);
 
 INSERT INTO tenantkit_schema (version) SELECT 8 WHERE NOT EXISTS (SELECT 1 FROM tenantkit_schema) ON CONFLICT DO NOTHING;

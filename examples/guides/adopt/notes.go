@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging/sqllist"
@@ -35,11 +36,31 @@ type newNote struct {
 	Body  string `json:"body"`
 }
 
-func (s *service) createNote(_ http.ResponseWriter, r *http.Request, ask newNote) (any, error) {
+func (s *service) createNote(w http.ResponseWriter, r *http.Request) {
+	if err := s.addNote(w, r); err != nil {
+		auth.Fail(w, r, err)
+	}
+}
+
+// addNote commits the note with its response: a repetition with the same Idempotency-Key adds no other.
+func (s *service) addNote(w http.ResponseWriter, r *http.Request) error {
+	var ask newNote
+	if _, err := body.Read(r, 64<<10, &ask); err != nil {
+		idempotency.NoEffect(r.Context())
+		return err
+	}
+	tx, err := s.db.BeginTx(r.Context(), nil)
+	if err != nil {
+		return sqlError(err)
+	}
+	defer tx.Rollback()
 	n := note{Item: envelope.Item{ID: uuid.NewString(), Object: "note"}, Title: ask.Title, Body: ask.Body}
-	_, err := s.db.ExecContext(r.Context(), `INSERT INTO notes (id, tenant_id, title, body) VALUES ($1, $2, $3, $4)`,
+	_, err = tx.ExecContext(r.Context(), `INSERT INTO notes (id, tenant_id, title, body) VALUES ($1, $2, $3, $4)`,
 		n.ID, auth.From(r.Context()).Org, n.Title, n.Body)
-	return n, sqlError(err)
+	if err != nil {
+		return sqlError(err)
+	}
+	return idempotency.Commit(w, r, tx, func(w http.ResponseWriter) { auth.Reply(w, r, n) })
 }
 
 func (s *service) deleteNote(_ http.ResponseWriter, r *http.Request) (any, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
@@ -31,6 +32,7 @@ type service struct {
 	sessions    *session.Manager
 	tokens      *bearer.Mechanism
 	pages       *sqlpage.Pages
+	repeats     *idempotency.Keys
 	behind      auth.Proxies
 }
 
@@ -54,6 +56,11 @@ func newService(ctx context.Context, db *sql.DB, dialect sqlstore.Dialect, key [
 	if s.keys, err = store.Keys(); err != nil {
 		return nil, err
 	}
+	repeats, err := store.Idempotency()
+	if err != nil {
+		return nil, err
+	}
+	s.repeats = idempotency.New(repeats, idempotency.Options{})
 	factors, err := store.Factors()
 	if err != nil {
 		return nil, err
@@ -116,11 +123,11 @@ func (s *service) routes(guard *auth.Guard) *auth.Mux {
 		"DELETE /keys/{key}":   {owner, body.None(s.deleteKey)},
 		"DELETE /people/{id}":  {owner, body.None(s.removePerson)},
 		"POST /rename":         {owner, body.Handle(s.rename)},
-		"POST /notes":          {auth.Allow("object.create.note"), body.Handle(s.createNote)},
 		"DELETE /notes/{id}":   {auth.Allow("object.delete.note.{id}"), body.None(s.deleteNote)},
 	} {
 		mux.HandleFunc(pattern, route.need, inTime(route.run))
 	}
+	mux.Handle("POST /notes", auth.Allow("object.create.note"), s.repeats.Wrap(inTime(s.createNote)))
 	mux.Handle("GET /notes", auth.Some("object.read.note"), auth.PartHandler(s.listNotes))
 	return mux
 }

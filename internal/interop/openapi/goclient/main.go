@@ -105,7 +105,7 @@ func (c checks) walks() {
 
 func (c checks) filters() {
 	var likes CMessageWhere_CLikes
-	least, below := json.Number("10"), json.Number("20")
+	least, below := 10.0, 20.0
 	must(likes.FromCMessageWhereCLikes1(CMessageWhereCLikes1{Gte: &least, Lt: &below}))
 	where, err := json.Marshal(CMessageWhere{CLikes: &likes})
 	must(err)
