@@ -1,4 +1,8 @@
 package apikey
 
-func (f Format) Generate() Key { return f.generate() }
-func (f Format) Valid() bool   { return f.valid() }
+func (f Format) Random() Key {
+	key, _ := f.Generate()
+	return key
+}
+
+func (f Format) Valid() bool { return f.valid() }

@@ -70,7 +70,7 @@ const reads = async (key) => (await call('/c_messages?limit=1', { Authorization:
 // shownOnce returns the key in the dialog, and closes it.
 async function shownOnce(page) {
   const dialog = page.getByRole('dialog', { name: 'The key, shown this once' });
-  const key = (await dialog.locator('code').filter({ hasText: 'platform_key_' }).innerText()).trim();
+  const key = (await dialog.locator('code').filter({ hasText: 'service_live_' }).innerText()).trim();
   await dialog.locator('#keep-done').click();
   return key;
 }
