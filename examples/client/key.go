@@ -108,17 +108,23 @@ func (c cli) printKey(ctx context.Context, to *connection, path string, body any
 	if err := to.fetch(ctx, http.MethodPost, to.at(path), string(text), &made); err != nil {
 		return err
 	}
+	return c.printSecret(to, made)
+}
+
+// printSecret prints the token or the key of a reply, or with --json the reply.
+func (c cli) printSecret(to *connection, reply json.RawMessage) error {
 	if to.json {
-		return c.printJSON(made, true)
+		return c.printJSON(reply, true)
 	}
-	var shown struct{ Key string }
-	if err := json.Unmarshal(made, &shown); err != nil {
+	var made struct{ Token, Key string }
+	if err := json.Unmarshal(reply, &made); err != nil {
 		return err
 	}
+	secret := made.Token + made.Key
 	if c.screen {
-		shown.Key = printable(shown.Key)
+		secret = printable(secret)
 	}
-	_, err = fmt.Fprintln(c.out, shown.Key)
+	_, err := fmt.Fprintln(c.out, secret)
 	return err
 }
 

@@ -98,7 +98,7 @@ func (h apiKeys) list(r *http.Request) (page envelope.List[keyReply], err error)
 		return page, err
 	}
 	p := auth.From(ctx)
-	account, err := mayHandleKeys(p, scope.Read)
+	account, err := mayHandleOwn(p, scope.Read)
 	if err != nil {
 		return page, err
 	}
@@ -217,7 +217,7 @@ func (h apiKeys) get(r *http.Request) (keyReply, error) {
 // other apps, and of others for all but administrators, do not exist.
 func (h apiKeys) find(r *http.Request, v scope.Verb) (record apikey.Record, err error) {
 	p := auth.From(r.Context())
-	account, err := mayHandleKeys(p, v)
+	account, err := mayHandleOwn(p, v)
 	if err == nil {
 		record, err = h.mechanism.Keys().Get(r.Context(), p.Org, r.PathValue("id"))
 	}
@@ -225,15 +225,6 @@ func (h apiKeys) find(r *http.Request, v scope.Verb) (record apikey.Record, err 
 		err = auth.ErrNotFound
 	}
 	return record, err
-}
-
-// mayHandleKeys returns the account whose API keys a caller may see or end: its own, with what
-// mayHandleTokensOf asks for, and "" for those of all accounts.
-func mayHandleKeys(p auth.Principal, v scope.Verb) (account string, err error) {
-	if mayAdminister(p, v) == nil {
-		return "", nil
-	}
-	return p.Account, mayHandleTokensOf(p, p.Account, v)
 }
 
 // endKeys ends API keys in a transaction. Call Invalidate after it.
