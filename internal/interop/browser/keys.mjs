@@ -63,7 +63,8 @@ export const checks = {
     await page.getByText('The key is revoked.').waitFor();
 
     await page.getByLabel('Name of the key').fill('theirs');
-    await page.getByLabel('App that the key acts through', { exact: true }).selectOption(tried.client_key);
+    await page.getByLabel('App that the key acts through', { exact: true }).selectOption('Another, by its id …');
+    await page.getByLabel('App that the key acts through, by id', { exact: true }).fill(tried.client_key);
     await page.getByLabel('Account that the key acts as', { exact: true }).selectOption('Another, by its id …');
     await page.getByLabel('Account that the key acts as, by id', { exact: true }).fill(tried.admin_account_id);
     await create(page);
