@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -77,7 +78,7 @@ func TestR09ResponsesWithASecret(t *testing.T) {
 		{method: "POST", path: "/apps", body: `{"name":"new"}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":["object.read.c_message"]}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/secret", body: `{"grace":86400}`},
-		{method: "POST", path: "/apps/" + s.ClientKey + "/keys", body: `{"name":"new"}`},
+		{method: "POST", path: "/apps/" + s.ClientKey + "/keys", body: fmt.Sprintf(`{"name":"new","expires":%d}`, time.Now().Add(time.Minute).Unix())},
 	} {
 		key := fmt.Sprint("secret-", i)
 		first := s.once(t, key, c)
