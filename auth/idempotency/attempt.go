@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
@@ -20,6 +21,7 @@ type attempt struct {
 	request []byte // body
 	print   prints
 	entry   Entry
+	ends    time.Time // of the lease
 
 	status int
 	body   []byte
@@ -160,6 +162,13 @@ func Commit(w http.ResponseWriter, r *http.Request, tx interface{ Commit() error
 func (a *attempt) commit(ctx context.Context, tx interface{ Commit() error }, store committer, respond func()) error {
 	a.held, a.failed = true, true
 	before := a.Header().Clone()
+	defer func() { // also after a panic, whose response is another one
+		if a.held = false; !a.committed {
+			clear(a.Header())
+			maps.Copy(a.Header(), before)
+			a.status, a.body = 0, nil
+		}
+	}()
 	respond()
 	e := a.entry
 	e.Sealed = a.keep(true)
@@ -167,16 +176,11 @@ func (a *attempt) commit(ctx context.Context, tx interface{ Commit() error }, st
 	if err == nil {
 		err = auth.Unavailable(tx.Commit())
 	}
-	a.held = false
-	if err == nil {
+	switch {
+	case err == nil:
 		a.committed = true
 		a.send()
-		return nil
-	}
-	clear(a.Header())
-	maps.Copy(a.Header(), before)
-	a.status, a.body = 0, nil
-	if errors.Is(err, auth.ErrConflict) && !errors.Is(err, auth.ErrUnavailable) {
+	case errors.Is(err, auth.ErrConflict) && !errors.Is(err, auth.ErrUnavailable):
 		return errBusy(err)
 	}
 	return err
