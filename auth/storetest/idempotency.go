@@ -273,7 +273,9 @@ func testRoom(t *testing.T, s *repeats) {
 // testAgainCounts begins more entries again than a store forgets at once.
 func testAgainCounts(t *testing.T, s *repeats) {
 	const n = 120
-	s.o.MaxBytes, s.o.Keep, s.o.Lease = n*cost(s.entry()), 10*s.brief, s.brief
+	s.o.MaxBytes, s.o.Lease = (n+1)*cost(s.entry()), s.brief
+	s.begun(t) // which is kept longer
+	s.o.Keep = 10 * s.brief
 	var all [n]idempotency.Entry
 	for i := range all {
 		all[i] = s.begun(t)
