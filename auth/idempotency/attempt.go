@@ -34,7 +34,7 @@ type attempt struct {
 type attemptKey struct{}
 
 // NoEffect says that the handler has changed nothing: its response is not kept, and a repetition runs the
-// handler again. Without a key it does nothing.
+// handler again. What Commit commits is kept all the same. Without a key it does nothing.
 func NoEffect(ctx context.Context) {
 	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 		a.noEffect = true
@@ -130,6 +130,8 @@ type committer interface {
 // After an error tx must be rolled back. Nothing is committed, unless the error wraps auth.ErrUnavailable:
 // then nobody knows. Nothing is sent, so the handler can call auth.Fail:
 //
+//	idempotency.NoEffect(r.Context()) // before Commit
+//	…
 //	defer tx.Rollback()
 //	…
 //	err := idempotency.Commit(w, r, tx, func(w http.ResponseWriter) { auth.Reply(w, r, payment) })
