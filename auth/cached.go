@@ -88,7 +88,7 @@ func (c *CachedDirectory) Account(ctx context.Context, org OrgKey, id string) (*
 		return c.directory.Account(ctx, of.org, of.name)
 	}
 	return cached(ctx, c, &c.accounts, inOrg{org, id}, inOrg.clone, look, func(a *Account) (OrgKey, int) {
-		return org, len(a.ID) + len(a.Org) + bytesOf(a.Roles)
+		return org, len(a.ID) + len(a.Org) + len(a.Person) + bytesOf(a.Roles)
 	})
 }
 

@@ -270,6 +270,7 @@ func (c *call) observe(r *http.Request, e *Error, d decision) {
 		Org:       c.tenant.Org.Key(),
 		App:       who.App,
 		Account:   who.Account,
+		Actor:     who.Actor(),
 		Allowed:   e == nil || d.handler,
 		Handler:   d.handler,
 		Took:      time.Since(epoch) - c.began,

@@ -60,8 +60,8 @@ func (o *Org) Key() OrgKey { return OrgKey(cmp.Or(o.ID, o.Code)) }
 
 // SessionPolicy holds an org's rules for its sessions (section 5.2 of the interface). It is
 // read with each request. A changed Idle or RememberIdle and a shorter Max also apply to open
-// sessions. SecondFactor and PerAccount apply only when a session is opened. They change no
-// open session.
+// sessions. SecondFactor, PerAccount, Methods, Issuers and ProofAge apply only when a session is
+// opened. They change no open session.
 type SessionPolicy struct {
 	Idle         time.Duration // a session ends when it was not used for this long; 0: 30 min
 	Max          time.Duration // a session ends this long after login; 0: 12 h
@@ -77,12 +77,44 @@ type SessionPolicy struct {
 	// RememberIdle. 0: not offered, and whoever asks gets an ordinary session. An Idle that is
 	// longer applies instead.
 	RememberIdle time.Duration
+
+	// Methods are how people may prove who they are in the first step of a login: a proof needs one of
+	// them. See session.MethodPassword and the other constants there. nil: in any way.
+	Methods []string
+
+	// Issuers are who may vouch for people. "" stands for the server itself: without it, nobody
+	// logs in with a password or a passkey. nil: any issuer that the application accepts.
+	Issuers []string
+
+	// RememberDevice is how long a device needs no code after its account has proved its second factor
+	// there and has asked for it, at most 90 days. 0: 30 days, and never if SecondFactor is set.
+	// Negative: never, so that each login needs a code.
+	RememberDevice time.Duration
+
+	// EnterWith are the methods that count here if they were proved at another org of the person
+	// (session.Manager.Enter): without session.MethodCode a second factor is proved here again. nil:
+	// nobody enters, and people log in here. Issuers must name who vouched, unless it was the server.
+	EnterWith []string
+
+	// EndWithOrigin ends a session that was entered from another org's when that one is ended or
+	// expires, but not when that one is idle.
+	EndWithOrigin bool
+
+	// ProofAge is how old a proof may be when it opens a session. 0: any age.
+	ProofAge time.Duration
 }
 
-// Effective returns the policy with the defaults in place of values that are not set.
+// Effective returns the policy with the defaults in place of values that are not set. A negative
+// RememberDevice means that no device is remembered.
 func (p SessionPolicy) Effective() SessionPolicy {
 	p.Idle = cmp.Or(max(p.Idle, 0), 30*time.Minute)
 	p.Max = cmp.Or(max(p.Max, 0), 12*time.Hour)
+	if p.RememberDevice == 0 && !p.SecondFactor {
+		p.RememberDevice = 30 * 24 * time.Hour
+	}
+	if p.RememberDevice = min(p.RememberDevice, 90*24*time.Hour); p.RememberDevice <= 0 {
+		p.RememberDevice = -1
+	}
 	p.PerAccount = cmp.Or(max(p.PerAccount, 0), 100) // no setting is a limit, too: abandoned sessions would fill the store
 	return p
 }
@@ -95,10 +127,30 @@ type App struct {
 	Disabled  bool
 }
 
+// People is an optional interface of a Directory in which several accounts, of an org each, are one
+// person's: see Account.Person. Its errors and results are those of a Directory.
+type People interface {
+	// AccountOf returns the account that the person has in the org, a disabled one, too.
+	AccountOf(ctx context.Context, org OrgKey, person string) (*Account, error)
+
+	// Accounts returns all accounts of the person, disabled ones, too. An unknown person has none.
+	Accounts(ctx context.Context, person string) ([]Account, error)
+}
+
+// PersonKey stands for an org where a store keeps what is a person's and no org's. No Org has this Key.
+const PersonKey OrgKey = "@person"
+
 // Account is a user of an org.
 type Account struct {
-	ID       string
-	Org      OrgKey
+	ID  string
+	Org OrgKey
+
+	// Person is whose account it is, if a person has several; "": it stands alone. The second factor is
+	// then the person's, under PersonKey: an account that has one of its own loses it with its Person, so
+	// copy it first, by the session.FactorStore. When the person's last account goes, delete what is kept
+	// for the person, as with sqlstore.Store.DeleteAccount and PersonKey.
+	Person string
+
 	Roles    []string
 	Disabled bool
 	Changed  time.Time // sessions that began earlier are ended: password changed, account disabled

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -209,14 +210,27 @@ func TestCachedTellsRoleListsApart(t *testing.T) {
 }
 
 func TestEffectivePolicy(t *testing.T) {
-	want := auth.SessionPolicy{Idle: 30 * time.Minute, Max: 12 * time.Hour, PerAccount: 100}
+	want := auth.SessionPolicy{Idle: 30 * time.Minute, Max: 12 * time.Hour, PerAccount: 100, RememberDevice: 30 * 24 * time.Hour}
 	for _, p := range []auth.SessionPolicy{{}, {Idle: -1, Max: -1, PerAccount: -1}, want} {
-		if got := p.Effective(); got != want {
+		if got := p.Effective(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v.Effective() = %+v", p, got)
 		}
 	}
-	set := auth.SessionPolicy{Idle: 1, Max: 2, PerAccount: 3, SecondFactor: true, Persistent: true, RememberIdle: 4}
-	if got := set.Effective(); got != set {
+	set := auth.SessionPolicy{Idle: 1, Max: 2, PerAccount: 3, SecondFactor: true, Persistent: true, RememberIdle: 4, RememberDevice: 5}
+	if got := set.Effective(); !reflect.DeepEqual(got, set) {
 		t.Errorf("Effective() = %+v, want %+v", got, set)
+	}
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		days, want time.Duration
+		required   bool
+	}{{0, 30, false}, {-1, -1, false}, {1, 1, false}, {91, 90, false}, {0, -1, true}, {7, 7, true}} {
+		p := auth.SessionPolicy{RememberDevice: c.days * day, SecondFactor: c.required}.Effective()
+		if got := max(p.RememberDevice, -day) / day; p.RememberDevice > 0 && got != c.want || p.RememberDevice < 0 && c.want > 0 || p.RememberDevice == 0 {
+			t.Errorf("%+v: %v", c, p.RememberDevice)
+		}
+		if again := p.Effective(); !reflect.DeepEqual(again, p) {
+			t.Errorf("again: %+v, %+v", p, again)
+		}
 	}
 }

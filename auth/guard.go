@@ -110,6 +110,7 @@ type Event struct {
 	Org       OrgKey
 	App       string
 	Account   string
+	Actor     string        // who acts for Account, of Principal.Actor
 	Claimed   Claimed       // whom a rejected credential names; only with a Detail
 	Allowed   bool          // the Guard admitted the request
 	Handler   bool          // of the handler: it called Fail with Detail, or Identify if there is none

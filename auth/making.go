@@ -54,6 +54,7 @@ func Everything(account string) Making {
 //     a signature.
 //   - A token makes nothing with a level, a skip flag or a role that the token itself lacks.
 //     A token with a jti makes only what ends with it. A limited-use token makes nothing.
+//   - Whoever acts for the account (Actor) makes nothing.
 //   - Only an administrator makes something for another account, with a level, with a skip
 //     flag, with claims of the application's own, or with a role that the account lacks.
 //
@@ -70,6 +71,7 @@ func (p Principal) MayMake(makings ...Making) error {
 	}
 	admin := p.administrator && p.Granted.Allows(scope.Admin(scope.Update))
 	b.add(p.Limited, "maxUses", "")
+	b.add(p.Actor() != "", "actor", "")
 	for i := range makings {
 		b.addExcess(&p, &makings[i], admin)
 	}

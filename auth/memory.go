@@ -1,12 +1,13 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
 )
 
-// Memory is a Directory in memory, for tests, examples and small fixed setups. It stores
+// Memory is a Directory with People in memory, for tests, examples and small fixed setups. It stores
 // copies. The zero Memory is empty and ready to use. Its methods are safe for concurrent use.
 type Memory struct {
 	mu       sync.RWMutex
@@ -69,6 +70,29 @@ func (m *Memory) App(ctx context.Context, clientKey string) (*App, error) {
 // Account returns an account of an org by its id.
 func (m *Memory) Account(ctx context.Context, org OrgKey, id string) (*Account, error) {
 	return get(ctx, m, &m.accounts, inOrg{org, id})
+}
+
+// AccountOf implements People.
+func (m *Memory) AccountOf(ctx context.Context, org OrgKey, person string) (*Account, error) {
+	all, err := m.Accounts(ctx, person)
+	for i := range all {
+		if all[i].Org == org {
+			return &all[i], nil
+		}
+	}
+	return nil, cmp.Or(err, ErrNotFound)
+}
+
+// Accounts implements People. It reads all accounts.
+func (m *Memory) Accounts(ctx context.Context, person string) (found []Account, err error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, a := range m.accounts {
+		if person != "" && a.Person == person {
+			found = append(found, *a)
+		}
+	}
+	return found, ctx.Err()
 }
 
 // Roles returns the roles of an org with these names.

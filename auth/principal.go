@@ -17,7 +17,7 @@ type Principal struct {
 	Org       OrgKey // Org.Key of the org it belongs to, always the org of the URL
 	App       string // client key of the app it came through; empty for a session, and for a token of another issuer without one
 	Account   string // id of the account it acts as
-	Caller    string // id of the account that called; differs from Account under an override
+	Caller    string // id of the account that called; differs from Account under an override, and for an Actor
 	Mechanism string // name of the mechanism that authenticated it
 
 	Roles []string
@@ -91,6 +91,15 @@ func (p Principal) WithoutScope() Principal {
 func (p Principal) AsAdministrator(is bool) Principal {
 	p.administrator = is
 	return p
+}
+
+// Actor returns the id of the account that acts for Account in a session of session.Manager.Act, or "". It
+// is the Caller there.
+func (p Principal) Actor() string {
+	if p.SessionID == "" || p.Caller == p.Account {
+		return ""
+	}
+	return p.Caller
 }
 
 type principalKey struct{}

@@ -80,7 +80,7 @@ func newStreaming(t *testing.T) *streaming {
 		}}
 	mux := s.guard.Mux()
 	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		if _, err := s.manager.Start(w, r, "ann"); err != nil {
+		if _, err := s.manager.Start(w, r, "ann", sessions.Proof{At: s.clock.Now()}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -68,6 +69,28 @@ func (t *Tenant) Takes(audience string) bool {
 		return false
 	}
 	return version == t.Version || slices.Contains(t.guard.Audiences, version)
+}
+
+// At returns the same place of another org, which it takes by its code, for a handler whose request
+// concerns two orgs. The error is that of a request to an unknown org. It is also an error if Guard.Resolve
+// is set, because the orgs may then have hosts of their own.
+func (t *Tenant) At(ctx context.Context, code string) (*Tenant, error) {
+	if t.guard.Resolve != nil {
+		return nil, errors.New("auth: Tenant.At with a Guard that has Resolve")
+	}
+	c := new(call)
+	err := c.reenter(ctx, &Tenant{Org: &Org{Code: code}, Version: t.Version, Command: t.Command, guard: t.guard, url: t.url})
+	return &c.tenant, err
+}
+
+// People returns the Directory's People, or nil. They are not cached.
+func (t *Tenant) People() People {
+	d := t.guard.Directory
+	if c, ok := d.(*CachedDirectory); ok {
+		d = c.directory
+	}
+	people, _ := d.(People)
+	return people
 }
 
 // Settings returns the Guard's settings.

@@ -211,7 +211,7 @@ func TestListsOfAnotherKind(t *testing.T) {
 	ledger := opened.Ledger()
 	sessions := opened.Sessions()
 	hash, times := strings.Repeat("h", 32), strings.Repeat(" ", 15)+"1"
-	record := "S" + strings.Repeat(times, 4) + strings.Repeat("0:", 6)
+	record := "S" + strings.Repeat(times, 4) + strings.Repeat("0:", 8)
 	key := token.Holder{Org: "acme", ClientKey: "key", Subject: "ann"}
 	tokens := func() error { _, _, err := ledger.List(t.Context(), key, token.Position{}, 1); return err }
 	opens := func() error { _, err := sessions.List(t.Context(), "acme", "ann"); return err }

@@ -16,7 +16,7 @@ func encode(s session.Session) string {
 	for _, t := range []time.Time{s.Seen, s.Authenticated, s.Created, s.Expires} {
 		b.WriteString(fixed(t))
 	}
-	for _, part := range []string{s.ID, string(s.Org), s.Account, s.Ticket, s.Address, s.Agent} {
+	for _, part := range []string{s.ID, string(s.Org), s.Account, s.Ticket, s.Address, s.Agent, s.Proof, s.Origin} {
 		b.WriteString(strconv.Itoa(len(part)))
 		b.WriteByte(':')
 		b.WriteString(part)
@@ -49,7 +49,7 @@ func decode(hash [32]byte, record string) (session.Session, error) {
 		*t = time.UnixMilli(ms).UTC()
 	}
 	rest := record[timesEnd:]
-	for _, part := range []*string{&s.ID, (*string)(&s.Org), &s.Account, &s.Ticket, &s.Address, &s.Agent} {
+	for _, part := range []*string{&s.ID, (*string)(&s.Org), &s.Account, &s.Ticket, &s.Address, &s.Agent, &s.Proof, &s.Origin} {
 		length, after, ok := strings.Cut(rest, ":")
 		n, err := strconv.Atoi(length)
 		if !ok || err != nil || n < 0 || n > len(after) {

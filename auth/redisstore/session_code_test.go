@@ -72,7 +72,7 @@ func TestSessionsOfAnyText(t *testing.T) {
 	}).Sessions()
 	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 999e6, time.UTC)} {
 		want := session.Session{Hash: [32]byte{7}, ID: "1:2", Org: "\xff\x00", Account: "3:", Ticket: "enrol",
-			Created: at.UTC(), Authenticated: at.UTC(), Seen: at.UTC(), Expires: at.UTC(), Address: "::1", Agent: "a: ü\r\n", Remember: at.Year() == 1970}
+			Created: at.UTC(), Authenticated: at.UTC(), Seen: at.UTC(), Expires: at.UTC(), Address: "::1", Agent: "a: ü\r\n", Proof: `{"m":["pwd"]}`, Origin: "9:", Remember: at.Year() == 1970}
 		if err := sessions.Create(t.Context(), want, 0); err != nil {
 			t.Fatal(err)
 		}

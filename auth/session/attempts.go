@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,7 +21,7 @@ import (
 //
 // A key is 64 hex digits, a hash, so that no identifier is stored. A record is a text of at most
 // 64 ASCII characters. A key without a record has the empty one. Each verb names the org that a
-// shard is chosen by; the records of two orgs are apart.
+// shard is chosen by, or auth.PersonKey; the records of two orgs are apart.
 //
 // Implementations are safe for concurrent use, in this process and in others that share the store,
 // and return when ctx ends.
@@ -102,14 +103,19 @@ const (
 type attempt struct {
 	attempts Attempts
 	tenant   *auth.Tenant
+	org      auth.OrgKey // or auth.PersonKey
 	key      string
 	free     int
 }
 
 func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
+	return m.attemptIn(t, t.Org.Key(), free, parts...)
+}
+
+func (m *Manager) attemptIn(t *auth.Tenant, org auth.OrgKey, free int, parts ...string) attempt {
 	sum := sha256.New()
-	writeParts(sum, append(parts, string(t.Org.Key()))...)
-	return attempt{m.Attempts, t, hex.EncodeToString(sum.Sum(nil)), free}
+	writeParts(sum, append(parts, string(org))...)
+	return attempt{m.Attempts, t, org, hex.EncodeToString(sum.Sum(nil)), free}
 }
 
 // writeParts writes each part with its length in front, so that different lists of
@@ -128,8 +134,8 @@ func (m *Manager) nameAttempt(t *auth.Tenant, login string) attempt {
 
 func normalLogin(login string) string { return strings.ToLower(strings.TrimSpace(login)) }
 
-func (m *Manager) codeAttempt(t *auth.Tenant, account string) attempt {
-	return m.attempt(t, freeCodes, "code", account)
+func (m *Manager) codeAttempt(t *auth.Tenant, of owner) attempt {
+	return m.attemptIn(t, of.org, freeCodes, "code", of.id)
 }
 
 func (m *Manager) ticketAttempt(t *auth.Tenant, s Session) attempt {
@@ -164,15 +170,41 @@ type passwordAttempt struct {
 
 // passwordAttempt returns the keys that an attempt is counted by. Known devices have
 // their own places in the queue of hashes, so that strangers at the same name or
-// address cannot take them.
-func (m *Manager) passwordAttempt(r *http.Request, t *auth.Tenant, name string) passwordAttempt {
+// address cannot take them. Guesses at all accounts of a person have one count.
+func (m *Manager) passwordAttempt(r *http.Request, t *auth.Tenant, name string) (passwordAttempt, error) {
 	l := passwordAttempt{name: m.nameAttempt(t, name), address: m.addressAttempt(t, r)}
+	of, err := m.ownerOfName(r.Context(), t, name)
+	if err != nil {
+		return l, err
+	}
+	if of.isPerson() {
+		l.name = m.attemptIn(t, of.org, freeLogins, "login", of.id)
+	}
 	l.by = party{t.Org.Key(), l.name.key, m.subscriber(r)}
 	if account, ok := m.knownDevice(r, t, name); ok {
 		l.device = m.attempt(t, freeOnDevice, "device", account)
+		if of.isPerson() {
+			l.device = m.attemptIn(t, of.org, freeOnDevice, "device", of.id)
+		}
 		l.by.name, l.by.address = l.device.key, l.by.address+" known"
 	}
-	return l
+	return l, nil
+}
+
+// ownerOfName returns the owner of the account of a login name, if the Directory knows people.
+func (m *Manager) ownerOfName(ctx context.Context, t *auth.Tenant, name string) (owner, error) {
+	if t.People() == nil {
+		return owner{}, nil
+	}
+	account, _, err := m.lookUp(ctx, t, name)
+	if err != nil && !auth.IsNotFound(err) {
+		return owner{}, auth.Unavailable(err)
+	}
+	of, failed := ownerIn(ctx, t.Org.Key(), cmp.Or(account, name)) // also of an unknown name, which so takes as long
+	if err != nil {
+		of = owner{}
+	}
+	return of, failed
 }
 
 // countedAttempts are the counts of one attempt at a password. They are those of the
@@ -256,7 +288,7 @@ func (t attempt) change(ctx context.Context, change func(count) (count, error)) 
 	ctx, cancel := t.tenant.Bound(ctx)
 	defer cancel()
 	for {
-		record, err := t.attempts.Load(ctx, t.tenant.Org.Key(), t.key)
+		record, err := t.attempts.Load(ctx, t.org, t.key)
 		if err != nil {
 			return auth.Unavailable(err)
 		}
@@ -268,7 +300,7 @@ func (t attempt) change(ctx context.Context, change func(count) (count, error)) 
 		if err != nil || next == c {
 			return err
 		}
-		done, err := t.attempts.Swap(ctx, t.tenant.Org.Key(), t.key, record, next.String())
+		done, err := t.attempts.Swap(ctx, t.org, t.key, record, next.String())
 		if done || err != nil {
 			return auth.Unavailable(err)
 		}

@@ -57,7 +57,7 @@ func (d *device) mac() []byte     { return d[40:] }
 // newDevice returns the cookie content for a device on which the account has logged in.
 func (k DeviceKey) newDevice(org auth.OrgKey, p authentication) (d device) {
 	rand.Read(d.nonce())
-	binary.BigEndian.PutUint64(d.proven(), uint64(p.at.UnixMilli()))
+	binary.BigEndian.PutUint64(d.proven(), uint64(p.At.UnixMilli()))
 	copy(d.account(), k.accountOf(org, p.account, &d))
 	copy(d.mac(), k.macOf(org, &d))
 	return d
@@ -67,9 +67,15 @@ func (k DeviceKey) accountOf(org auth.OrgKey, account string, d *device) []byte 
 	return k.mac("account", string(org), account, string(d.nonce()))[:len(d.account())]
 }
 
+func (k DeviceKey) isOf(org auth.OrgKey, account string, d *device) bool {
+	return hmac.Equal(d.account(), k.accountOf(org, account, d))
+}
+
 func (k DeviceKey) macOf(org auth.OrgKey, d *device) []byte {
 	return k.mac("device", string(org), string(d.nonce()), string(d.proven()), string(d.account()))
 }
+
+func (d device) hash() [32]byte { return sha256.Sum256(d[:]) }
 
 func (d device) text() string { return encoding.EncodeToString(d[:]) }
 
@@ -85,28 +91,34 @@ func (d device) provenAt() time.Time {
 }
 
 // sendDevice sends the device cookie after a complete login or a step-up.
-func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, p authentication) {
-	if m.DeviceKey.isNone() {
+func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, d *device) {
+	if d == nil {
 		return
 	}
-	c := m.deviceCookie().cookie(t, m.DeviceKey.newDevice(t.Org.Key(), p).text())
+	c := m.deviceCookie().cookie(t, d.text())
 	c.MaxAge = int(deviceLife / time.Second)
 	send(w, c)
+}
+
+// presentedDevice returns the device cookie of the request, if it is of this org and not too old.
+func (m *Manager) presentedDevice(r *http.Request, t *auth.Tenant) (d device, ok bool) {
+	if m.DeviceKey.isNone() {
+		return d, false
+	}
+	value, count := m.deviceCookie().read(r, t)
+	if count != 1 {
+		return d, false
+	}
+	d, ok = m.DeviceKey.parse(t.Org.Key(), value)
+	return d, ok && m.now().Sub(d.provenAt()) < deviceLife
 }
 
 // knownDevice returns the account of the name if it has logged in on this device. Any
 // other cookie makes the device unknown.
 func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (account string, ok bool) {
-	if m.DeviceKey.isNone() {
-		return "", false
-	}
-	value, count := m.deviceCookie().read(r, t)
-	if count != 1 {
-		return "", false
-	}
 	// Checked first, so that a forged cookie costs no look-up.
-	d, ok := m.DeviceKey.parse(t.Org.Key(), value)
-	if !ok || m.now().Sub(d.provenAt()) >= deviceLife {
+	d, ok := m.presentedDevice(r, t)
+	if !ok {
 		return "", false
 	}
 	return m.accountOf(r.Context(), t, d, login)
@@ -117,7 +129,7 @@ func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (ac
 // cookies. A look-up that fails makes the device unknown.
 func (m *Manager) accountOf(ctx context.Context, t *auth.Tenant, d device, login string) (id string, ok bool) {
 	id, _, err := m.lookUp(ctx, t, login)
-	if err != nil || !hmac.Equal(d.account(), m.DeviceKey.accountOf(t.Org.Key(), id, &d)) {
+	if err != nil || !m.DeviceKey.isOf(t.Org.Key(), id, &d) {
 		return "", false
 	}
 	ctx, cancel := t.Bound(ctx)

@@ -17,7 +17,8 @@
 // # Choosing
 //
 // Login is for passwords. Start is for accounts that were authenticated elsewhere:
-// at registration, by single sign-on or with a passkey. Both require the second
+// at registration, by single sign-on or with a passkey. It takes the Proof of that, which the
+// org's policy judges. Both require the second
 // factor if the account has one or the org requires one. They then return
 // ErrSecondFactor and send a ticket. VerifyCode, or Factors.Enrol and Factors.Confirm, completes the
 // login.
@@ -43,6 +44,19 @@
 // application sends the mail. Whoever reads the mails of an account can so replace its password,
 // but not its second factor: a reset opens no session.
 //
+// # Invitations
+//
+// Mail.Invite makes a ticket for a mail to an address, and Mail.Accept redeems it once, in
+// the transaction in which the application makes the account. Whoever accepts has proved that they read
+// the mails to the address: give the account that address, and none that a request names. To invite is
+// to make an account with its roles: Manager.Administrator says who may, and Accept asks again.
+//
+// # Acting for somebody
+//
+// Manager.Act lets an administrator act for an account for an hour, such as support that looks at what a
+// customer sees. Principals and events then have both names, Account and Actor. Show the Actor on each
+// page.
+//
 // # Device cookies
 //
 // Attempts at a name are delayed wherever they come from, so an attacker who guesses
@@ -55,11 +69,31 @@
 // Until it is over, the cookies have no effect: attempts count like those of any other
 // device.
 //
-// The server stores nothing for a cookie. It holds no name, authenticates nobody, and
-// is no second factor. A thief of one gets that many more guesses, and can waste them
+// The server stores nothing for a cookie, unless the device is remembered. It holds no name and
+// authenticates nobody. A thief of one gets that many more guesses, and can waste them
 // so that no device of the owner is recognized. A change of Account.Changed
 // invalidates the account's cookies, and a new DeviceKey invalidates all. A device
 // keeps only the cookie of the account that logged in last.
+//
+// # Remembered devices
+//
+// A login with a right code and LoginForm.RememberDevice remembers the device, by its device cookie
+// and a record of the Store. Later logins of the account there need no code, until
+// auth.SessionPolicy.RememberDevice is over, a new factor or password, Sessions.RevokeAll, or
+// Sessions.Revoke with an ID of Sessions.Devices. Orgs that require a second factor remember no device
+// unless they say so. A remembered device is no proof for other orgs, and makes no session fresh.
+//
+// # People with several accounts
+//
+// An account belongs to one org. Several accounts may be one person's: auth.Account.Person says so, and a
+// Directory that is auth.People finds them. Wrong passwords and codes then have one count for the person,
+// the second factor is the person's, and Passwords.Change, Mail.ResetPassword and a new factor end the
+// person's sessions everywhere. Sessions.RevokeAll with auth.PersonKey does so alone. Remembered
+// devices are those of one account.
+//
+// Manager.Enter opens a session at another org of the person, if that org's policy accepts the proof.
+// With many orgs on one host, leave {org} out of Cookies.Device: with 30 orgs the cookies then have
+// less than 4 KB, and without that about 7. The device is then known to the org of the latest login.
 //
 // # Queue for password hashes
 //

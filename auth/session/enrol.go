@@ -38,10 +38,10 @@ func (of Factors) Enrol(r *http.Request) (Enrolment, error) {
 		return Enrolment{}, err
 	}
 	f.Pending = m.codes().newSecret()
-	if err := m.saveFactor(r.Context(), t, by.account, f); err != nil {
+	if err := m.saveFactor(r.Context(), t, by.owner, f); err != nil {
 		return Enrolment{}, err
 	}
-	return Enrolment{by.account, f.Pending}, nil
+	return Enrolment{by.account.ID, f.Pending}, nil
 }
 
 // Confirm activates an enrolment by a code of it, and returns the recovery codes, which
@@ -63,7 +63,7 @@ func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (
 		return m.confirmInSession(w, r, t, by, code)
 	}
 	var undo func()
-	_, err = m.complete(w, r, t, *by.ticket, func() (err error) {
+	_, err = m.complete(w, r, t, *by.ticket, func(*opening) (err error) {
 		recovery, undo, err = m.activate(r.Context(), t, by, code)
 		return err
 	})
@@ -94,8 +94,7 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 		return unlessFailed(nil, undo, err)
 	}
 	// Other sessions were created with the former factor, or with none.
-	_, err = m.Sessions().RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID)
-	return unlessFailed(recovery, undo, err)
+	return unlessFailed(recovery, undo, m.endOwn(r.Context(), t, p.Account, p.SessionID))
 }
 
 // Remove removes the second factor of the session's account, by a code of it, and ends
@@ -108,21 +107,21 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 // detail is auth.DetailForbidden.
 func (of Factors) Remove(r *http.Request, code string) error {
 	m := of.manager
-	t, p, err := m.freshlyAdmitted(r)
+	t, owner, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return err
 	}
+	p := auth.From(r.Context())
 	if t.Org.Session.SecondFactor {
 		return &auth.Error{Detail: auth.DetailForbidden, Reason: "the org requires a second factor", Err: auth.ErrForbidden}
 	}
-	err = m.withCode(r.Context(), t, p.Account, code, func(f *Factor) {
+	err = m.withCode(r.Context(), t, owner, code, func(f *Factor) {
 		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
 	})
 	if err != nil {
 		return err
 	}
-	_, err = m.Sessions().RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID)
-	return err
+	return m.endOwn(r.Context(), t, p.Account, p.SessionID)
 }
 
 // Factors.RenewRecovery gives the session's account new recovery codes, by a code of its
@@ -134,12 +133,12 @@ func (of Factors) Remove(r *http.Request, code string) error {
 // a session the detail is auth.DetailForbidden.
 func (of Factors) RenewRecovery(r *http.Request, code string) (recovery []string, err error) {
 	m := of.manager
-	t, p, err := m.freshlyAdmitted(r)
+	t, owner, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return nil, err
 	}
 	recovery, hashes := newRecovery()
-	err = m.withCode(r.Context(), t, p.Account, code, func(f *Factor) { f.Recovery = hashes })
+	err = m.withCode(r.Context(), t, owner, code, func(f *Factor) { f.Recovery = hashes })
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +149,8 @@ var errNoFactors = errors.New("session: Manager.FactorStore is required for this
 
 // enroller is the account of an enrolment, and its ticket if there is no session.
 type enroller struct {
-	account string
+	account *auth.Account
+	owner   owner // of the factor
 	ticket  *Session
 }
 
@@ -163,13 +163,29 @@ func (m *Manager) findEnroller(r *http.Request) (*auth.Tenant, enroller, error) 
 		return t, enroller{}, err
 	}
 	if p := auth.From(r.Context()); p.SessionID != "" {
-		return t, enroller{account: p.Account}, m.checkFresh(p)
+		if p.Actor() != "" {
+			return t, enroller{}, errActing
+		}
+		return m.enroller(r, t, p.Account, nil, m.checkFresh(p))
 	}
 	s, err := m.ticket(r, t, ticketEnrol)
 	if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
 		err = errNobody
 	}
-	return t, enroller{s.Account, &s}, err
+	return m.enroller(r, t, s.Account, &s, err)
+}
+
+func (m *Manager) enroller(r *http.Request, t *auth.Tenant, account string, ticket *Session, err error) (*auth.Tenant, enroller, error) {
+	if err != nil {
+		return t, enroller{}, err
+	}
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	a, err := t.Account(ctx, account)
+	if err != nil {
+		return t, enroller{}, err
+	}
+	return t, enroller{a, ownerOf(a), ticket}, nil
 }
 
 // errNobody refuses a request without a session and without an enrolment ticket. A
@@ -180,7 +196,7 @@ var errNobody = &auth.Error{Detail: auth.DetailNoCredentials, Err: errors.New("s
 // factorFor returns the record that an enrolment changes. A ticket permits only the
 // first enrolment, because its holder has proved no more than a password.
 func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (Factor, error) {
-	f, err := m.factor(ctx, t, by.account)
+	f, err := m.factor(ctx, t, by.owner)
 	if err == nil && by.ticket != nil && !f.Secret.isNone() {
 		return Factor{}, errCode
 	}
@@ -190,7 +206,7 @@ func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (F
 // activate makes the pending secret the account's active one. undo makes the former one active
 // again. It is nil if nothing was activated.
 func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, undo func(), err error) {
-	err = m.counted(ctx, t, by.account, func() (err error) {
+	err = m.counted(ctx, t, by.owner, func() (err error) {
 		recovery, undo, err = m.takePending(ctx, t, by, code)
 		return err
 	})
@@ -198,8 +214,8 @@ func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, cod
 }
 
 // counted takes a step with a code, and counts it as an attempt.
-func (m *Manager) counted(ctx context.Context, t *auth.Tenant, account string, step func() error) error {
-	attempt := m.codeAttempt(t, account)
+func (m *Manager) counted(ctx context.Context, t *auth.Tenant, of owner, step func() error) error {
+	attempt := m.codeAttempt(t, of)
 	if _, err := attempt.begin(ctx, m.now()); err != nil {
 		return err
 	}
@@ -218,42 +234,43 @@ func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, 
 	former := f
 	recovery, hashes := newRecovery()
 	f.Secret, f.Pending, f.Step, f.Recovery = f.Pending, FactorSecret{}, step, hashes
-	if err := m.saveFactor(ctx, t, by.account, f); err != nil {
+	if err := m.saveFactor(ctx, t, by.owner, f); err != nil {
 		return nil, nil, err
 	}
 	former.Version++ // Save has raised it; it refuses this one after a further change, which so stays
-	return recovery, func() { m.saveFactor(context.WithoutCancel(ctx), t, by.account, former) }, nil
+	return recovery, func() { m.saveFactor(context.WithoutCancel(ctx), t, by.owner, former) }, nil
 }
 
 // saveFactor saves f. It maps ErrConflict to auth.DetailConflict.
-func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, account string, f Factor) error {
+func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, of owner, f Factor) error {
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	err := m.FactorStore.Save(ctx, t.Org.Key(), account, f)
+	err := m.FactorStore.Save(ctx, of.org, of.id, f)
 	if errors.Is(err, ErrConflict) {
 		return &auth.Error{Detail: auth.DetailConflict, Err: err}
 	}
 	return auth.Unavailable(err)
 }
 
-// checkCode accepts a code of the account's factor, once.
-func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, account, code string) error {
-	return m.withCode(ctx, t, account, code, func(*Factor) {})
+// checkCode accepts a code of the account's factor, once, and returns the factor's secret.
+func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, of owner, code string) (proved FactorSecret, err error) {
+	err = m.withCode(ctx, t, of, code, func(f *Factor) { proved = f.Secret })
+	return proved, err
 }
 
 // withCode accepts a code of the account's factor and changes the factor in the same
 // step. No code is therefore accepted twice, not even by two processes.
-func (m *Manager) withCode(ctx context.Context, t *auth.Tenant, account, code string, change func(*Factor)) error {
-	return m.counted(ctx, t, account, func() error { return m.takeCode(ctx, t, account, code, change) })
+func (m *Manager) withCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) error {
+	return m.counted(ctx, t, of, func() error { return m.takeCode(ctx, t, of, code, change) })
 }
 
-func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, account, code string, change func(*Factor)) error {
+func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) error {
 	// One timeout for all rounds, so that a store that always returns an old version
 	// does not cause an endless loop.
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
 	for {
-		f, err := m.factor(ctx, t, account)
+		f, err := m.factor(ctx, t, of)
 		if err != nil {
 			return err
 		}
@@ -261,7 +278,7 @@ func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, account, code st
 			return errCode
 		}
 		change(&f)
-		err = m.saveFactor(ctx, t, account, f)
+		err = m.saveFactor(ctx, t, of, f)
 		if !errors.Is(err, ErrConflict) {
 			return err
 		}

@@ -168,8 +168,9 @@ func ExampleManager_Start() {
 	a := newApplication()
 	defer a.close()
 	a.post("/sso/callback", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		account := "ann" // from the verified reply of the identity provider
-		_, err := a.manager.Start(w, r, account)
+		// From the verified ID token: the account of its iss and sub, its auth_time and its amr.
+		account, proof := "ann", session.Proof{At: time.Now().Add(-time.Minute), Methods: []string{"pwd"}, Issuer: "https://login.example"}
+		_, err := a.manager.Start(w, r, account, proof)
 		return err
 	})
 	a.send("/sso/callback")
@@ -193,7 +194,7 @@ func ExampleManager_VerifyCode() {
 		return err
 	})
 	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		_, err := a.manager.VerifyCode(w, r, r.PostFormValue("code"))
+		_, err := a.manager.VerifyCode(w, r, session.LoginForm{Code: r.PostFormValue("code")})
 		return err
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
@@ -207,6 +208,134 @@ func ExampleManager_VerifyCode() {
 	// /factor/confirm 200
 	// /login 403
 	// /verify 200
+}
+
+// Support acts for an account, for an hour at most. Each request has both names.
+func ExampleManager_Act() {
+	a := newApplication()
+	defer a.close()
+	a.directory.PutRole("acme", auth.Role{Name: "administrator", Scope: []string{"admin", "object"}})
+	a.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"administrator"}})
+	a.directory.PutAccount(auth.Account{ID: "bob", Org: "acme"})
+	a.manager.Administrator = func(p auth.Principal) bool { return p.HasRole("administrator") }
+	a.login()
+	a.post("/act", auth.Allow("admin.update").By(session.Name), func(w http.ResponseWriter, r *http.Request) error {
+		_, err := a.manager.Act(w, r, r.PostFormValue("account"), r.PostFormValue("reason"))
+		return err
+	})
+	a.post("/me", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
+		p := auth.From(r.Context())
+		fmt.Println(p.Account, "by", p.Actor())
+		return nil
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/act", "account", "bob", "reason", "case 4711: the list is empty")
+	a.send("/me")
+	// Output:
+	// /login 200
+	// /act 200
+	// bob by ann
+	// /me 200
+}
+
+// An administrator invites somebody by mail. The account is made when the ticket comes back.
+func ExampleMail_Invite() {
+	a := newApplication()
+	defer a.close()
+	a.directory.PutRole("acme", auth.Role{Name: "administrator", Scope: []string{"admin", "object"}})
+	a.directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})
+	a.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"administrator"}})
+	a.manager.Administrator = func(p auth.Principal) bool { return p.HasRole("administrator") }
+	a.login()
+	var mailed string
+	a.post("/invitations", auth.Allow("admin.update"), func(_ http.ResponseWriter, r *http.Request) error {
+		ticket, err := a.manager.Mail().Invite(r, session.Invitation{Address: "eve@example.com", Roles: []string{"reader"}})
+		mailed = ticket.Reveal() // behind a # in the link of the mail
+		return err
+	})
+	a.post("/join", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
+		return a.manager.Mail().Accept(r, r.PostFormValue("ticket"),
+			func(ctx context.Context, i session.Invitation, end func(context.Context, session.Ending) error) error {
+				if err := end(ctx, nil); err != nil { // with SQL: end(ctx, in.Sessions()), in a transaction with the row of the account
+					return err
+				}
+				a.directory.PutAccount(auth.Account{ID: i.Address, Org: "acme", Roles: i.Roles})
+				return nil
+			})
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/invitations")
+	a.send("/join", "ticket", mailed)
+	a.send("/join", "ticket", mailed)
+	// Output:
+	// /login 200
+	// /invitations 200
+	// /join 200
+	// /join 401
+}
+
+// A person walks from one org to another, whose policy decides. Afterwards both sessions are ended.
+func ExampleManager_Enter() {
+	a := newApplication()
+	defer a.close()
+	a.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Person: "ann@example.com"})
+	a.directory.PutAccount(auth.Account{ID: "7", Org: "globex", Person: "ann@example.com"})
+	a.directory.PutOrg(auth.Org{Code: "globex", Session: auth.SessionPolicy{EnterWith: []string{session.MethodPassword}}})
+	a.login()
+	a.post("/enter", auth.Authenticated.By(session.Name), func(w http.ResponseWriter, r *http.Request) error {
+		there, err := a.manager.Enter(w, r, r.PostFormValue("org"))
+		fmt.Println(there.Org, there.Account)
+		return err
+	})
+	a.post("/everywhere", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
+		ended, err := a.manager.Sessions().RevokeAll(r.Context(), auth.PersonKey, "ann@example.com", "")
+		fmt.Println(ended)
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/enter", "org", "globex")
+	a.send("/everywhere")
+	// Output:
+	// /login 200
+	// globex 7
+	// /enter 200
+	// 2
+	// /everywhere 200
+}
+
+// A device is remembered with a right code, and its owner ends that again.
+func ExampleSessions_Devices() {
+	a := newApplication()
+	defer a.close()
+	a.manager.DeviceKey = session.NewDeviceKey([]byte("32 random bytes from your secrets"))
+	a.login()
+	secret := session.NewFactorSecret([]byte("enrolled before, 20 B"))
+	a.manager.FactorStore.Save(context.Background(), "acme", "ann", session.Factor{Secret: secret})
+	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
+		_, err := a.manager.VerifyCode(w, r, session.LoginForm{Code: r.PostFormValue("code"), RememberDevice: true})
+		return err
+	})
+	a.post("/forget", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
+		p, of := auth.From(r.Context()), a.manager.Sessions()
+		devices, err := of.Devices(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
+		for _, d := range devices {
+			err = errors.Join(err, of.Revoke(r.Context(), p.Org, p.Account, d.ID))
+		}
+		fmt.Println(len(devices), "device")
+		return err
+	})
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/verify", "code", authtest.TOTP(secret, time.Now()))
+	a.send("/login", "login", "ann", "password", "open sesame")
+	a.send("/forget")
+	a.send("/login", "login", "ann", "password", "open sesame")
+	// Output:
+	// /login 403
+	// /verify 200
+	// /login 200
+	// 1 device
+	// /forget 200
+	// /login 403
 }
 
 // Factors.Enrol begins the enrolment of a second factor; Factors.Confirm makes it active.

@@ -119,7 +119,9 @@ func Text(t [32]byte) string { return token(t).text() }
 // NewDevice and ParseDevice write and read the text of a device cookie. FIPS 140 is not
 // enforced, because an attacker may forge a cookie with an empty key.
 func NewDevice(k DeviceKey, org, account string, at time.Time) (text string) {
-	fips140.WithoutEnforcement(func() { text = k.newDevice(auth.OrgKey(org), authentication{account: account, at: at}).text() })
+	fips140.WithoutEnforcement(func() {
+		text = k.newDevice(auth.OrgKey(org), authentication{account: account, Proof: Proof{At: at}}).text()
+	})
 	return text
 }
 

@@ -28,7 +28,8 @@ type Factor struct {
 	Recovery [][32]byte
 }
 
-// FactorStore keeps one record per account. It seals the secrets at rest.
+// FactorStore keeps one record per account. It seals the secrets at rest. That of a person is in the org
+// auth.PersonKey, under auth.Account.Person.
 //
 // Implementations are safe for concurrent use, in this process and in others that share
 // the store, and return when ctx ends.

@@ -24,7 +24,11 @@ func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (F
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	f, err := m.FactorStore.Factor(ctx, org, account)
+	owner, err := ownerIn(ctx, org, account)
+	if err != nil {
+		return FactorState{}, err
+	}
+	f, err := m.FactorStore.Factor(ctx, owner.org, owner.id)
 	if err != nil {
 		return FactorState{}, auth.Unavailable(err)
 	}
@@ -40,6 +44,11 @@ func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (F
 // made sure who asks, and that they may make auth.Everything of the account: see
 // auth.Principal.MayMake.
 //
+// The factor of a person (auth.Account.Person) is relied on by several orgs, so Factors.Reset refuses it
+// to each of them, with auth.ErrForbidden: an administrator of one org must not open the others. Whoever
+// operates all orgs calls it with auth.PersonKey and the person, in a request whose Directory has
+// auth.People.
+//
 // Factors.Reset returns nil if there was no factor. An empty account is an error, and
 // nothing is changed. After an error that wraps auth.ErrUnavailable, or ErrConflict if
 // the factor changes all the time, call it again.
@@ -51,6 +60,14 @@ func (of Factors) Reset(ctx context.Context, org auth.OrgKey, account string) er
 	if m.FactorStore == nil {
 		return errNoFactors
 	}
+	owner, err := ownerIn(ctx, org, account)
+	if err == nil && owner.isPerson() && org != auth.PersonKey {
+		err = &auth.Error{Detail: auth.DetailForbidden, Reason: "the second factor is that of a person with accounts at other orgs",
+			Err: auth.ErrForbidden}
+	}
+	if err != nil {
+		return err
+	}
 	// Before, so that no session enrols another factor at once.
 	if _, err := m.Sessions().RevokeAll(ctx, org, account, ""); err != nil {
 		return err
@@ -59,7 +76,7 @@ func (of Factors) Reset(ctx context.Context, org auth.OrgKey, account string) er
 		return err
 	}
 	// And afterwards, so that no login by the former factor is left.
-	_, err := m.Sessions().RevokeAll(ctx, org, account, "")
+	_, err = m.Sessions().RevokeAll(ctx, org, account, "")
 	return err
 }
 

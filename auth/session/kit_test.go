@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -123,13 +124,13 @@ func (w *world) routes() {
 	account := func(p auth.Principal, err error) (any, error) { return p.Account, err }
 	verb("POST /login", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.Login(rw, r, session.LoginForm{Login: r.PostFormValue("login"), Password: r.PostFormValue("password"),
-			Code: r.PostFormValue("code"), Remember: r.PostFormValue("remember") != ""}))
+			Code: r.PostFormValue("code"), Remember: r.PostFormValue("remember") != "", RememberDevice: r.PostFormValue("device") != ""}))
 	})
 	verb("POST /start", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return account(m.Start(rw, r, r.PostFormValue("account")))
+		return account(m.Start(rw, r, r.PostFormValue("account"), w.proof(r)))
 	})
 	verb("POST /verify", auth.Public, func(rw http.ResponseWriter, r *http.Request) (any, error) {
-		return account(m.VerifyCode(rw, r, r.PostFormValue("code")))
+		return account(m.VerifyCode(rw, r, session.LoginForm{Code: r.PostFormValue("code"), RememberDevice: r.PostFormValue("device") != ""}))
 	})
 	verb("POST /reauthenticate", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return account(m.Reauthenticate(rw, r, r.PostFormValue("login"), r.PostFormValue("password")))
@@ -161,6 +162,16 @@ func (w *world) routes() {
 	w.mux.Handle("POST /sudo", auth.Authenticated.Fresh(10*time.Minute), w.answerer())
 }
 
+// proof returns the proof that a test's request describes: of now, unless it has the age of one.
+func (w *world) proof(r *http.Request) session.Proof {
+	age, _ := time.ParseDuration(r.PostFormValue("age"))
+	p := session.Proof{At: w.now().Add(-age), Issuer: r.PostFormValue("issuer"), Text: r.PostFormValue("text")}
+	if methods := r.PostFormValue("methods"); methods != "" {
+		p.Methods = strings.Fields(methods)
+	}
+	return p
+}
+
 // setPassword stores a new password and Account.Changed.
 func (w *world) setPassword(r *http.Request, encoded string, changed time.Time) error {
 	if err := w.stores.at("setPassword"); err != nil {
@@ -168,7 +179,9 @@ func (w *world) setPassword(r *http.Request, encoded string, changed time.Time) 
 	}
 	p := auth.From(r.Context())
 	w.stores.passwords[string(p.Org)+"/"+p.Account] = encoded
-	w.directory.PutAccount(auth.Account{ID: p.Account, Org: p.Org, Changed: changed})
+	a := *must(w.directory.Account(r.Context(), p.Org, p.Account))
+	a.Changed = changed
+	w.directory.PutAccount(a)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -25,6 +26,11 @@ type LoginForm struct {
 	// Remember asks for the longer life of auth.SessionPolicy.RememberIdle. It has no
 	// effect in an org that does not offer it.
 	Remember bool
+
+	// RememberDevice asks that later logins of the account on this device need no code. It counts
+	// beside a right code, and where auth.SessionPolicy.RememberDevice and Manager.DeviceKey permit
+	// it.
+	RememberDevice bool
 }
 
 // Login authenticates an account by its password, creates a session and sends its
@@ -35,7 +41,8 @@ type LoginForm struct {
 //
 // Login returns an error that wraps ErrCredentials, ErrLocked, ErrCode, ErrSecondFactor
 // or auth.ErrUnavailable. It is ErrSecondFactor after the right password if the account
-// has a second factor, or if it has none and the org requires one.
+// has a second factor, or if it has none and the org requires one. It is ErrProof in an org that
+// does not accept passwords.
 //
 // The error's detail is auth.DetailThrottled if too many passwords wait to be hashed.
 // It is auth.DetailCrossOrigin for a page of another origin, and auth.DetailAmbiguous
@@ -45,82 +52,17 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (au
 	if err != nil {
 		return auth.Principal{}, err
 	}
+	p := Proof{At: m.stamp(), Methods: []string{MethodPassword}}
+	if err := p.judge(t.Org, p.At); err != nil { // first, so that it says nothing about the account
+		return auth.Principal{}, err
+	}
 	account, proven, err := m.verifyPassword(r, t, f.Login, f.Password)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account: account, at: proven, remember: f.Remember}, f.Code)
-}
-
-// Start creates a session for an account that was authenticated elsewhere, no fresher than
-// one of the account that the request carries. It ends the session that the request
-// carries, also if the new one still waits for a second factor. It is for registration,
-// single sign-on and passkeys. It does what Login does after the right password, and
-// returns the same errors from there on. ErrCredentials means that the account is
-// unknown, disabled or empty. Some single sign-on ends with a POST from another origin.
-// CrossOrigin must allow that one. The session is not remembered: see
-// auth.SessionPolicy.RememberIdle.
-//
-// The new session is no fresher than what is known (auth.Need.Fresh), and does not live longer. If the request was
-// admitted with a session, also one of another org whose handler has passed the request
-// on, or carries a live session of the account, the new one has its time of
-// authentication if that is earlier. In the same org it also ends no later than that one. A handler on a public route that has new proof, such
-// as a sign-in at the provider just now, calls Logout before: otherwise a person whose
-// session is no longer fresh signs in again and still has none that is. ErrCredentials
-// also means that the account was changed after that time, as by a new password.
-//
-// Start creates no session for a request that was admitted with another credential than
-// a session, such as a token. The session could do more than that credential, and for
-// longer. A session that its roles limit (auth.RolesLimit) starts one of its own account
-// only. The error then has auth.DetailDelegation. Otherwise the application decides which
-// session may start one of another account: Start checks no permission.
-func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string) (auth.Principal, error) {
-	t, err := m.sameOriginTenant(r)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	if err := mayStartAs(r, account); err != nil {
-		return auth.Principal{}, err
-	}
-	p, err := m.inherited(r, t, account)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	return m.proceed(w, r, t, p, "")
-}
-
-// inherited returns the authentication of a session that Start creates. It is no fresher and ends
-// no later than the open session that it comes from.
-func (m *Manager) inherited(r *http.Request, t *auth.Tenant, account string) (authentication, error) {
-	now, by := m.stamp(), auth.From(r.Context())
-	p := authentication{account: account, at: now, since: now}
-	for _, from := range []auth.Principal{by, auth.Enclosing(r.Context())} {
-		if from.SessionID != "" {
-			p.at = earlier(p.at, from.Authenticated)
-		}
-	}
-	ctx, cancel := t.Bound(r.Context())
-	defer cancel()
-	s, err := m.carried(ctx, r, t)
-	if err != nil {
-		return p, err
-	}
-	if s.ID != "" && (s.Account == account || s.ID == by.SessionID) {
-		p.at = earlier(p.at, s.Authenticated)
-		p.since = earlier(now, s.end(t.Org).Add(-t.Org.Session.Effective().Max))
-	}
-	found, err := t.Account(ctx, account)
-	if auth.IsNotFound(err) || err == nil && changedSince(found, p.at) {
-		err = errCredentials // a session that is older than the change would be refused at once
-	}
-	return p, err
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	p.At = proven
+	by := authentication{Proof: p, account: account, remember: f.Remember, rememberDevice: f.RememberDevice}
+	return m.proceed(w, r, t, by, f.Code)
 }
 
 // mayStartAs refuses a request whose credential may not do everything that the account
@@ -131,7 +73,7 @@ func mayStartAs(r *http.Request, account string) error {
 		p = outer // of another org, so only a session could be a person's
 	}
 	bySession := p.SessionID != ""
-	if p.Account == "" || bySession && p.Account == account {
+	if p.Account == "" || bySession && p.Account == account && p.Actor() == "" {
 		return nil
 	}
 	return p.AsAdministrator(bySession).MayMake(auth.Everything(account)) // who administers is the application's
@@ -139,9 +81,9 @@ func mayStartAs(r *http.Request, account string) error {
 
 // VerifyCode completes a login with a code of the second factor or a recovery code. The
 // request carries the ticket that Login has sent. A ticket is valid for five minutes,
-// five attempts and one session. VerifyCode returns an error that wraps ErrCode, ErrLocked
-// or auth.ErrUnavailable, or an error of SameOrigin.
-func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
+// five attempts and one session. f has the Code, and may have RememberDevice. VerifyCode returns
+// an error that wraps ErrCode, ErrLocked or auth.ErrUnavailable, or an error of SameOrigin.
+func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, f LoginForm) (auth.Principal, error) {
 	t, err := m.tenant(r.Context())
 	if err != nil {
 		return auth.Principal{}, err
@@ -150,14 +92,15 @@ func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, code string
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.complete(w, r, t, ticket, func() error {
-		return m.checkCode(r.Context(), t, ticket.Account, code)
+	return m.complete(w, r, t, ticket, func(o *opening) error {
+		o.proof.rememberDevice = f.RememberDevice
+		return m.proveCode(r, t, o, f.Code)
 	})
 }
 
 // complete creates the session of a ticket if step succeeds. Each call counts as one of
 // the ticket's attempts.
-func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenant, ticket Session, step func() error) (auth.Principal, error) {
+func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenant, ticket Session, step func(*opening) error) (auth.Principal, error) {
 	o, err := m.opening(r, t, ticket.authentication())
 	if err != nil {
 		return auth.Principal{}, err
@@ -166,7 +109,7 @@ func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenan
 	if err := counted.spend(r.Context(), m.now()); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := counted.finish(r.Context(), step()); err != nil {
+	if err := counted.finish(r.Context(), step(&o)); err != nil {
 		return auth.Principal{}, err
 	}
 	if err := m.redeem(r, t, ticket); err != nil {
@@ -181,29 +124,51 @@ func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant
 		// The zero principal has this account. A directory that finds one must not matter.
 		return auth.Principal{}, errCredentials
 	}
-	factor, err := m.factor(r.Context(), t, p.account)
-	switch {
-	case err != nil:
+	if err := p.judge(t.Org, m.now()); err != nil {
 		return auth.Principal{}, err
-	case factor.Secret.isNone() && t.Org.Session.SecondFactor:
-		return auth.Principal{}, m.sendTicket(w, r, t, p, ticketEnrol)
-	case !factor.Secret.isNone() && code == "":
-		return auth.Principal{}, m.sendTicket(w, r, t, p, ticketCode)
 	}
 	o, err := m.opening(r, t, p)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if !factor.Secret.isNone() {
-		if err := m.checkCode(r.Context(), t, p.account, code); err != nil {
-			return auth.Principal{}, err
-		}
+	if err := m.secondStep(w, r, t, &o, code); err != nil {
+		return auth.Principal{}, err
 	}
 	return m.createSession(w, r, t, o)
 }
 
-// factor returns the account's second factor.
-func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (Factor, error) {
+// secondStep returns nil if no second factor is missing, or if the code is right. Otherwise it may
+// send a ticket.
+func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Tenant, o *opening, code string) error {
+	if o.proof.isTwoFactors(t.Org) {
+		return nil
+	}
+	factor, err := m.factor(r.Context(), t, ownerOf(o.account))
+	switch {
+	case err != nil:
+		return err
+	case factor.Secret.isNone() && t.Org.Session.SecondFactor:
+		return m.sendTicket(w, r, t, o.proof, ticketEnrol)
+	case factor.Secret.isNone():
+		return nil
+	case code != "":
+		return m.proveCode(r, t, o, code)
+	case m.isRemembered(r, t, o.account, factor):
+		o.proof.Proof = o.proof.with(methodDevice)
+		return nil
+	}
+	return m.sendTicket(w, r, t, o.proof, ticketCode)
+}
+
+// proveCode adds a right code to the proof.
+func (m *Manager) proveCode(r *http.Request, t *auth.Tenant, o *opening, code string) (err error) {
+	o.proof.Proof = o.proof.with(MethodCode)
+	o.proof.factor, err = m.checkCode(r.Context(), t, ownerOf(o.account), code)
+	return err
+}
+
+// factor returns the owner's second factor.
+func (m *Manager) factor(ctx context.Context, t *auth.Tenant, of owner) (Factor, error) {
 	if m.FactorStore == nil {
 		if t.Org.Session.SecondFactor {
 			return Factor{}, errors.New("session: the org requires a second factor, and Manager.FactorStore is nil")
@@ -212,13 +177,14 @@ func (m *Manager) factor(ctx context.Context, t *auth.Tenant, account string) (F
 	}
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	f, err := m.FactorStore.Factor(ctx, t.Org.Key(), account)
+	f, err := m.FactorStore.Factor(ctx, of.org, of.id)
 	return f, auth.Unavailable(err)
 }
 
 // opening is a session that is not created yet.
 type opening struct {
 	proof     authentication
+	account   *auth.Account
 	session   Session
 	token     token
 	principal auth.Principal
@@ -231,6 +197,10 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 	defer cancel()
 	o.proof = p
 	account, err := enabledAccount(ctx, t, p.account)
+	o.account = account
+	if err == nil && changedSince(account, p.At) {
+		err = errCredentials // the session would be refused at once
+	}
 	if err != nil {
 		return o, err
 	}
@@ -247,15 +217,20 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, o opening) (auth.Principal, error) {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
+	device, err := m.nextDevice(r, t, o.proof) // first: a session that is opened says what is remembered
+	if err != nil {
+		return auth.Principal{}, err
+	}
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return auth.Principal{}, err
 	}
+	o.session.Proof = o.proof.text()
 	if err := m.Store.Create(ctx, o.session, t.Org.Session.Effective().PerAccount); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
 	m.clear(w, r, t, m.ticketCookie())
 	m.sendSession(w, t, &o.session, o.token)
-	m.sendDevice(w, t, o.proof)
+	m.sendDevice(w, t, device)
 	auth.Identify(r, o.principal)
 	return o.principal, nil
 }
@@ -284,9 +259,6 @@ const maxTickets = 5
 func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication, step string) error {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	if _, err := enabledAccount(ctx, t, p.account); err != nil {
-		return err
-	}
 	s, token := m.newSession(r, t.Org, p, step, ticketLife)
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return err
@@ -299,8 +271,8 @@ func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	return &auth.Error{Detail: auth.DetailSecondFactor, Reason: step, Err: ErrSecondFactor}
 }
 
-// ticket returns the ticket that the request carries, if it permits this step.
-func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step string) (Session, error) {
+// ticket returns the ticket that the request carries, if it permits one of these steps.
+func (m *Manager) ticket(r *http.Request, t *auth.Tenant, steps ...string) (Session, error) {
 	if err := m.SameOrigin(r); err != nil {
 		return Session{}, err
 	}
@@ -311,7 +283,7 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, step string) (Session,
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	s, err := m.liveTicket(ctx, t, hash)
-	if err == nil && s.Ticket != step {
+	if err == nil && !slices.Contains(steps, s.Ticket) {
 		err = errOtherStep
 	}
 	if err != nil {
@@ -347,7 +319,7 @@ func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session)
 // authentication returns that of the ticket's first step. The new session keeps its
 // time, so that a change of the account since the first step ends the session.
 func (s *Session) authentication() authentication {
-	return authentication{s.Account, s.Authenticated, s.Remember, s.Created}
+	return authentication{Proof: parseProof(s.Proof, s.Authenticated), account: s.Account, remember: s.Remember, origin: s.Origin}
 }
 
 // redeem ends the ticket. If two requests complete its step, only one of them creates a

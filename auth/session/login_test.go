@@ -333,8 +333,8 @@ func TestProofsAreAsOldAsTheirPassword(t *testing.T) {
 		w := newWorld(t)
 		w.hasher.hold = change(w)
 		b := w.browser()
-		b.login("ann", annPassword)
-		want(t, b.get("/me"), 401, expired)
+		want(t, b.login("ann", annPassword), 401, auth.DetailInvalidCredentials)
+		want(t, b.get("/me"), 401, auth.DetailNoCredentials)
 	})
 	t.Run("step-up", func(t *testing.T) {
 		w := newWorld(t)
@@ -418,7 +418,7 @@ func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 			alter(&p)
 			w.manager.Store.DeleteOrg(t.Context(), "acme")
 			reply := w.as(t, p, func(rw http.ResponseWriter, r *http.Request) {
-				_, err := w.manager.Start(rw, r, "ann")
+				_, err := w.manager.Start(rw, r, "ann", w.proof(r))
 				if e, ok := errors.AsType[*auth.Error](err); !ok || e.Detail != auth.DetailDelegation {
 					t.Errorf("Start: %v", err)
 				}
@@ -439,7 +439,7 @@ func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 	t.Run("nobody yet, and a session", func(t *testing.T) {
 		for _, p := range []auth.Principal{{}, {Org: "acme", Account: "ann", SessionID: "x", Mechanism: session.Name, Authenticated: w.now()}} {
 			w.as(t, p, func(rw http.ResponseWriter, r *http.Request) {
-				if _, err := w.manager.Start(rw, r, "ann"); err != nil {
+				if _, err := w.manager.Start(rw, r, "ann", w.proof(r)); err != nil {
 					t.Errorf("Start: %v", err)
 				}
 				if _, err := w.manager.Mail().AddressTicket(r, "ann", "ann@example.test"); err != nil {

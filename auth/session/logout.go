@@ -22,6 +22,15 @@ func (m *Manager) Logout(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
+	acting, err := m.carried(ctx, r, t)
+	if from := parseOrigin(acting.Origin); err == nil && from.Acting {
+		if err = m.Store.DeleteID(ctx, from.Org, from.Account, from.ID); auth.IsNotFound(err) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return auth.Unavailable(err)
+	}
 	if err := m.endPresented(ctx, r, t); err != nil {
 		return err // the cookies stay, because the session may still exist
 	}
@@ -69,6 +78,10 @@ func (of Sessions) In(store Ending) Sessions { return Sessions{of.manager, store
 // oldest first. It includes sessions that only auth.Account.Changed has ended. An empty
 // account has none. The error wraps auth.ErrUnavailable.
 func (of Sessions) List(ctx context.Context, org *auth.Org, account string) ([]SessionInfo, error) {
+	return of.list(ctx, org, account, func(s *Session) bool { return s.check(org, of.manager.now()) == nil })
+}
+
+func (of Sessions) list(ctx context.Context, org *auth.Org, account string, live func(*Session) bool) ([]SessionInfo, error) {
 	if account == "" {
 		return []SessionInfo{}, nil // without the store, which might take it for every account
 	}
@@ -78,10 +91,10 @@ func (of Sessions) List(ctx context.Context, org *auth.Org, account string) ([]S
 	if err != nil {
 		return nil, auth.Unavailable(err)
 	}
-	now, list := of.manager.now(), []SessionInfo{}
+	list := []SessionInfo{}
 	for _, s := range records {
-		if s.check(org, now) == nil {
-			list = append(list, SessionInfo{s.ID, s.Created, s.Seen, s.Address, s.Agent})
+		if live(&s) {
+			list = append(list, s.info())
 		}
 	}
 	return list, nil
@@ -107,11 +120,18 @@ func (of Sessions) Revoke(ctx context.Context, org auth.OrgKey, account, id stri
 // from the next request on. org is the org's Key. The session with the ID except stays.
 // Sessions.RevokeAll returns how many sessions it ended.
 //
+// With auth.PersonKey in place of the org and the person in place of the account, it ends those of all
+// accounts of the person, in a request whose Directory has auth.People. After an error some may be left:
+// call it again.
+//
 // An empty account is an error, and nothing is ended: it comes from a handler that
 // mistakenly uses the zero auth.Principal. Any other error wraps auth.ErrUnavailable.
 func (of Sessions) RevokeAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if account == "" {
 		return 0, errors.New("session: RevokeAll without an account")
+	}
+	if org == auth.PersonKey {
+		return of.revokePerson(ctx, account, except)
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()

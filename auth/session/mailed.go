@@ -106,7 +106,7 @@ func (of Mail) SendReset(r *http.Request, login string,
 		return err
 	}
 	// Its time is before the look-up: see authentication.
-	s, token := m.newSession(r, t.Org, authentication{at: m.stamp()}, ticketReset, resetLife)
+	s, token := m.newSession(r, t.Org, authentication{Proof: Proof{At: m.stamp()}}, ticketReset, resetLife)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), sendLimit)
 	go func() {
 		defer m.mails.end(org)
@@ -274,8 +274,7 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	if err != nil {
 		return err
 	}
-	_, err = m.Sessions().RevokeAll(r.Context(), t.Org.Key(), s.Account, "")
-	return err
+	return m.endOwn(r.Context(), t, s.Account, "")
 }
 
 // Mail.AddressTicket makes a ticket for the link in a mail to address, by which the account
@@ -328,7 +327,7 @@ func (of Mail) AddressTicket(r *http.Request, account, address string) (ticket M
 	if _, err := counted.begin(ctx, m.now()); err != nil {
 		return ticket, err
 	}
-	s, token := m.newSession(r, t.Org, authentication{account: account, at: m.stamp()}, ticketAddress, addressLife)
+	s, token := m.newSession(r, t.Org, authentication{account: account, Proof: Proof{At: m.stamp()}}, ticketAddress, addressLife)
 	s.Address = address
 	if err := m.Store.Create(ctx, s, maxAddresses); err != nil {
 		counted.undo(ctx)

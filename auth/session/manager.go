@@ -67,6 +67,10 @@ type Manager struct {
 	// already log in as before.
 	MinPassword int
 
+	// Administrator reports whether a principal administers its org, for Invite, Accept and Act: see
+	// auth.Principal.AsAdministrator. If it is nil, nobody does, and nobody invites.
+	Administrator func(auth.Principal) bool
+
 	settings atomic.Pointer[auth.Settings] // of its Guard
 	prepare  sync.Once
 	hashing  hashing
@@ -84,7 +88,7 @@ type (
 	}
 	Passwords struct{ manager *Manager } // hash and change passwords
 	Factors   struct{ manager *Manager } // enrol, confirm, renew and remove the second factor
-	Mail      struct{ manager *Manager } // reset a password and verify an address by mail
+	Mail      struct{ manager *Manager } // reset a password, verify an address and invite by mail
 )
 
 // Sessions returns the verbs about sessions.
@@ -185,22 +189,21 @@ func parseToken(text string) (s token, ok bool) {
 	return s, err == nil && n == len(s) // Strict ignores line breaks, and then returns fewer bytes
 }
 
-// authentication says which account has authenticated, and when. The time is taken
+// authentication says which account has authenticated, and how. The time of a password is taken
 // before the password is looked up. If the password is changed during the check, the
 // session is older than the change, and so it is refused.
 type authentication struct {
-	account  string
-	at       time.Time
-	remember bool      // the account asked to be remembered
-	since    time.Time // when the life of the session begins; zero: now
+	Proof
+	account        string
+	remember       bool         // the account asked to be remembered
+	rememberDevice bool         // it asked that this device is remembered
+	factor         FactorSecret // of the code that it has just proved
+	origin         string       // of a session that comes from another one
 }
 
-// newSession returns a new record for an account, and its token.
+// newSession returns a new record for an account, and its token. Its life begins with the proof.
 func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, ticket string, life time.Duration) (Session, token) {
 	token, now := newToken(), m.stamp()
-	if p.since.IsZero() {
-		p.since = now
-	}
 	var id [16]byte
 	rand.Read(id[:])
 	return Session{
@@ -209,8 +212,10 @@ func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, t
 		Org:           org.Key(),
 		Account:       p.account,
 		Ticket:        ticket,
-		Created:       p.since,
-		Authenticated: p.at,
+		Created:       p.At,
+		Authenticated: p.At,
+		Proof:         p.text(),
+		Origin:        p.origin,
 		Seen:          now,
 		Expires:       now.Add(life),
 		Address:       m.address(r).String(),
@@ -240,12 +245,16 @@ func (m *Manager) sameOriginTenant(r *http.Request) (*auth.Tenant, error) {
 }
 
 // admitted returns the tenant of the request, and the principal of the session that the
-// request was admitted with. It refuses requests that were admitted in another way.
+// request was admitted with. It refuses requests that were admitted in another way, and an actor.
 func (m *Manager) admitted(r *http.Request) (*auth.Tenant, auth.Principal, error) {
 	t, err := m.tenant(r.Context())
 	p := auth.From(r.Context())
-	if err == nil && p.SessionID == "" {
+	switch {
+	case err != nil:
+	case p.SessionID == "":
 		err = errNoSession
+	case p.Actor() != "":
+		err = errActing
 	}
 	return t, p, err
 }
@@ -263,20 +272,28 @@ func (m *Manager) checkFresh(p auth.Principal) error {
 }
 
 // freshlyAdmitted is admitted for verbs that change the second factor.
-func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, auth.Principal, error) {
+func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, owner, error) {
 	t, p, err := m.admitted(r)
-	switch {
-	case err != nil:
-		return t, p, err
-	case m.FactorStore == nil:
-		return t, p, errNoFactors
+	if err == nil && m.FactorStore == nil {
+		err = errNoFactors
 	}
-	return t, p, m.checkFresh(p)
+	if err == nil {
+		err = m.checkFresh(p)
+	}
+	if err != nil {
+		return t, owner{}, err
+	}
+	of, err := ownerIn(r.Context(), t.Org.Key(), p.Account)
+	return t, of, err
 }
 
 // errNoSession refuses requests that were admitted without a session.
 var errNoSession = &auth.Error{Detail: auth.DetailForbidden, Reason: "a session is required",
 	Err: errors.New("session: the request was not admitted with a session")}
+
+// errActing refuses what the account alone may do.
+var errActing = &auth.Error{Detail: auth.DetailForbidden, Reason: "somebody acts for this account",
+	Err: errors.New("session: the request was admitted with a session of Act")}
 
 // tenant returns the tenant of the request.
 func (m *Manager) tenant(ctx context.Context) (*auth.Tenant, error) {

@@ -53,6 +53,9 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 		return auth.Principal{}, m.refusal(t, err)
 	}
 	account, err := s.unchanged(ctx, t)
+	if err == nil {
+		err = m.checkOrigin(ctx, t, &s, account)
+	}
 	if err != nil {
 		return auth.Principal{}, m.refusal(t, err)
 	}
@@ -85,6 +88,7 @@ var (
 	errTicket  = fmt.Errorf("session: a ticket is no session: %w", auth.ErrNotFound)
 	errIdle    = fmt.Errorf("session: unused for too long: %w", auth.ErrNotFound)
 	errMax     = fmt.Errorf("session: past its absolute end: %w", auth.ErrNotFound)
+	errOrigin  = fmt.Errorf("session: entered from a session that is over: %w", auth.ErrNotFound)
 	errChanged = fmt.Errorf("session: older than the account's latest change: %w", auth.ErrNotFound)
 )
 
@@ -119,11 +123,8 @@ func changedSince(account *auth.Account, at time.Time) bool {
 }
 
 func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, account *auth.Account) (auth.Principal, error) {
-	set, err := scope.Unscoped(), error(nil)
-	if t.Settings().Roles == auth.RolesLimit {
-		set, err = t.RoleScope(ctx, account.Roles)
-	}
-	return auth.Principal{
+	set, err := scopeOf(ctx, t, account.Roles)
+	p := auth.Principal{
 		Org:           s.Org,
 		Account:       s.Account,
 		Caller:        s.Account,
@@ -133,7 +134,21 @@ func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, acc
 		Granted:       set,
 		SessionID:     s.ID,
 		Authenticated: s.Authenticated,
-	}, err
+	}
+	if s.Origin != "" {
+		if from := parseOrigin(s.Origin); from.Acting {
+			p.Caller, p.Authenticated = from.Account, time.Time{} // never fresh
+		}
+	}
+	return p, err
+}
+
+// scopeOf returns what roles permit a session.
+func scopeOf(ctx context.Context, t *auth.Tenant, roles []string) (scope.Set, error) {
+	if t.Settings().Roles != auth.RolesLimit {
+		return scope.Unscoped(), nil
+	}
+	return t.RoleScope(ctx, roles)
 }
 
 // seen rounds at down to a step of idle/20. All requests within a step write the same

@@ -29,7 +29,10 @@ func (m *Manager) verifyPassword(r *http.Request, t *auth.Tenant, login, passwor
 	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
 		return "", proven, errCredentials
 	}
-	attempt := m.passwordAttempt(r, t, login)
+	attempt, err := m.passwordAttempt(r, t, login)
+	if err != nil {
+		return "", proven, err
+	}
 	// Before anything is counted, so that a full queue causes no writes.
 	place, err := m.hashes().enter(attempt.by)
 	if err != nil {
@@ -183,7 +186,7 @@ func (m *Manager) Reauthenticate(w http.ResponseWriter, r *http.Request, login, 
 	if p.Authenticated, err = m.ownPassword(r, t, p, login, password); err != nil {
 		return auth.Principal{}, err
 	}
-	return p, m.renewWithDevice(w, r, t, authentication{account: p.Account, at: p.Authenticated})
+	return p, m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: Proof{At: p.Authenticated}})
 }
 
 // ownPassword is verifyPassword for the account of the session.
@@ -199,10 +202,14 @@ func (m *Manager) ownPassword(r *http.Request, t *auth.Tenant, p auth.Principal,
 // cookie. The device's old cookie may be older than a change of the account, and so
 // invalid.
 func (m *Manager) renewWithDevice(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication) error {
-	if err := m.renew(w, r, t, p.at); err != nil {
+	device, err := m.nextDevice(r, t, p)
+	if err == nil {
+		err = m.renew(w, r, t, p.At)
+	}
+	if err != nil {
 		return err
 	}
-	m.sendDevice(w, t, p)
+	m.sendDevice(w, t, device)
 	return nil
 }
 
@@ -275,14 +282,14 @@ func (of Passwords) Change(w http.ResponseWriter, r *http.Request, login, passwo
 	if err != nil {
 		return err
 	}
-	if _, err := m.Sessions().RevokeAll(r.Context(), t.Org.Key(), p.Account, p.SessionID); err != nil {
+	if err := m.endOwn(r.Context(), t, p.Account, p.SessionID); err != nil {
 		return err
 	}
 	at := m.stamp()
 	if at.Before(changed) {
 		at = changed
 	}
-	return m.renewWithDevice(w, r, t, authentication{account: p.Account, at: at})
+	return m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: Proof{At: at}})
 }
 
 // storing calls store, and again with a later time unless it took less than a millisecond: a login may

@@ -147,7 +147,7 @@ func TestM21ASessionOfARoleStartsItsOwnAccountOnly(t *testing.T) {
 			p := auth.Principal{Org: "acme", Account: "ann", SessionID: "x", Mechanism: session.Name,
 				Authenticated: w.now(), Scope: c.granted, Granted: c.granted}
 			w.as(t, p, func(rw http.ResponseWriter, r *http.Request) {
-				_, start := w.manager.Start(rw, r, c.account)
+				_, start := w.manager.Start(rw, r, c.account, w.proof(r))
 				_, address := w.manager.Mail().AddressTicket(r, c.account, "a@example.test")
 				for verb, err := range map[string]error{"Start": start, "AddressTicket": address} {
 					if beyond := isBeyond(err); beyond != c.beyond || err != nil && !beyond {

@@ -21,7 +21,7 @@ import (
 func starting(t testing.TB) *world {
 	w := newWorld(t)
 	start := func(rw http.ResponseWriter, r *http.Request) {
-		p, err := w.manager.Start(rw, r, r.PostFormValue("account"))
+		p, err := w.manager.Start(rw, r, r.PostFormValue("account"), w.proof(r))
 		if err != nil {
 			auth.Fail(rw, r, err)
 			return
@@ -35,48 +35,44 @@ func starting(t testing.TB) *world {
 		clone.URL = &url.URL{Path: "/globex/v2/start"}
 		elsewhere.ServeHTTP(rw, clone)
 	})
-	w.mux.HandleFunc("POST /relogin", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-		if err := w.manager.Logout(rw, r); err != nil {
-			auth.Fail(rw, r, err)
-			return
-		}
-		start(rw, r)
-	})
 	return w
 }
 
-// Start must not make a session fresh that nothing new was proven for.
+// Start makes a session as fresh as the proof that it gets.
 func TestF31StartIsNoFresherThanItsEvidence(t *testing.T) {
 	for _, c := range []struct {
-		name, path, account, org string
-		stays                    bool // not fresh
+		name, path, account, org, age string
+		fresh                         bool
 	}{
-		{"F31 on a public route", "/start", "ann", "acme", true},
-		{"F31 on a route of sessions", "/continue", "ann", "acme", true},
-		{"F31 for another account, by a session", "/continue", "bob", "acme", true},
-		{"F31 in another org, by a session", "/switch", "gus", "globex", true},
-		{"for another account, whose proof is not the session", "/start", "bob", "acme", false},
-		{"after a logout, with proof made elsewhere", "/relogin", "ann", "acme", false},
+		{"F31 on a public route", "/start", "ann", "acme", "11m", false},
+		{"F31 on a route of sessions", "/continue", "ann", "acme", "11m", false},
+		{"F31 for another account, by a session", "/continue", "bob", "acme", "11m", false},
+		{"F31 in another org, by a session", "/switch", "gus", "globex", "11m", false},
+		{"F31 a proof of the future, 11 minutes later", "/start", "ann", "acme", "-1h", false},
+		{"a new proof, within a session that is old", "/continue", "ann", "acme", "1m", true},
+		{"a new proof of another account", "/start", "bob", "acme", "1m", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := starting(t)
 			b := w.ann()
-			w.clock.Advance(11 * time.Minute)
-			want(t, b.post("/sudo"), 403, auth.DetailReauthenticate)
-			want(t, b.post(c.path, "account", c.account), 200, "")
+			want(t, b.post(c.path, "account", c.account, "age", c.age), 200, "")
 			b.org = c.org
-			want(t, b.get("/me"), 200, "")
-			if c.stays {
-				want(t, b.post("/sudo"), 403, auth.DetailReauthenticate)
-			} else {
+			if c.age == "-1h" {
 				want(t, b.post("/sudo"), 200, "")
+				w.clock.Advance(11 * time.Minute)
+			}
+			want(t, b.get("/me"), 200, "")
+			if c.fresh {
+				want(t, b.post("/sudo"), 200, "")
+			} else {
+				want(t, b.post("/sudo"), 403, auth.DetailReauthenticate)
 			}
 		})
 	}
 	t.Run("F31 in another org, by a token", func(t *testing.T) {
 		w := starting(t)
 		inner := w.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			if _, err := w.manager.Start(httptest.NewRecorder(), r, "gus"); !isBeyond(err) {
+			if _, err := w.manager.Start(httptest.NewRecorder(), r, "gus", w.proof(r)); !isBeyond(err) {
 				t.Errorf("got %v", err)
 			}
 		}))
@@ -88,18 +84,20 @@ func TestF31StartIsNoFresherThanItsEvidence(t *testing.T) {
 		})
 		want(t, w.browser().post("/by-token"), 200, "")
 	})
-	t.Run("without a session it is fresh", func(t *testing.T) {
-		w := starting(t)
-		b := w.browser()
-		want(t, b.post("/start", "account", "ann"), 200, "")
-		want(t, b.post("/sudo"), 200, "")
+	t.Run("F31 a proof without a time", func(t *testing.T) {
+		w := newWorld(t)
+		w.as(t, auth.Principal{}, func(rw http.ResponseWriter, r *http.Request) {
+			if _, err := w.manager.Start(rw, r, "ann", session.Proof{Methods: []string{session.MethodPassword}}); err == nil {
+				t.Error("accepted")
+			}
+		})
 	})
 	t.Run("F31 an account that was changed since", func(t *testing.T) {
 		w := starting(t)
 		b := w.ann()
 		w.clock.Advance(time.Minute)
 		w.directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Changed: w.clock.Now()})
-		want(t, b.post("/continue", "account", "bob"), 401, auth.DetailInvalidCredentials)
+		want(t, b.post("/continue", "account", "bob", "age", "30s"), 401, auth.DetailInvalidCredentials)
 		want(t, b.get("/me"), 200, "") // the open session stands
 	})
 }
@@ -205,44 +203,26 @@ func TestEventsOfMailedTicketsNameTheAccount(t *testing.T) {
 	})
 }
 
-// A session that Start creates from an open one ends with it, however often that is done, and also
-// through a ticket of a second factor.
+// The life of a session begins with its proof, also through a ticket of a second factor.
 func TestStartIsNoLongerThanItsEvidence(t *testing.T) {
-	for name, c := range map[string]struct {
-		path, account string
-		factor, ends  bool // 12 h after the first login
-	}{
-		"on a public route":                  {"/start", "ann", false, true},
-		"on a route of sessions":             {"/continue", "ann", false, true},
-		"for another account, by a session":  {"/continue", "bob", false, true},
-		"with a second factor":               {"/start", "ann", true, true},
-		"another account, by a proof of its": {"/start", "bob", false, false},
-		"after a logout":                     {"/relogin", "ann", false, false},
-	} {
+	for name, factor := range map[string]bool{"at once": false, "with a second factor": true} {
 		t.Run(name, func(t *testing.T) {
 			w := starting(t)
 			w.putOrg(func(o *auth.Org) { o.Session.Idle = 12 * time.Hour })
-			b := w.ann()
-			var secret session.FactorSecret
-			if c.factor {
-				secret, _ = b.enrol()
+			b := w.browser()
+			if factor {
+				b = w.ann()
+				secret, _ := b.enrol()
+				w.clock.Advance(time.Minute)
+				want(t, b.post("/start", "account", "ann", "age", "11h"), 403, auth.DetailSecondFactor)
+				want(t, b.post("/verify", "code", w.code(secret)), 200, "")
+			} else {
+				want(t, b.post("/start", "account", "ann", "age", "11h"), 200, "")
 			}
-			for range 2 {
-				w.clock.Advance(5*time.Hour + 59*time.Minute)
-				got := b.post(c.path, "account", c.account)
-				if c.factor {
-					want(t, got, 403, auth.DetailSecondFactor)
-					got = b.post("/verify", "code", w.code(secret))
-				}
-				want(t, got, 200, "")
-			}
+			w.clock.Advance(59 * time.Minute)
 			want(t, b.get("/me"), 200, "")
 			w.clock.Advance(2 * time.Minute)
-			if c.ends {
-				want(t, b.get("/me"), 401, expired)
-			} else {
-				want(t, b.get("/me"), 200, "")
-			}
+			want(t, b.get("/me"), 401, expired)
 		})
 	}
 }

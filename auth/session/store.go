@@ -32,6 +32,13 @@ type Session struct {
 
 	// Remember is set if the owner asked to be remembered, in an org that offered it.
 	Remember bool
+
+	// Proof is how the account authenticated, as a text of the Manager of at most 2 KiB.
+	Proof string
+
+	// Origin is empty, or says which session of the person, at another org perhaps, this one comes
+	// from, as a text of the Manager of at most 1 KiB.
+	Origin string
 }
 
 // wholeMillis truncates a time to milliseconds, the precision of every store.
@@ -47,9 +54,15 @@ const (
 type SessionInfo struct {
 	ID      string // for Revoke; auth.Principal.SessionID is that of the request's own
 	Created time.Time
-	Seen    time.Time // the last use, up to a twentieth of the idle time late
-	Address string    // of the client at login
-	Agent   string    // its User-Agent at login, at most 256 bytes of valid UTF-8
+	Seen    time.Time   // the last use, up to a twentieth of the idle time late
+	Address string      // of the client at login
+	Agent   string      // its User-Agent at login, at most 256 bytes of valid UTF-8
+	Proof   Proof       // how the account authenticated, and when it last did
+	From    auth.OrgKey // the org from which it was entered; "": none
+}
+
+func (s *Session) info() SessionInfo {
+	return SessionInfo{s.ID, s.Created, s.Seen, s.Address, s.Agent, parseProof(s.Proof, s.Authenticated), parseOrigin(s.Origin).Org}
 }
 
 // Store keeps sessions by the hash of their token. Only Create adds a record. No other

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -77,8 +78,14 @@ func TestVerbsOutsideAGuard(t *testing.T) {
 			_, err := m.Login(w, r, session.LoginForm{Login: "ann", Password: annPassword})
 			return err
 		},
-		"Start":          func(w http.ResponseWriter) error { _, err := m.Start(w, r, "ann"); return err },
-		"Verify":         func(w http.ResponseWriter) error { _, err := m.VerifyCode(w, r, "000000"); return err },
+		"Start": func(w http.ResponseWriter) error {
+			_, err := m.Start(w, r, "ann", session.Proof{At: time.Now()})
+			return err
+		},
+		"Verify": func(w http.ResponseWriter) error {
+			_, err := m.VerifyCode(w, r, session.LoginForm{Code: "000000"})
+			return err
+		},
 		"Reauthenticate": func(w http.ResponseWriter) error { _, err := m.Reauthenticate(w, r, "ann", annPassword); return err },
 		"Logout":         func(w http.ResponseWriter) error { return m.Logout(w, r) },
 		"Enrol":          func(http.ResponseWriter) error { _, err := m.Factors().Enrol(r); return err },

@@ -131,7 +131,9 @@ CREATE TABLE IF NOT EXISTS {sessions} (
 	address {text} NOT NULL,
 	agent {text} NOT NULL,
 	replaced {int} NOT NULL, -- 1: ended by a newer session, over the limit
-	remember {int} NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
+	remember {int} NOT NULL, -- 1: its owner asked to be remembered
+	proof {text} NOT NULL,   -- JSON of how its owner authenticated
+	origin {text} NOT NULL   -- JSON of the session that it comes from; empty: none
 ){strict};
 CREATE UNIQUE INDEX IF NOT EXISTS {sessions}_id ON {sessions} (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS {sessions}_previous ON {sessions} (previous) WHERE previous IS NOT NULL;

@@ -50,11 +50,11 @@ func (s *sessions) Create(ctx context.Context, n session.Session, limit int) err
 // the hash away, and then accept it.
 func (s *sessions) add(ctx context.Context, q conn, n session.Session) error {
 	rows, err := q.exec(ctx, `
-		INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, replaced)
-		SELECT CAST($1 AS {bytes}), $2, $3, $4, $5, CAST($6 AS bigint), CAST($7 AS bigint), CAST($8 AS bigint), CAST($9 AS bigint), $10, $11, $12, 0
+		INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, proof, origin, replaced)
+		SELECT CAST($1 AS {bytes}), $2, $3, $4, $5, CAST($6 AS bigint), CAST($7 AS bigint), CAST($8 AS bigint), CAST($9 AS bigint), $10, $11, $12, $13, $14, 0
 		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE hash = $1 OR previous = $1)`,
 		n.Hash[:], n.ID, n.Org, n.Account, n.Ticket,
-		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent, number(n.Remember))
+		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent, number(n.Remember), n.Proof, n.Origin)
 	return changed(rows, err, errHash)
 }
 
@@ -72,14 +72,14 @@ func (s *sessions) makeRoom(ctx context.Context, q conn, n session.Session, limi
 	return err
 }
 
-const sessionText = `hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember = 1`
+const sessionText = `hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember = 1, proof, origin`
 
 // scanSession scans the columns of sessionText, and then more.
 func scanSession(rows *sql.Rows, more ...any) (session.Session, error) {
 	var n session.Session
 	var hash []byte
 	var created, authenticated, seen, expires int64
-	err := rows.Scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &n.Ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember}, more...)...)
+	err := rows.Scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &n.Ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember, &n.Proof, &n.Origin}, more...)...)
 	if err != nil {
 		return session.Session{}, err
 	}

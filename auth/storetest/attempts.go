@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/internal/suite"
 )
@@ -18,6 +19,7 @@ func Attempts(t *testing.T, open func(t *testing.T) session.Attempts, f Features
 		{"a record is what was set", (*attemptTest).set},
 		{"only the record that was read is replaced", (*attemptTest).conflict},
 		{"orgs and keys are apart", (*attemptTest).apart},
+		{"what is a person's is no org's", (*attemptTest).person},
 		{"a context that has ended", (*attemptTest).cancelled},
 		{"F08 64 swaps of one record", (*attemptTest).race},
 	}, func(t *testing.T, test func(*attemptTest)) {
@@ -88,6 +90,19 @@ func (t *attemptTest) apart() {
 	t.swap("1", "", false)
 	t.swap("", "3", true)
 	first.has("1")
+}
+
+func (t *attemptTest) person() {
+	if t.Features.Org != nil {
+		t.Skip("the store's orgs have ids of its own")
+	}
+	t.swap("", "1", true)
+	person := *t
+	person.Org = auth.PersonKey
+	person.has("")
+	person.swap("", "2", true)
+	t.has("1")
+	person.has("2")
 }
 
 func (t *attemptTest) cancelled() {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/internal/suite"
 )
@@ -21,6 +22,7 @@ func Factors(t *testing.T, open func(t *testing.T) session.FactorStore, f Featur
 		{"a removed factor does not come back", (*factorTest).removed},
 		{"nothing is shared with callers", (*factorTest).aliasing},
 		{"orgs and accounts are apart", (*factorTest).apart},
+		{"what is a person's is no org's", (*factorTest).person},
 		{"a context that has ended", (*factorTest).cancelled},
 		{"F07 64 saves of one version", (*factorTest).race},
 	}, func(t *testing.T, test func(*factorTest)) {
@@ -172,6 +174,18 @@ func (t *factorTest) apart() {
 	for _, name := range names {
 		in(name[0]).has(name[1], saved[name])
 	}
+}
+
+func (t *factorTest) person() {
+	if t.Features.Org != nil {
+		t.Skip("the store's orgs have ids of its own")
+	}
+	person := &factorTest{T: t.T, store: t.store, Cast: t.Cast}
+	person.Org = auth.PersonKey
+	id := rand.Text() // the suite may run again
+	one, other := t.save(id, newFactor()), person.save(id, newFactor())
+	t.has(id, one)
+	person.has(id, other)
 }
 
 func (t *factorTest) cancelled() {

@@ -65,7 +65,7 @@ func TestM06StepUp(t *testing.T) {
 	_, id := s.readerKey(t)
 	keys, b := "/apps/"+s.ClientKey+"/keys", s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AdminEmail, "password": s.AdminPassword}).ok(t)
-	change(t, file, "UPDATE tenantkit_v7_sessions SET authenticated = authenticated - 3600000")
+	change(t, file, "UPDATE tenantkit_v8_sessions SET authenticated = authenticated - 3600000")
 	for path, body := range map[string]string{keys: `{"name":"x","scope":[]}`, keys + "/" + id + "/replace": `{"overlap":0}`} {
 		s.refused(t, b.send(t, "POST", path, body), 403, "accessDenied.reauthenticationRequired")
 	}

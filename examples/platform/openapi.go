@@ -124,6 +124,8 @@ var (
 		"GET /accounts/me/sessions":         ownList[sessionReply]("List the caller's sessions", "session"),
 		"DELETE /accounts/me/sessions/{id}": {Summary: "End a session", Reply: envelope.Result[bool]{}},
 		"DELETE /accounts/me/sessions":      {Summary: "End the other sessions", Reply: envelope.Result[int]{}},
+		"GET /accounts/me/devices":          ownList[sessionReply]("List the devices on which a login needs no code", "device"),
+		"DELETE /accounts/me/devices/{id}":  {Summary: "Forget a device", Reply: envelope.Result[bool]{}},
 	}
 
 	appRoutes = map[string]openapi.Route{

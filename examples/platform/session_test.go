@@ -435,9 +435,9 @@ func TestChangeOfThePassword(t *testing.T) {
 	}
 }
 
-// Existing clients send singleUse false at the second step. It is accepted, and the reply says that
-// the location is not remembered: the next login needs a code, too.
-func TestALocationIsForOneLogin(t *testing.T) {
+// Existing clients send singleUse false at the second step, which asks that the device is remembered.
+// The reply says whether it is, and the next login from there then needs no code.
+func TestADeviceIsRememberedIfItsOwnerAsks(t *testing.T) {
 	t.Parallel()
 	for _, single := range []bool{false, true} {
 		s := start(t)
@@ -446,10 +446,21 @@ func TestALocationIsForOneLogin(t *testing.T) {
 		s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
 		location := value{"verificationToken": totp(t, s.TOTPSecret, 0), "locationName": "desk", "singleUse": single}
 		account := b.post(t, "/accounts/login", value{"location": location}).ok(t)
-		if remembered, said := account["remembered"]; said == single || said && remembered != false || account["_id"] != s.TOTPAccountID {
+		if remembered, said := account["remembered"]; said == single || said && remembered != true || account["_id"] != s.TOTPAccountID {
 			t.Errorf("singleUse %v: %v", single, account)
 		}
-		s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
+		if single {
+			s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
+		} else {
+			b.post(t, "/accounts/login", first).ok(t)
+			devices := items(t, b.get(t, "/accounts/me/devices").ok(t), false)
+			if len(devices) != 1 {
+				t.Fatalf("devices %v", devices)
+			}
+			b.send(t, http.MethodDelete, "/accounts/me/devices/"+devices[0].(value)["_id"].(string), "").ok(t)
+			s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
+		}
+		s.refused(t, s.browser(t).post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
 	}
 }
 

@@ -27,14 +27,29 @@ func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error)
 	if err != nil {
 		return envelope.List[sessionReply]{}, err
 	}
-	return ownPage(r, "session", each(open, func(s session.SessionInfo) sessionReply {
+	return h.page(r, "session", open)
+}
+
+// devices lists the devices on which a login needs no code.
+func (h openSessions) devices(r *http.Request) (envelope.List[sessionReply], error) {
+	p := auth.From(r.Context())
+	devices, err := h.sessions.Sessions().Devices(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
+	if err != nil {
+		return envelope.List[sessionReply]{}, err
+	}
+	return h.page(r, "device", devices)
+}
+
+func (h openSessions) page(r *http.Request, object string, of []session.SessionInfo) (envelope.List[sessionReply], error) {
+	current := auth.From(r.Context()).SessionID
+	return ownPage(r, object, each(of, func(s session.SessionInfo) sessionReply {
 		return sessionReply{
-			Item:    envelope.Item{ID: s.ID, Object: "session"},
+			Item:    envelope.Item{ID: s.ID, Object: object},
 			Created: date(s.Created),
 			Seen:    date(s.Seen),
 			Address: s.Address,
 			Agent:   s.Agent,
-			Current: s.ID == p.SessionID,
+			Current: s.ID == current,
 		}
 	}))
 }
@@ -83,4 +98,6 @@ func (p *platform) sessionRoutes(mux router) {
 	mux.HandleFunc("GET /accounts/me/sessions", bySession, reply(open.list))
 	mux.HandleFunc("DELETE /accounts/me/sessions/{id}", bySession, reply(bodiless(open.revoke)))
 	mux.HandleFunc("DELETE /accounts/me/sessions", bySession, reply(bodiless(open.revokeOthers)))
+	mux.HandleFunc("GET /accounts/me/devices", bySession, reply(open.devices))
+	mux.HandleFunc("DELETE /accounts/me/devices/{id}", bySession, reply(bodiless(open.revoke)))
 }

@@ -62,7 +62,7 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, 
 	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
 		return accountReply{}, err
 	}
-	if _, err := h.sessions.Start(w, r, a.ID); err != nil {
+	if _, err := h.sessions.Start(w, r, a.ID, session.Proof{At: t.Now(), Methods: []string{session.MethodPassword}}); err != nil {
 		return accountReply{}, err
 	}
 	return replyOfAccount(a), nil
@@ -103,10 +103,10 @@ var loginForm = body.Form{
 	{Path: "password", Kind: body.String},
 	{Path: "location.verificationToken", Kind: body.String},
 	{Path: "location.locationName", Kind: body.String}, // accepted and ignored
-	{Path: "location.singleUse", Kind: body.Boolean},   // false asks to remember the location
+	{Path: "location.singleUse", Kind: body.Boolean},   // false asks to remember the device
 }
 
-// loginReply has remembered if the client asked to be remembered at this location.
+// loginReply has remembered if the client asked that this device is remembered.
 type loginReply struct {
 	accountReply
 	Remembered *bool `json:"remembered,omitempty"`
@@ -118,12 +118,13 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request, values map[string]
 	email, hasEmail := values["email"].(string)
 	password, hasPassword := values["password"].(string)
 	code, hasCode := values["location.verificationToken"].(string)
+	asked := values["location.singleUse"] == false // to remember this device
 	var p auth.Principal
 	switch {
 	case hasEmail && hasPassword:
-		p, err = h.sessions.Login(w, r, session.LoginForm{Login: email, Password: password, Code: code})
+		p, err = h.sessions.Login(w, r, session.LoginForm{Login: email, Password: password, Code: code, RememberDevice: asked})
 	case hasCode && !hasEmail && !hasPassword:
-		p, err = h.sessions.VerifyCode(w, r, code)
+		p, err = h.sessions.VerifyCode(w, r, session.LoginForm{Code: code, RememberDevice: asked})
 	default:
 		err = required(values, "email", "password")
 	}
@@ -131,12 +132,17 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request, values map[string]
 		return reply, err
 	}
 	reply.accountReply, err = h.store.ownAccount(r.Context(), p)
-	if values["location.singleUse"] == false {
-		// Existing clients ask for it. Each login of an account with a second factor
-		// still needs a code of its own, and the client must not expect otherwise.
-		reply.Remembered = new(bool)
+	if asked && err == nil {
+		reply.Remembered, err = h.remembered(r.Context(), p, hasCode)
 	}
 	return reply, err
+}
+
+// remembered reports whether later logins on this device need no code.
+func (h signIn) remembered(ctx context.Context, p auth.Principal, hasCode bool) (*bool, error) {
+	factor, err := h.sessions.Factors().State(ctx, p.Org, p.Account)
+	is := hasCode && factor.Active && auth.TenantFrom(ctx).Org.Session.Effective().RememberDevice > 0
+	return &is, err
 }
 
 // me answers with the account that the request acts as.

@@ -49,7 +49,7 @@ func attackNumbers() (numbers []string) {
 		{"N", 15, []string{"N02b"}, nil},
 		{"T", 38, []string{"T05b"}, nil},
 		{"C", 17, []string{"C02b"}, nil},
-		{"F", 35, []string{"F06b"}, []int{33}},
+		{"F", 46, []string{"F06b"}, []int{33}},
 		{"P", 35, []string{"P25b", "P26b"}, []int{15}},
 		{"M", 27, nil, nil},
 		{"K", 56, nil, []int{25, 37, 38}},

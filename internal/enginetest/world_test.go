@@ -235,7 +235,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		return err
 	})
 	route("POST /code", auth.Public, func(_ context.Context, rw http.ResponseWriter, r *http.Request) error {
-		_, err := w.manager.VerifyCode(rw, r, r.Header.Get("Code"))
+		_, err := w.manager.VerifyCode(rw, r, session.LoginForm{Code: r.Header.Get("Code")})
 		return err
 	})
 	ofSession := auth.Authenticated.By(session.Name)

@@ -135,6 +135,8 @@ const wrongPassword = (reply) => refused(reply, 401, 'accessDenied.invalidCreden
 const wrongCode = (reply) => refused(reply, 401, 'invalidArgument.locationToken');
 const over = (reply) => refused(reply, 401, 'accessDenied.sessionExpired');
 
+const secondFactor = new Authenticator(facts.totp_secret); // of the account that came with one
+
 // The checks. Later ones use the results of earlier ones.
 
 const nina = { email: 'nina@acme.example', password: 'a password of Nina', name: 'Nina New' };
@@ -322,8 +324,19 @@ const checks = {
   'the account that came with a second factor signs in by it': async () => {
     const person = new Person();
     refused(await person.login(facts.totp_account_email, facts.totp_account_password), 403, 'accessDenied.unverifiedLocation');
-    const account = succeeded(await person.verify(await new Authenticator(facts.totp_secret).code()));
+    const account = succeeded(await person.verify(await secondFactor.code()));
     assert.equal(account._id, facts.totp_account_id);
+  },
+
+  'a device is remembered if its owner asks, and then needs no code': async () => {
+    const person = new Person();
+    const location = { verificationToken: await secondFactor.code(), locationName: 'here', singleUse: false };
+    const password = [facts.totp_account_email, facts.totp_account_password];
+    refused(await person.login(...password), 403, 'accessDenied.unverifiedLocation');
+    assert.equal(succeeded(await person.post('/accounts/login', { location })).remembered, true);
+    succeeded(await person.post('/accounts/me/logout'));
+    assert.equal(succeeded(await person.login(...password)).email, facts.totp_account_email);
+    refused(await new Person().login(...password), 403, 'accessDenied.unverifiedLocation');
   },
 
   'a second factor is removed by a code, and ends the other sessions': async () => {

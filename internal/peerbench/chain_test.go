@@ -218,7 +218,7 @@ func sessionChain(t testing.TB, end http.Handler) chain {
 	opened := httptest.NewRecorder()
 	start := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{manager}}
 	start.Mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := manager.Start(w, r, subject); err != nil {
+		if _, err := manager.Start(w, r, subject, session.Proof{At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	})).ServeHTTP(opened, httptest.NewRequest(http.MethodGet, audience+"/start", nil))

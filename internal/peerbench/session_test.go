@@ -122,7 +122,7 @@ func ourSession(t testing.TB, idle time.Duration, whole bool) signedIn {
 	opened := httptest.NewRecorder()
 	guard.Mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var err error
-		if principal, err = manager.Start(w, r, subject); err != nil {
+		if principal, err = manager.Start(w, r, subject, session.Proof{At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		tenant = auth.TenantFrom(r.Context())

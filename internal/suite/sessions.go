@@ -39,7 +39,7 @@ func (t *Sessions) One(account string) session.Session {
 	return session.Session{
 		Hash: NewHash(), ID: NewID(), Org: t.Org, Account: t.ID(account),
 		Created: created, Authenticated: created, Seen: created, Expires: created.Add(time.Hour),
-		Address: "192.0.2.7", Agent: "browser/1",
+		Address: "192.0.2.7", Agent: "browser/1", Proof: `{"m":["pwd"],"t":"é"}`, Origin: `{"o":"other"}`,
 	}
 }
 

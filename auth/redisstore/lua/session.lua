@@ -1,5 +1,5 @@
 -- A session is "S", four times of 16 characters (seen, authenticated, created,
--- expires), and the parts id, org, account, ticket, address and agent. Each part is its
+-- expires), and the parts id, org, account, ticket, address, agent, proof and origin. Each part is its
 -- length, a colon and its text. If its owner asked to be remembered, an "R" is at the end.
 -- "R" alone stands for a session that a newer one has evicted.
 -- "M" and a hash stands for a session that now has this hash. An account's index is

@@ -101,7 +101,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_v8_sessions (
 	address TEXT NOT NULL,
 	agent TEXT NOT NULL,
 	replaced INTEGER NOT NULL, -- 1: ended by a newer session, over the limit
-	remember INTEGER NOT NULL DEFAULT 0 -- 1: its owner asked to be remembered
+	remember INTEGER NOT NULL, -- 1: its owner asked to be remembered
+	proof TEXT NOT NULL,   -- JSON of how its owner authenticated
+	origin TEXT NOT NULL   -- JSON of the session that it comes from; empty: none
 ) STRICT;
 CREATE UNIQUE INDEX IF NOT EXISTS tenantkit_v8_sessions_id ON tenantkit_v8_sessions (org, account, id) WHERE replaced = 0;
 CREATE INDEX IF NOT EXISTS tenantkit_v8_sessions_previous ON tenantkit_v8_sessions (previous) WHERE previous IS NOT NULL;

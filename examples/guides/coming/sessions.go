@@ -78,11 +78,13 @@ func TakeOver(sessions *session.Manager, old Old) http.HandlerFunc {
 			return done, err
 		}
 		account := old.GetString(r.Context(), "user")
+		// The old session does not say when the person logged in: not lately.
+		proof := session.Proof{At: time.Now().Add(-time.Hour), Methods: []string{session.MethodPassword}}
 		// First, so that the old session cannot open a second one.
 		if err := old.Destroy(r.Context()); err != nil {
 			return done, auth.Unavailable(err)
 		}
-		_, err = sessions.Start(w, r, account)
+		_, err = sessions.Start(w, r, account, proof)
 		return envelope.Result[bool]{Data: true}, err
 	})
 }

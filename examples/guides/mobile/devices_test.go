@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
@@ -66,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	mux := guard.Mux()
 	(&mobile.Devices{DB: db, Store: store, Tokens: tokens, App: app}).Register(mux)
 	mux.HandleFunc("POST /login/{account}", auth.Public, func(rw http.ResponseWriter, r *http.Request) {
-		if _, err := people.Start(rw, r, r.PathValue("account")); err != nil {
+		if _, err := people.Start(rw, r, r.PathValue("account"), session.Proof{At: time.Now()}); err != nil {
 			auth.Fail(rw, r, err)
 		}
 	})

@@ -61,7 +61,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // code is the second step. The browser sends the ticket of the first as a cookie.
 func (s *Server) code(w http.ResponseWriter, r *http.Request) (any, error) {
-	p, err := s.sessions.VerifyCode(w, r, r.PostFormValue("code"))
+	p, err := s.sessions.VerifyCode(w, r, session.LoginForm{Code: r.PostFormValue("code")})
 	return p.Account, err
 }
 

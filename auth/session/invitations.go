@@ -1,0 +1,208 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+)
+
+// Invitation asks somebody who reads the mails to Address to join the org with Roles. ID and Inviter are
+// set by the Manager.
+type Invitation struct {
+	ID      string // public, for TakeBack; the ticket is another text, and is never listed
+	Address string
+	Roles   []string
+	Inviter string    // id of the account
+	Expires time.Time // zero: in 7 days; at most in 30
+}
+
+const (
+	// ticketInvite is the Ticket of the record of an invitation, among those of invitations, which is no
+	// account's id: its Address is that of the mail, and its Proof holds the roles and the inviter.
+	ticketInvite = "invite"
+	invitations  = "@invitations"
+
+	inviteLife     = 7 * 24 * time.Hour
+	maxInviteLife  = 30 * 24 * time.Hour
+	maxInvitations = 1000 // of an org
+)
+
+// invited is what the record of an invitation keeps as its Proof.
+type invited struct {
+	Roles   []string `json:"r,omitempty"`
+	Inviter string   `json:"b"`
+}
+
+// Invite makes the ticket of an invitation, for a mail to its Address. It is for one Accept. An earlier
+// invitation of the same address ends: to send one again, invite again.
+//
+// Who joins is an account that can do all that the roles permit. So the principal of the request is judged
+// by auth.Principal.MayMake, and Manager.Administrator says who administers the org. A session must have
+// authenticated within the last ten minutes. An org has at most 1000 invitations.
+//
+// Invite returns an error that wraps auth.ErrUnavailable. Its detail is auth.DetailDelegation,
+// auth.DetailReauthenticate, auth.DetailThrottled, or auth.DetailOption for an address that is no line of 1
+// to 254 bytes, for roles of more than 1 KiB and for another Expires.
+func (of Mail) Invite(r *http.Request, i Invitation) (ticket MailTicket, err error) {
+	m := of.manager
+	t, err := m.sameOriginTenant(r)
+	if err != nil {
+		return ticket, err
+	}
+	p, now := auth.From(r.Context()), m.stamp()
+	if i.Expires.IsZero() {
+		i.Expires = now.Add(inviteLife)
+	}
+	i.Inviter = p.Account
+	about, _ := json.Marshal(invited{i.Roles, i.Inviter}) // strings only
+	if !isAddress(i.Address) || len(about) > 1024 || !i.Expires.After(now) || i.Expires.After(now.Add(maxInviteLife)) {
+		return ticket, &auth.Error{Detail: auth.DetailOption, Reason: "an invitation has an address, roles of at most 1 KiB, and at most 30 days"}
+	}
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	if err := m.checkFresh(p); err != nil {
+		return ticket, err
+	}
+	if err := m.mayInvite(ctx, t, p, i); err != nil {
+		return ticket, err
+	}
+	if err := of.endInvitations(ctx, t.Org.Key(), i.Address); err != nil {
+		return ticket, err
+	}
+	s, token := m.newSession(r, t.Org, authentication{account: invitations, Proof: Proof{At: now}}, ticketInvite, i.Expires.Sub(now))
+	s.Address, s.Proof = i.Address, string(about)
+	return MailTicket{text: token.text()}, auth.Unavailable(m.Store.Create(ctx, s, 0))
+}
+
+// endInvitations ends earlier invitations of an address.
+func (of Mail) endInvitations(ctx context.Context, org auth.OrgKey, address string) error {
+	all, err := of.Invitations(ctx, org)
+	if err == nil && len(all) >= maxInvitations {
+		err = &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many invitations")}
+	}
+	for _, i := range all {
+		if err == nil && strings.EqualFold(i.Address, address) {
+			err = of.TakeBack(ctx, org, i.ID)
+		}
+		if auth.IsNotFound(err) {
+			err = nil // used meanwhile
+		}
+	}
+	return err
+}
+
+// mayInvite judges a principal by what can be done with the account of an invitation.
+func (m *Manager) mayInvite(ctx context.Context, t *auth.Tenant, p auth.Principal, i Invitation) error {
+	return m.mayMake(ctx, t, p, auth.Making{Account: i.Address, Roles: i.Roles})
+}
+
+// Accept redeems the ticket of an invitation, by join. The holder reads the mails to the Address, so that
+// is a verified address of the account that join makes: never one that the request names. Accept opens
+// no session.
+//
+// join makes the account in a transaction of the application, in which it calls end with what ends
+// sessions there: sqlstore.In.Sessions. So both happen or neither does. Of any number of concurrent calls
+// with one ticket, one end returns nil. If end returns an error, join returns it, and rolls back. With a
+// store of another kind, join calls end with nil before it commits: a join that fails then has used
+// the ticket up.
+//
+// The inviter is judged again, as they are now: by the roles of their account, and if it is enabled.
+//
+// Mount it on a route that is auth.Public, with POST. Accept returns the error of join, or one that wraps
+// ErrCode if the ticket is not valid or no longer so, or if the inviter may no longer invite, or
+// auth.ErrUnavailable. Its detail is auth.DetailCrossOrigin for a page of another origin.
+func (of Mail) Accept(r *http.Request, ticket string,
+	join func(ctx context.Context, i Invitation, end func(context.Context, Ending) error) error) error {
+	m := of.manager
+	t, err := m.sameOriginTenant(r)
+	if err != nil {
+		return err
+	}
+	i, err := of.invitation(r.Context(), t, ticket)
+	if err != nil {
+		return err
+	}
+	var ended bool
+	end := func(ctx context.Context, store Ending) error {
+		if store == nil {
+			store = m.Store
+		}
+		err := store.DeleteID(ctx, t.Org.Key(), invitations, i.ID)
+		if auth.IsNotFound(err) {
+			return errCode
+		}
+		ended = err == nil
+		return auth.Unavailable(err)
+	}
+	err = join(r.Context(), i, end)
+	if err == nil && !ended {
+		err = errors.Join(errors.New("session: join has not ended the ticket of the invitation"), end(r.Context(), nil))
+	}
+	return err
+}
+
+// invitation returns that of a ticket, if its inviter may still invite.
+func (of Mail) invitation(ctx context.Context, t *auth.Tenant, ticket string) (i Invitation, err error) {
+	m := of.manager
+	token, ok := parseToken(ticket)
+	if !ok {
+		return i, errCode
+	}
+	ctx, cancel := t.Bound(ctx)
+	defer cancel()
+	s, err := m.liveTicket(ctx, t, token.hash())
+	if err == nil && s.Ticket != ticketInvite {
+		err = errCode
+	}
+	if err != nil {
+		return i, err
+	}
+	i = invitationOf(&s)
+	account, err := t.Account(ctx, i.Inviter)
+	if auth.IsNotFound(err) {
+		err = errCode
+	}
+	if err != nil {
+		return i, err
+	}
+	by, err := m.principal(ctx, t, &Session{Org: s.Org, Account: i.Inviter, Authenticated: s.Created}, account)
+	if err == nil {
+		err = m.mayInvite(ctx, t, by, i)
+	}
+	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailDelegation {
+		err = errCode // the holder of the ticket learns nothing about the inviter
+	}
+	return i, err
+}
+
+func invitationOf(s *Session) Invitation {
+	var about invited
+	json.Unmarshal([]byte(s.Proof), &about) // what is not understood has no inviter
+	return Invitation{s.ID, s.Address, about.Roles, about.Inviter, s.Expires}
+}
+
+// Invitations returns the invitations to an org that are open, the oldest first, without their tickets. It checks
+// no permission. The error wraps auth.ErrUnavailable.
+func (of Mail) Invitations(ctx context.Context, org auth.OrgKey) ([]Invitation, error) {
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
+	records, err := of.manager.Store.List(ctx, org, invitations)
+	records = slices.DeleteFunc(records, func(s Session) bool { return s.Ticket != ticketInvite })
+	list := make([]Invitation, len(records))
+	for n := range records {
+		list[n] = invitationOf(&records[n])
+	}
+	return list, auth.Unavailable(err)
+}
+
+// TakeBack takes an invitation back, by its ID. It checks no permission. It returns an error that wraps
+// auth.ErrNotFound if there is none, or auth.ErrUnavailable.
+func (of Mail) TakeBack(ctx context.Context, org auth.OrgKey, id string) error {
+	return of.manager.Sessions().Revoke(ctx, org, invitations, id)
+}
