@@ -140,6 +140,9 @@ func TestRoutesWithAKey(t *testing.T) {
 			reference++
 		}
 	}
+	if keepsWhole("POST /admin/invitations") {
+		t.Error("a new route keeps what it shows")
+	}
 	if whole < 10 || reference < 10 {
 		t.Errorf("%d and %d routes", whole, reference)
 	}
