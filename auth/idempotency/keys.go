@@ -107,14 +107,9 @@ func (k *Keys) Required(h http.Handler, options ...func(*route)) http.Handler {
 
 // ignores reports whether the request goes to its handler as if there were no keys.
 func (k *Keys) ignores(r *http.Request, to route) bool {
-	switch {
-	case r.Method == http.MethodGet || r.Method == http.MethodHead:
-		return true
-	case to.required:
-		return false
-	}
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	// Without a caller an entry would be anybody's who guesses its key.
-	return len(r.Header[header]) == 0 || auth.From(r.Context()).Account == ""
+	return reads || !to.required && (len(r.Header[header]) == 0 || auth.From(r.Context()).Account == "")
 }
 
 func (k *Keys) serve(w http.ResponseWriter, r *http.Request, to route, next http.HandlerFunc) {
