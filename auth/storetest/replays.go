@@ -26,7 +26,6 @@ func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) 
 		{"N03 client keys never meet", testClientKeys},
 		{"nonces differ in case", testNonceCase},
 		{"N04 what is refused is not recorded", testRefusedIsNotRecorded},
-		{"N04 a claim that is refused for its nonce does not record its signature", testNonceLeavesNothing},
 		{"N08 retention counts from the signed time", testSignedAhead},
 		{"N10 verifiers whose clocks differ", testSkew},
 		{"a nonce and a signature are remembered until Keep", testKeep},

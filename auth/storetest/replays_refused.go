@@ -44,12 +44,3 @@ func testRefusedIsNotRecorded(t *testing.T, r *suite.Replays) {
 	}
 }
 
-// testNonceLeavesNothing claims signatures with a nonce that was accepted.
-func testNonceLeavesNothing(t *testing.T, r *suite.Replays) {
-	first, u := r.Fresh(), r.Fresh()
-	r.Claims(t, "first", first, nil)
-	used := u
-	used.Nonce = first.Nonce
-	r.Claims(t, "its nonce", used, signing.ErrReplayed)
-	r.Claims(t, "then the signature with a fresh nonce", u, nil)
-}

@@ -16,6 +16,7 @@ func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f storetest.
 	suite.Run(t, suite.Tests[func(*testing.T, *suite.Replays)]{
 		{"signatures differ in one bit", testSignatureBits},
 		{"a nonce and a signature of the same bytes never meet", testSameBytes},
+		{"N04 a claim that is refused for its nonce does not record its signature", testNonceLeavesNothing},
 		{"N15 a refused claim leaves nothing", testRefusedLeavesNothing},
 		{"N15 claims refused in a race leave nothing", testRacesLeaveNothing},
 	}, func(t *testing.T, test func(*testing.T, *suite.Replays)) {
@@ -113,4 +114,14 @@ func testRacesLeaveNothing(t *testing.T, r *suite.Replays) {
 			t.Errorf("round %d: of %d with one nonce %d accepted, then %d of their signatures", round, suite.Crowd, n, again)
 		}
 	}
+}
+
+// testNonceLeavesNothing claims signatures with a nonce that was accepted.
+func testNonceLeavesNothing(t *testing.T, r *suite.Replays) {
+	first, u := r.Fresh(), r.Fresh()
+	r.Claims(t, "first", first, nil)
+	used := u
+	used.Nonce = first.Nonce
+	r.Claims(t, "its nonce", used, signing.ErrReplayed)
+	r.Claims(t, "then the signature with a fresh nonce", u, nil)
 }
