@@ -130,6 +130,8 @@ type App struct {
 // People is an optional interface of a Directory in which several accounts, of an org each, are one
 // person's: see Account.Person. Its errors and results are those of a Directory.
 type People interface {
+	Directory
+
 	// AccountOf returns the account that the person has in the org, a disabled one, too.
 	AccountOf(ctx context.Context, org OrgKey, person string) (*Account, error)
 

@@ -77,7 +77,7 @@ func (of Mail) Invite(r *http.Request, i Invitation) (ticket MailTicket, err err
 	}
 	s, token := m.newSession(r, t.Org, authentication{account: invitations, Proof: Proof{At: now}}, ticketInvite, i.Expires.Sub(now))
 	s.Address, s.Proof = i.Address, string(about)
-	return MailTicket{text: token.text()}, auth.Unavailable(m.Store.Create(ctx, s, 0))
+	return MailTicket{text: token.text()}, auth.Unavailable(m.Store.Create(ctx, s, maxInvitations))
 }
 
 // endInvitations ends earlier invitations of an address.

@@ -427,6 +427,9 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 // is that of the session whose cookie the request carries. It is "" if there is none.
 func (m *Manager) signedIn(ctx context.Context, r *http.Request, t *auth.Tenant) (account string, err error) {
 	if p := auth.From(r.Context()); p.Account != "" {
+		if p.Actor() != "" {
+			return "", errActing
+		}
 		return p.Account, nil
 	}
 	s, err := m.carried(ctx, r, t)

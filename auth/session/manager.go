@@ -197,6 +197,7 @@ type authentication struct {
 	account        string
 	remember       bool         // the account asked to be remembered
 	rememberDevice bool         // it asked that this device is remembered
+	completed      bool         // a passkey was the second factor after another first step
 	factor         FactorSecret // of the code that it has just proved
 	origin         string       // of a session that comes from another one
 }
