@@ -331,8 +331,8 @@ type PasswordStore interface {
 	// It returns auth.ErrNotFound for an unknown name, and for an account without a
 	// password. Any other error means that the outcome is unknown.
 	//
-	// It is called again after a right password was hashed. With Manager.DeviceKey it may be
-	// called once more, before the attempt is counted.
+	// It is called again after a right password was hashed. With Manager.DeviceKey or with auth.People
+	// it is called before the attempt is counted, too.
 	//
 	// Attempts are counted by the login name, in which case and surrounding blanks do
 	// not matter. Login names that differ only in these must belong to one account. org is
