@@ -92,7 +92,12 @@ func (r *Record) SetStored(text string) error {
 // LiveAt reports whether a key can be used at a time, as far as its record tells: it is not disabled,
 // has not ended, and has a use left.
 func (r *Record) LiveAt(now time.Time) bool {
-	return !r.Disabled && (r.Expires.IsZero() || now.Before(r.Expires)) && (r.Uses == 0 || r.Used < r.Uses)
+	return !r.Disabled && !r.ended(now)
+}
+
+// ended reports whether a record need not be kept. A disabled one can be enabled.
+func (r *Record) ended(now time.Time) bool {
+	return !r.Expires.IsZero() && !now.Before(r.Expires) || r.Uses > 0 && r.Used >= r.Uses
 }
 
 // Store keeps the records of keys. An ID is unique over all orgs.
