@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -56,7 +55,7 @@ func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason st
 	s, token := m.newSession(r, t.Org, authentication{account: account, Proof: proof, origin: from.text()}, "", actLife)
 	acting, err := m.principal(ctx, t, &s, target)
 	if err == nil {
-		err = m.hasRoom(ctx, s)
+		err = m.hasRoom(ctx, t, account)
 	}
 	if err == nil {
 		err = auth.Unavailable(m.Store.Create(ctx, s, 0)) // it ends no session of the owner
@@ -71,16 +70,12 @@ func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason st
 // maxActing is how many sessions may act for one account.
 const maxActing = 20
 
-func (m *Manager) hasRoom(ctx context.Context, s Session) error {
-	open, err := m.Store.List(ctx, s.Org, s.Account)
-	if err != nil {
-		return auth.Unavailable(err)
-	}
-	open = slices.DeleteFunc(open, func(o Session) bool { return !parseOrigin(o.Origin).Acting })
+func (m *Manager) hasRoom(ctx context.Context, t *auth.Tenant, account string) error {
+	open, err := m.Sessions().list(ctx, t.Org, account, func(s *Session) bool { return parseOrigin(s.Origin).Acting })
 	if len(open) >= maxActing {
-		return &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many sessions act for the account")}
+		err = &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many sessions act for the account")}
 	}
-	return nil
+	return err
 }
 
 // mayAct judges an actor by what can be done with an account for an hour.

@@ -86,9 +86,9 @@
 // # People with several accounts
 //
 // An account belongs to one org. Several accounts may be one person's: auth.Account.Person says so, and a
-// Directory that is auth.People finds them. Wrong passwords and codes then have one count for the person, of
-// which a right password takes only the attempts at its own account back,
-// the second factor is the person's, and Passwords.Change, Mail.ResetPassword and a new factor end the
+// Directory that is auth.People finds them. Wrong passwords and codes then have one count for the person,
+// and a right password takes back only the attempts at its own account. The second factor is the
+// person's, and Passwords.Change, Mail.ResetPassword and a new factor end the
 // person's sessions everywhere. Sessions.RevokeAll with auth.PersonKey does so alone. Remembered
 // devices are those of one account.
 //

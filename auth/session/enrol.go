@@ -154,38 +154,34 @@ type enroller struct {
 	ticket  *Session
 }
 
-func (m *Manager) findEnroller(r *http.Request) (*auth.Tenant, enroller, error) {
-	t, err := m.tenant(r.Context())
+func (m *Manager) findEnroller(r *http.Request) (t *auth.Tenant, by enroller, err error) {
+	account := ""
+	if auth.From(r.Context()).SessionID != "" {
+		var p auth.Principal
+		if t, p, err = m.admitted(r); err == nil {
+			err = m.checkFresh(p)
+		}
+		account = p.Account
+	} else if t, err = m.tenant(r.Context()); err == nil {
+		var s Session
+		s, err = m.ticket(r, t, ticketEnrol)
+		if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
+			err = errNobody
+		}
+		account, by.ticket = s.Account, &s
+	}
 	if err == nil && m.FactorStore == nil {
 		err = errNoFactors
 	}
 	if err != nil {
-		return t, enroller{}, err
-	}
-	if p := auth.From(r.Context()); p.SessionID != "" {
-		if p.Actor() != "" {
-			return t, enroller{}, errActing
-		}
-		return m.enroller(r, t, p.Account, nil, m.checkFresh(p))
-	}
-	s, err := m.ticket(r, t, ticketEnrol)
-	if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
-		err = errNobody
-	}
-	return m.enroller(r, t, s.Account, &s, err)
-}
-
-func (m *Manager) enroller(r *http.Request, t *auth.Tenant, account string, ticket *Session, err error) (*auth.Tenant, enroller, error) {
-	if err != nil {
-		return t, enroller{}, err
+		return t, by, err
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	a, err := t.Account(ctx, account)
-	if err != nil {
-		return t, enroller{}, err
+	if by.account, err = t.Account(ctx, account); err == nil {
+		by.owner = ownerOf(by.account)
 	}
-	return t, enroller{a, ownerOf(a), ticket}, nil
+	return t, by, err
 }
 
 // errNobody refuses a request without a session and without an enrolment ticket. A

@@ -150,16 +150,9 @@ func (of Mail) Accept(r *http.Request, ticket string,
 // invitation returns that of a ticket, if its inviter may still invite.
 func (of Mail) invitation(ctx context.Context, t *auth.Tenant, ticket string) (i Invitation, err error) {
 	m := of.manager
-	token, ok := parseToken(ticket)
-	if !ok {
-		return i, errCode
-	}
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	s, err := m.liveTicket(ctx, t, token.hash())
-	if err == nil && s.Ticket != ticketInvite {
-		err = errCode
-	}
+	s, err := m.mailTicket(ctx, t, ticket, ticketInvite)
 	if err != nil {
 		return i, err
 	}

@@ -376,16 +376,9 @@ func (of Mail) VerifyAddress(r *http.Request, ticket string) (account, address s
 // mailed returns the record of a mailed ticket, if the request may redeem it. It writes
 // nothing.
 func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket, purpose string) (Session, error) {
-	token, ok := parseToken(ticket)
-	if !ok {
-		return Session{}, errCode
-	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.liveTicket(ctx, t, token.hash())
-	if err == nil && s.Ticket != purpose {
-		err = errCode
-	}
+	s, err := m.mailTicket(ctx, t, ticket, purpose)
 	if err != nil {
 		return Session{}, err
 	}
@@ -398,6 +391,19 @@ func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket, purpose string
 		return Session{}, errCode
 	}
 	return s, m.checkUnchanged(ctx, t, s)
+}
+
+// mailTicket returns the record of a ticket for this purpose.
+func (m *Manager) mailTicket(ctx context.Context, t *auth.Tenant, ticket, purpose string) (Session, error) {
+	token, ok := parseToken(ticket)
+	if !ok {
+		return Session{}, errCode
+	}
+	s, err := m.liveTicket(ctx, t, token.hash())
+	if err == nil && s.Ticket != purpose {
+		err = errCode
+	}
+	return s, err
 }
 
 // carried returns the session whose cookie the request carries, or the zero Session if there is
