@@ -107,21 +107,20 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 // detail is auth.DetailForbidden.
 func (of Factors) Remove(r *http.Request, code string) error {
 	m := of.manager
-	t, owner, err := m.freshlyAdmitted(r)
+	t, by, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return err
 	}
-	p := auth.From(r.Context())
 	if t.Org.Session.SecondFactor {
 		return &auth.Error{Detail: auth.DetailForbidden, Reason: "the org requires a second factor", Err: auth.ErrForbidden}
 	}
-	err = m.withCode(r.Context(), t, owner, code, func(f *Factor) {
+	err = m.withCode(r.Context(), t, by.owner, code, func(f *Factor) {
 		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
 	})
 	if err != nil {
 		return err
 	}
-	return m.endOwn(r.Context(), t, p.Account, p.SessionID)
+	return m.endOwn(r.Context(), t, by.account.ID, auth.From(r.Context()).SessionID)
 }
 
 // Factors.RenewRecovery gives the session's account new recovery codes, by a code of its
@@ -133,12 +132,12 @@ func (of Factors) Remove(r *http.Request, code string) error {
 // a session the detail is auth.DetailForbidden.
 func (of Factors) RenewRecovery(r *http.Request, code string) (recovery []string, err error) {
 	m := of.manager
-	t, owner, err := m.freshlyAdmitted(r)
+	t, by, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return nil, err
 	}
 	recovery, hashes := newRecovery()
-	err = m.withCode(r.Context(), t, owner, code, func(f *Factor) { f.Recovery = hashes })
+	err = m.withCode(r.Context(), t, by.owner, code, func(f *Factor) { f.Recovery = hashes })
 	if err != nil {
 		return nil, err
 	}
@@ -154,34 +153,44 @@ type enroller struct {
 	ticket  *Session
 }
 
-func (m *Manager) findEnroller(r *http.Request) (t *auth.Tenant, by enroller, err error) {
-	account := ""
+func (m *Manager) findEnroller(r *http.Request) (*auth.Tenant, enroller, error) {
 	if auth.From(r.Context()).SessionID != "" {
-		var p auth.Principal
-		if t, p, err = m.admitted(r); err == nil {
-			err = m.checkFresh(p)
-		}
-		account = p.Account
-	} else if t, err = m.tenant(r.Context()); err == nil {
-		var s Session
-		s, err = m.ticket(r, t, ticketEnrol)
-		if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
-			err = errNobody
-		}
-		account, by.ticket = s.Account, &s
+		return m.freshlyAdmitted(r)
 	}
+	t, err := m.tenant(r.Context())
+	if err != nil {
+		return t, enroller{}, err
+	}
+	s, err := m.ticket(r, t, ticketEnrol)
+	if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
+		err = errNobody
+	}
+	return m.enroller(r, t, s.Account, &s, err)
+}
+
+// freshlyAdmitted is admitted for verbs that change the second factor.
+func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, enroller, error) {
+	t, p, err := m.admitted(r)
+	if err == nil {
+		err = m.checkFresh(p)
+	}
+	return m.enroller(r, t, p.Account, nil, err)
+}
+
+func (m *Manager) enroller(r *http.Request, t *auth.Tenant, account string, ticket *Session, err error) (*auth.Tenant, enroller, error) {
 	if err == nil && m.FactorStore == nil {
 		err = errNoFactors
 	}
 	if err != nil {
-		return t, by, err
+		return t, enroller{}, err
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	if by.account, err = t.Account(ctx, account); err == nil {
-		by.owner = ownerOf(by.account)
+	a, err := t.Account(ctx, account)
+	if err != nil {
+		return t, enroller{}, err
 	}
-	return t, by, err
+	return t, enroller{a, ownerOf(a), ticket}, nil
 }
 
 // errNobody refuses a request without a session and without an enrolment ticket. A

@@ -413,18 +413,12 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 	if !ok {
 		return Session{}, nil
 	}
-	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
+	s, _, err := m.current(ctx, t, hash)
 	switch {
-	case meansEnded(err), err == nil && s.check(t.Org, m.now()) != nil:
+	case meansEnded(err): // though the browser still has the cookie
 		return Session{}, nil
 	case err != nil:
 		return Session{}, auth.Unavailable(err)
-	}
-	switch _, err := s.unchanged(ctx, t); {
-	case auth.IsNotFound(err):
-		return Session{}, nil // ended, though the browser still has the cookie
-	case err != nil:
-		return Session{}, err
 	}
 	return s, nil
 }

@@ -272,22 +272,6 @@ func (m *Manager) checkFresh(p auth.Principal) error {
 	return nil
 }
 
-// freshlyAdmitted is admitted for verbs that change the second factor.
-func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, owner, error) {
-	t, p, err := m.admitted(r)
-	if err == nil && m.FactorStore == nil {
-		err = errNoFactors
-	}
-	if err == nil {
-		err = m.checkFresh(p)
-	}
-	if err != nil {
-		return t, owner{}, err
-	}
-	of, err := ownerIn(r.Context(), t.Org.Key(), p.Account)
-	return t, of, err
-}
-
 // errNoSession refuses requests that were admitted without a session.
 var errNoSession = &auth.Error{Detail: auth.DetailForbidden, Reason: "a session is required",
 	Err: errors.New("session: the request was not admitted with a session")}
