@@ -86,7 +86,7 @@ func checksum(text string) string {
 }
 
 // Key is the text that a client sends, as Make returns it. Show it once, as string(key),
-// and keep it nowhere: it prints REDACTED.
+// and keep it nowhere: it prints REDACTED, as a token.Token does.
 type Key = redacted.String[key]
 
 type key struct{}

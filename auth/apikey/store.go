@@ -75,11 +75,15 @@ func milli(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
-// SetStored sets the fields of r that Stored has returned.
+// SetStored sets the fields of r that Stored has returned. It refuses any other text: without a restriction
+// of a later release, one that is there twice or one that is lost, more would be permitted.
 func (r *Record) SetStored(text string) error {
 	var s recorded
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return err
+	}
+	if again, _ := json.Marshal(s); string(again) != text {
+		return errors.New("apikey: a record is not as this release writes it")
 	}
 	if len(s.Hash) != len(r.Hash) {
 		return errors.New("apikey: a hash is not 32 bytes long")
