@@ -46,6 +46,13 @@ func entering(t testing.TB) *world {
 	return w
 }
 
+// silent is a Directory of people that finds no account, and does not say why.
+type silent struct{ auth.People }
+
+func (silent) Account(context.Context, auth.OrgKey, string) (*auth.Account, error) {
+	return nil, http.ErrServerClosed
+}
+
 // ann2 returns a browser in which ann has logged in with a code.
 func (w *world) ann2(secret session.FactorSecret) *browser {
 	w.clock.Advance(time.Minute)
@@ -443,7 +450,14 @@ func TestF40GuessesAreThePersons(t *testing.T) {
 			t.Errorf("%d guesses", tried)
 		}
 	})
-	t.Run("F40 the directory does not answer", func(t *testing.T) {
+	t.Run("F40 the directory does not answer, whoever has the name, and whatever a cache has", func(t *testing.T) {
+		w := newWorld(t, aPerson, func(w *world) { w.guard.Directory = auth.Cached(silent{w.directory}, time.Hour) })
+		for _, name := range []string{"ann", "bob", "nobody"} {
+			got := w.costs(t, spent{}, func() reply { return w.browser().login(name, "wrong") })
+			want(t, got, 503, auth.DetailUnavailable)
+		}
+	})
+	t.Run("F40 the passwords do not answer", func(t *testing.T) {
 		w := entering(t)
 		w.stores.set("Password", http.ErrServerClosed)
 		got := w.costs(t, spent{}, func() reply { return w.browser().login("ann", annPassword) })
