@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -118,7 +119,7 @@ func TestR01NoResponseIsForAnother(t *testing.T) {
 					case entitled, strings.Contains(res.Body.String(), "run 1 "):
 						leaks++
 						t.Errorf("%s, %s, %s, %s: %d %s", org, caller, name, path, res.Code, res.Body)
-					case same && p.App == "app" && (res.Code != 409 || !strings.Contains(res.Body.String(), "conflict.idempotencyReply")):
+					case same && p.App == "app" && (res.Code != 409 || !strings.Contains(res.Body.String(), "accessDenied.idempotencyAuthority")):
 						t.Errorf("%s: %d %s, want 409", name, res.Code, res.Body)
 					}
 				}
@@ -158,7 +159,7 @@ func TestTheSameRequest(t *testing.T) {
 			if res := w.do(again); c.same {
 				w.expect("again", res, 200, "run 1 ")
 			} else {
-				w.expect("again", res, 422, "invalidArgument.idempotencyKeyReused")
+				w.expect("again", res, 422, "invalidArgument.idempotencyKey")
 			}
 			w.ran(1)
 			w.expect("the first, again", w.do(first), 200, "run 1 ")
@@ -174,7 +175,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.notes()
-			w.expect("it", w.do(request{key: key}), 400, "invalidArgument.idempotencyKey")
+			w.expect("it", w.do(request{key: key}), 400, "invalidArgument.idempotencyHeader")
 			w.ran(0)
 			if w.store.begins != 0 {
 				t.Error("the store was asked")
@@ -211,7 +212,7 @@ func TestRequestsWithoutEntries(t *testing.T) {
 func TestRequired(t *testing.T) {
 	w := newWorld(t)
 	w.mux.Handle("/notes", auth.Optional, w.keys.Required(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { w.run() })))
-	w.expect("no key", w.do(request{key: []string{}}), 400, "invalidArgument.idempotencyKey")
+	w.expect("no key", w.do(request{key: []string{}}), 400, "invalidArgument.idempotencyHeader")
 	w.expect("nobody", w.do(request{who: "nobody"}), 401, "noCredentialsSupplied")
 	w.expect("nobody without a key", w.do(request{who: "nobody", key: []string{}}), 401, "noCredentialsSupplied")
 	w.ran(0)
@@ -242,12 +243,12 @@ func TestWhileItIsExecuted(t *testing.T) {
 	go func() { first <- w.do(request{}) }()
 	<-running
 	busy := w.do(request{})
-	w.expect("meanwhile", busy, 409, "conflict.idempotencyKeyBusy")
+	w.expect("meanwhile", busy, 409, "invalidArgument.idempotencyPending")
 	w.replayed("meanwhile", busy, false)
 	if after := busy.Header().Get("Retry-After"); after != "1" {
 		t.Errorf("Retry-After %q", after)
 	}
-	w.expect("another request", w.do(request{body: "another"}), 422, "Reused")
+	w.expect("another request", w.do(request{body: "another"}), 422, "invalidArgument.idempotencyKey")
 	answer <- true
 	w.expect("the first", <-first, 200, "run 1 ")
 	w.expect("again", w.do(request{}), 200, "run 1 ")
@@ -442,10 +443,10 @@ func TestTheStoreIsAway(t *testing.T) {
 	w.store.away, w.store.lost = false, true
 	w.expect("after it", w.do(request{}), 200, "run 1 ")
 	w.store.lost = false
-	w.expect("during the lease", w.do(request{}), 409, "Busy")
+	w.expect("during the lease", w.do(request{}), 409, "idempotencyPending")
 	w.clock.Advance(time.Minute)
-	w.expect("after the lease, another request", w.do(request{body: "another"}), 422, "Reused")
-	w.expect("that request has the lease", w.do(request{}), 409, "Busy")
+	w.expect("after the lease, another request", w.do(request{body: "another"}), 422, "invalidArgument.idempotencyKey")
+	w.expect("that request has the lease", w.do(request{}), 409, "idempotencyPending")
 	w.clock.Advance(time.Minute)
 	w.expect("after the lease", w.do(request{}), 200, "run 2 ")
 	w.expect("again", w.do(request{}), 200, "run 2 ")
@@ -526,5 +527,76 @@ func TestWithoutAKeyItCostsNothing(t *testing.T) {
 	}
 	if w.store.begins+w.store.ends != 0 {
 		t.Error("the store was asked")
+	}
+}
+
+// TestR11AClientThatGoesAway does so while its request is executed. Its repetition gets the response of a
+// handler that was not interrupted.
+func TestR11AClientThatGoesAway(t *testing.T) {
+	w := newWorld(t)
+	var canceled error
+	ctx, cancel := context.WithCancel(t.Context())
+	w.notes(func(rw http.ResponseWriter, r *http.Request) {
+		cancel()
+		if canceled = r.Context().Err(); canceled != nil {
+			rw.WriteHeader(503)
+		}
+	})
+	r := httptest.NewRequestWithContext(ctx, "POST", "/acme/v2/notes", nil)
+	r.Header = http.Header{"Who": {"ann"}, "Idempotency-Key": {"key"}}
+	w.mux.ServeHTTP(httptest.NewRecorder(), r)
+	if canceled != nil {
+		t.Errorf("the handler's context: %v", canceled)
+	}
+	w.expect("again", w.do(request{}), 200, "run 1 ")
+	w.ran(1)
+}
+
+// slow is a body that comes after a while.
+type slow struct{ after time.Duration }
+
+func (s slow) Read([]byte) (int, error) { time.Sleep(s.after); return 0, io.EOF }
+
+func TestTheLeaseBeginsAfterTheBody(t *testing.T) {
+	w := newWorld(t, func(o *idempotency.Options) { o.Lease = time.Second })
+	w.notes(func(_ http.ResponseWriter, r *http.Request) {
+		if ends, _ := r.Context().Deadline(); time.Until(ends) < 500*time.Millisecond {
+			t.Errorf("it ends in %v", time.Until(ends))
+		}
+	})
+	r := httptest.NewRequest("POST", "/acme/v2/notes", slow{700 * time.Millisecond})
+	r.Header = http.Header{"Who": {"ann"}, "Idempotency-Key": {"key"}}
+	w.mux.ServeHTTP(httptest.NewRecorder(), r)
+	w.ran(1)
+}
+
+// TestR12AScopeTooLargeToCompare has more pairs of chains than package scope lists.
+func TestR12AScopeTooLargeToCompare(t *testing.T) {
+	w := newWorld(t)
+	w.notes()
+	list := func(first int) scope.Set {
+		var all []string
+		for i := range 200 {
+			all = append(all, fmt.Sprint("object.read.c_n", first+i))
+		}
+		return chains(all...)
+	}
+	p := w.who["ann"]
+	p.Scope = list(0).Intersect(list(0))
+	w.who["ann"] = p
+	w.expect("the first", w.do(request{}), 200, "run 1 ")
+	p.Scope = list(0).Intersect(list(10))
+	w.who["ann"] = p
+	w.expect("narrowed", w.do(request{}), 409, "accessDenied.idempotencyAuthority")
+	w.ran(1)
+}
+
+// TestAnEncodedResponse is of a middleware between Wrap and the handler, which compresses.
+func TestAnEncodedResponse(t *testing.T) {
+	w := newWorld(t)
+	w.notes(func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set("Content-Encoding", "gzip") })
+	w.do(request{})
+	if again := w.do(request{}); again.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("again: %v", again.Header())
 	}
 }

@@ -17,8 +17,8 @@ type router struct {
 	keys *idempotency.Keys
 }
 
-// keptWhole are the routes, beside those of objects, whose responses are kept. Those of all others may
-// hold a secret, such as that of a new app, a token or a recovery code: of them a reference is kept.
+// keptWhole are the routes whose responses are kept. Those of all others may hold a secret, such as that of
+// a new app, a token or a recovery code: of them a reference is kept.
 var keptWhole = []string{
 	"POST /admin/accounts", "PATCH /admin/accounts/{id}", "POST /admin/accounts/{id}/activate", "POST /admin/accounts/{id}/deactivate",
 	"POST /admin/roles", "PATCH /admin/roles/{name}", "PATCH /admin/settings", "PATCH /apps/{key}",

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
@@ -57,8 +56,8 @@ func TestRepeatedRequests(t *testing.T) {
 	if now := s.do(t, call{path: "/c_messages/" + id}); !strings.Contains(now.text, "changed by another") {
 		t.Errorf("it was executed: %s", now.text)
 	}
-	s.refused(t, s.once(t, "key", call{method: "POST", path: "/c_messages", body: `{"c_text":"another"}`}), 422, "invalidArgument.idempotencyKeyReused")
-	s.refused(t, s.once(t, "two words", create), 400, "invalidArgument.idempotencyKey")
+	s.refused(t, s.once(t, "key", call{method: "POST", path: "/c_messages", body: `{"c_text":"another"}`}), 422, "invalidArgument.idempotencyKey")
+	s.refused(t, s.once(t, "two words", create), 400, "invalidArgument.idempotencyHeader")
 
 	wrong := call{method: "POST", path: "/c_messages", body: `{"c_unknown":1}`}
 	s.refused(t, s.once(t, "corrected", wrong), 400, "invalidArgument.body")
@@ -77,20 +76,19 @@ func TestR09ResponsesWithASecret(t *testing.T) {
 	for i, c := range []call{
 		{method: "POST", path: "/apps", body: `{"name":"new"}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":["object.read.c_message"]}`},
+		{method: "POST", path: "/apps/" + s.ClientKey + "/keys", body: `{"name":"new","scope":["object.read.c_message"]}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/secret", body: `{"grace":86400}`},
-		{method: "POST", path: "/apps/" + s.ClientKey + "/keys", body: fmt.Sprintf(`{"name":"new","expires":%d}`, time.Now().Add(time.Minute).Unix())},
 	} {
 		key := fmt.Sprint("secret-", i)
 		first := s.once(t, key, c)
 		var shown struct {
 			Secret, Key string
-
-			Data struct{ Secret, Token string }
+			Data        struct{ Secret, Token, Key string }
 		}
 		if err := json.Unmarshal([]byte(first.text), &shown); err != nil || first.status != 200 {
 			t.Fatalf("%s: %d %s", c.path, first.status, first.text)
 		}
-		secret := shown.Secret + shown.Key + shown.Data.Secret + shown.Data.Token
+		secret := shown.Secret + shown.Key + shown.Data.Secret + shown.Data.Token + shown.Data.Key
 		if secret == "" {
 			t.Fatalf("%s shows no secret: %s", c.path, first.text)
 		}
@@ -142,6 +140,9 @@ func TestRoutesWithAKey(t *testing.T) {
 		case takes:
 			reference++
 		}
+	}
+	if keepsWhole("POST /admin/invitations") {
+		t.Error("a new route keeps what it shows")
 	}
 	if whole < 10 || reference < 10 {
 		t.Errorf("%d and %d routes", whole, reference)
