@@ -10,7 +10,8 @@ import (
 // Directory looks up orgs, apps, accounts and roles in the application's own tables. It is
 // given to the Guard once. Mechanisms use it through a Tenant, which is bound to one org.
 //
-// Each method returns ErrNotFound, which may be wrapped, for what does not exist. Any other
+// Each method returns ErrNotFound, which may be wrapped, for what does not exist, such as a text that can
+// be no id in the application's tables. Any other
 // error refuses the request with 503. The returned values are shared: neither side may
 // change them afterwards.
 //
@@ -93,7 +94,9 @@ type SessionPolicy struct {
 
 	// EnterWith are the methods that count here if they were proved at another org of the person
 	// (session.Manager.Enter): without session.MethodCode a second factor is proved here again. nil:
-	// nobody enters, and people log in here. Issuers must name who vouched, unless it was the server.
+	// nobody enters, and people log in here. Issuers must name who vouched, unless it was the server. With
+	// session.MethodPassword, whoever can set the password of the person's account at another org enters
+	// this one.
 	EnterWith []string
 
 	// EndWithOrigin ends a session that was entered from another org's when that one is ended or
@@ -130,6 +133,8 @@ type App struct {
 // People is an optional interface of a Directory in which several accounts, of an org each, are one
 // person's: see Account.Person. Its errors and results are those of a Directory.
 type People interface {
+	Directory
+
 	// AccountOf returns the account that the person has in the org, a disabled one, too.
 	AccountOf(ctx context.Context, org OrgKey, person string) (*Account, error)
 
@@ -147,7 +152,8 @@ type Account struct {
 
 	// Person is whose account it is, if a person has several; "": it stands alone. The second factor is
 	// then the person's, under PersonKey: an account that has one of its own loses it with its Person, so
-	// copy it first, by the session.FactorStore. When the person's last account goes, delete what is kept
+	// copy it first, by the session.FactorStore. Two accounts are one person's only if their owner has proved
+	// both: an invitation that somebody accepts while signed in proves its Address alone. When the person's last account goes, delete what is kept
 	// for the person, as with sqlstore.Store.DeleteAccount and PersonKey.
 	Person string
 

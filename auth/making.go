@@ -42,7 +42,7 @@ func Everything(account string) Making {
 // more than p, last longer, or be used from other networks. Routes that make something call
 // it before they make it. The error is nil or an *Error with DetailDelegation and a child for each
 // excess, up to 32. The Path of a child is the option: sub, app, scope, roles, grant, skipAcl,
-// bypassCreateAcl, claims, expires, networks, maxUses, or lineage of a token. Its Reason is the chain
+// bypassCreateAcl, claims, expires, networks, maxUses, or lineage of a token, or actor. Its Reason is the chain
 // or the role. A server whose requests use other names replaces Path before it answers.
 //
 //   - What p was granted must cover the scope of a making, also while a view runs without

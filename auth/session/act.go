@@ -27,15 +27,16 @@ const methodActing = "acting"
 //
 // Act returns an error that wraps auth.ErrNotFound for an account that is unknown or
 // disabled, or auth.ErrUnavailable. Its detail is auth.DetailDelegation, auth.DetailForbidden without a session or within one
-// of Act, auth.DetailReauthenticate, auth.DetailOption for a reason that is not 1 to 256 bytes, or
+// of Act, auth.DetailReauthenticate, auth.DetailOption for a reason that is not 1 to 256 bytes and for the
+// actor's own account, auth.DetailThrottled if twenty sessions act for the account already, or
 // auth.DetailCrossOrigin.
 func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason string) (auth.Principal, error) {
 	t, p, err := m.admitted(r)
 	if err == nil {
 		err = errors.Join(m.SameOrigin(r), m.checkFresh(p))
 	}
-	if err == nil && (reason == "" || len(reason) > 256) {
-		err = &auth.Error{Detail: auth.DetailOption, Reason: "a reason has 1 to 256 bytes"}
+	if err == nil && (reason == "" || len(reason) > 256 || account == p.Account) {
+		err = &auth.Error{Detail: auth.DetailOption, Reason: "a reason has 1 to 256 bytes, and the account is another one"}
 	}
 	if err != nil {
 		return auth.Principal{}, err
@@ -54,6 +55,9 @@ func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason st
 	s, token := m.newSession(r, t.Org, authentication{account: account, Proof: proof, origin: from.text()}, "", actLife)
 	acting, err := m.principal(ctx, t, &s, target)
 	if err == nil {
+		err = m.hasRoom(ctx, t, account)
+	}
+	if err == nil {
 		err = auth.Unavailable(m.Store.Create(ctx, s, 0)) // it ends no session of the owner
 	}
 	if err != nil {
@@ -61,6 +65,17 @@ func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason st
 	}
 	m.sendSession(w, t, &s, token)
 	return acting, nil
+}
+
+// maxActing is how many sessions may act for one account.
+const maxActing = 20
+
+func (m *Manager) hasRoom(ctx context.Context, t *auth.Tenant, account string) error {
+	open, err := m.Sessions().list(ctx, t.Org, account, func(s *Session) bool { return parseOrigin(s.Origin).Acting })
+	if len(open) >= maxActing {
+		err = &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many sessions act for the account")}
+	}
+	return err
 }
 
 // mayAct judges an actor by what can be done with an account for an hour.
@@ -85,6 +100,9 @@ func (m *Manager) checkActor(ctx context.Context, t *auth.Tenant, from origin, a
 	actor, err := open.unchanged(ctx, t)
 	if err == nil && !m.now().Before(open.end(t.Org)) { // idle it is not: the actor acts
 		err = errMax
+	}
+	if err == nil {
+		err = m.checkOrigin(ctx, t, &open, actor)
 	}
 	if err != nil {
 		return err

@@ -85,8 +85,9 @@ func TestF44WhoActs(t *testing.T) {
 			w.clock.Advance(11 * time.Minute)
 			return b.post("/act", "account", "bob", "reason", "x")
 		}, 403, auth.DetailReauthenticate},
-		"F44 without a reason": {func(w *inviting) reply { return w.ann().post("/act", "account", "bob") }, 400, auth.DetailOption},
-		"F44 for nobody":       {func(w *inviting) reply { return w.ann().post("/act", "account", "eve", "reason", "x") }, 404, auth.DetailNotFound},
+		"F44 without a reason":    {func(w *inviting) reply { return w.ann().post("/act", "account", "bob") }, 400, auth.DetailOption},
+		"F44 for the own account": {func(w *inviting) reply { return w.ann().post("/act", "account", "ann", "reason", "x") }, 400, auth.DetailOption},
+		"F44 for nobody":          {func(w *inviting) reply { return w.ann().post("/act", "account", "eve", "reason", "x") }, 404, auth.DetailNotFound},
 		"F44 for an account that is disabled": {func(w *inviting) reply {
 			w.directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Disabled: true})
 			return w.ann().post("/act", "account", "bob", "reason", "x")
@@ -103,6 +104,17 @@ func TestF44WhoActs(t *testing.T) {
 			}
 		})
 	}
+	t.Run("F44 no more than 20 sessions act for an account", func(t *testing.T) {
+		w := newActing(t)
+		b := w.ann()
+		own := b.jar[cookieName]
+		for range 20 {
+			b.jar[cookieName] = own
+			want(t, b.post("/act", "account", "bob", "reason", "x"), 200, "")
+		}
+		b.jar[cookieName] = own
+		want(t, b.post("/act", "account", "bob", "reason", "x"), 429, auth.DetailThrottled)
+	})
 	t.Run("F44 by a token", func(t *testing.T) {
 		w := newActing(t)
 		by := auth.Principal{Org: "acme", Account: "ann", Mechanism: "bearer", Roles: []string{"administrator"}, Granted: scope.Unscoped(), Scope: scope.Unscoped()}
@@ -112,6 +124,14 @@ func TestF44WhoActs(t *testing.T) {
 			}
 		})
 	})
+}
+
+// addressTicket returns a ticket for an address that an account has asked for.
+func (w *inviting) addressTicket(account string) (ticket string) {
+	w.as(w.t.(*testing.T), auth.Principal{}, func(_ http.ResponseWriter, r *http.Request) {
+		ticket = must(w.manager.Mail().AddressTicket(r, account, "x@example.test")).Reveal()
+	})
+	return ticket
 }
 
 func TestF45WhatAnActorCannot(t *testing.T) {
@@ -143,12 +163,13 @@ func TestF45WhatAnActorCannot(t *testing.T) {
 			_, address := w.manager.Mail().AddressTicket(r, "bob", "x@example.test")
 			_, enrol := w.manager.Factors().Enrol(r)
 			_, enter := w.manager.Enter(rw, r, "globex")
+			_, _, verify := w.manager.Mail().VerifyAddress(r, w.addressTicket("bob"))
 			for verb, err := range map[string]error{"Start": start, "AddressTicket": address} {
 				if !isBeyond(err) {
 					t.Errorf("%s: %v", verb, err)
 				}
 			}
-			for verb, err := range map[string]error{"Enrol": enrol, "Enter": enter} {
+			for verb, err := range map[string]error{"Enrol": enrol, "Enter": enter, "VerifyAddress": verify} {
 				if e, ok := errors.AsType[*auth.Error](err); !ok || e.Detail != auth.DetailForbidden {
 					t.Errorf("%s: %v", verb, err)
 				}
@@ -190,6 +211,31 @@ func TestF46ActingEndsWithTheActor(t *testing.T) {
 			want(t, b.get("/me"), 401, expired)
 		})
 	}
+	t.Run("F46 the session that the actor's was entered from", func(t *testing.T) {
+		w := newActing(t)
+		w.guard.Directory = w.directory
+		w.putOrg(func(o *auth.Org) { o.Session.EnterWith, o.Session.EndWithOrigin = []string{"pwd"}, true })
+		w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Person: "p1", Roles: []string{"administrator"}})
+		w.directory.PutAccount(auth.Account{ID: "anna", Org: "globex", Person: "p1"})
+		w.stores.passwords["globex/anna"] = globexPassword
+		w.mux.HandleFunc("POST /enter", auth.Authenticated, func(rw http.ResponseWriter, r *http.Request) {
+			p, err := w.manager.Enter(rw, r, "acme")
+			if err != nil {
+				auth.Fail(rw, r, err)
+				return
+			}
+			auth.Reply(rw, r, envelope.Result[string]{Data: p.Account})
+		})
+		b := w.browser()
+		b.org = "globex"
+		want(t, b.login("anna", globexPassword), 200, "")
+		want(t, b.post("/enter"), 200, "")
+		b.org = "acme"
+		want(t, b.post("/act", "account", "bob", "reason", "x"), 200, "")
+		want(t, b.get("/me"), 200, "")
+		want(t, b.in("globex", func() reply { return b.post("/logout") }), 200, "")
+		want(t, b.get("/me"), 401, expired)
+	})
 	t.Run("F46 a logout ends both", func(t *testing.T) {
 		w := newActing(t)
 		b := w.acting()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -74,9 +75,9 @@ func (c count) counted(at int64, free int) (count, bool) {
 	return c, true
 }
 
-// undone returns the count without its latest attempt. The delay before that one has ended, because
-// no attempt is counted inside a delay.
-func (c count) undone() count { return count{attempts: c.attempts - 1, last: c.last} }
+// less returns the count without n attempts, the latest one of them. The delay before that one has ended,
+// because no attempt is counted inside a delay.
+func (c count) less(n int) count { return count{attempts: c.attempts - n, last: c.last} }
 
 // delay returns the delay that the n-th attempt sets: one second for the free-th, doubled with
 // each further one, at most 15 minutes.
@@ -106,6 +107,7 @@ type attempt struct {
 	org      auth.OrgKey // or auth.PersonKey
 	key      string
 	free     int
+	all      *attempt // of all accounts of the person, of which this one counts a part; nil: none
 }
 
 func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
@@ -115,7 +117,7 @@ func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
 func (m *Manager) attemptIn(t *auth.Tenant, org auth.OrgKey, free int, parts ...string) attempt {
 	sum := sha256.New()
 	writeParts(sum, append(parts, string(org))...)
-	return attempt{m.Attempts, t, org, hex.EncodeToString(sum.Sum(nil)), free}
+	return attempt{m.Attempts, t, org, hex.EncodeToString(sum.Sum(nil)), free, nil}
 }
 
 // writeParts writes each part with its length in front, so that different lists of
@@ -177,34 +179,49 @@ func (m *Manager) passwordAttempt(r *http.Request, t *auth.Tenant, name string) 
 	if err != nil {
 		return l, err
 	}
-	if of.isPerson() {
-		l.name = m.attemptIn(t, of.org, freeLogins, "login", of.id)
-	}
+	l.name.all = m.allOf(t, of, freeLogins, "login of all")
 	l.by = party{t.Org.Key(), l.name.key, m.subscriber(r)}
 	if account, ok := m.knownDevice(r, t, name); ok {
 		l.device = m.attempt(t, freeOnDevice, "device", account)
-		if of.isPerson() {
-			l.device = m.attemptIn(t, of.org, freeOnDevice, "device", of.id)
-		}
+		l.device.all = m.allOf(t, of, freeOnDevice, "device of all")
 		l.by.name, l.by.address = l.device.key, l.by.address+" known"
 	}
 	return l, nil
 }
 
-// ownerOfName returns the owner of the account of a login name, if the Directory knows people.
-func (m *Manager) ownerOfName(ctx context.Context, t *auth.Tenant, name string) (owner, error) {
+// allOf returns the count of all accounts of an owner, if the Directory knows people. A name that is
+// nobody's has one, too, so that it costs as much.
+func (m *Manager) allOf(t *auth.Tenant, of owner, free int, kind string) *attempt {
 	if t.People() == nil {
-		return owner{}, nil
+		return nil
 	}
-	account, _, err := m.lookUp(ctx, t, name)
+	all := m.attemptIn(t, of.org, free, kind, of.id)
+	return &all
+}
+
+// ownerOfName returns the owner of the account of a login name, if the Directory knows people. It also
+// looks up an account for an unknown name, and all of them without a cache, so that each name costs the
+// same.
+func (m *Manager) ownerOfName(ctx context.Context, t *auth.Tenant, name string) (owner, error) {
+	alone := owner{t.Org.Key(), normalLogin(name)}
+	people := t.People()
+	if people == nil {
+		return alone, nil
+	}
+	id, _, err := m.lookUp(ctx, t, name)
 	if err != nil && !auth.IsNotFound(err) {
-		return owner{}, auth.Unavailable(err)
+		return alone, auth.Unavailable(err)
 	}
-	of, failed := ownerIn(ctx, t.Org.Key(), cmp.Or(account, name)) // also of an unknown name, which so takes as long
-	if err != nil {
-		of = owner{}
+	ctx, cancel := t.Bound(ctx)
+	defer cancel()
+	account, err := people.Account(ctx, t.Org.Key(), cmp.Or(id, name))
+	switch {
+	case err != nil && !auth.IsNotFound(err):
+		return alone, auth.Unavailable(err)
+	case err != nil, account == nil, account.Org != t.Org.Key(), account.ID != id, account.Person == "":
+		return alone, nil
 	}
-	return of, failed
+	return ownerOf(account), nil
 }
 
 // countedAttempts are the counts of one attempt at a password. They are those of the
@@ -258,11 +275,19 @@ func (l countedAttempts) finish(ctx context.Context, err error) error {
 // begin counts the attempt, or refuses it with ErrLocked. Call it before the password is checked:
 // of any number that run at once, no more than free proceed.
 func (t attempt) begin(ctx context.Context, now time.Time) (n int, err error) {
+	if t.all != nil {
+		if _, err := t.all.begin(ctx, now); err != nil {
+			return 0, err
+		}
+	}
 	err = t.change(ctx, func(c count) (count, error) {
 		c, err := t.count(c, now)
 		n = c.attempts
 		return c, err
 	})
+	if err != nil && t.all != nil {
+		t.all.undo(ctx)
+	}
 	return n, err
 }
 
@@ -276,6 +301,11 @@ func (t attempt) count(c count, now time.Time) (count, error) {
 
 // checkDelay returns ErrLocked for an attempt inside a delay. It writes nothing.
 func (t attempt) checkDelay(ctx context.Context, now time.Time) error {
+	if t.all != nil {
+		if err := t.all.checkDelay(ctx, now); err != nil {
+			return err
+		}
+	}
 	return t.change(ctx, func(c count) (count, error) {
 		_, err := t.count(c, now)
 		return c, err
@@ -319,7 +349,7 @@ func (t attempt) spend(ctx context.Context, now time.Time) error {
 
 // undo takes back an attempt that succeeded, or that was never checked. If that fails,
 // the attempt stays counted, and no other key is affected.
-func (t attempt) undo(ctx context.Context) { t.withdraw(ctx, count.undone) }
+func (t attempt) undo(ctx context.Context) { t.withdraw(ctx, 1) }
 
 // finish is that of an attempt under this key alone.
 func (t attempt) finish(ctx context.Context, err error) error {
@@ -327,16 +357,20 @@ func (t attempt) finish(ctx context.Context, err error) error {
 }
 
 // succeed forgets all attempts of the key, because the account has authenticated.
-func (t attempt) succeed(ctx context.Context) {
-	t.withdraw(ctx, func(count) count { return count{} })
-}
+func (t attempt) succeed(ctx context.Context) { t.withdraw(ctx, math.MaxInt) }
 
-// withdraw changes the count also if the client has disconnected.
-func (t attempt) withdraw(ctx context.Context, change func(count) count) {
+// withdraw takes up to n attempts back, also if the client has disconnected. The count of all accounts
+// of the person loses only these: whoever knows the password of one account must not guess at another
+// without end.
+func (t attempt) withdraw(ctx context.Context, n int) {
+	taken := 0
 	t.change(context.WithoutCancel(ctx), func(c count) (count, error) {
-		if c.attempts == 0 {
+		if taken = min(n, c.attempts); taken == 0 {
 			return c, nil
 		}
-		return change(c), nil
+		return c.less(taken), nil
 	})
+	if t.all != nil {
+		t.all.withdraw(ctx, taken)
+	}
 }

@@ -118,7 +118,7 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 		"the passwords are down": {func(w *world) func() reply {
 			w.stores.set("Password", http.ErrServerClosed)
 			return func() reply { return w.browser().login("ann", annPassword) }
-		}, 503, auth.DetailUnavailable, spent{}},
+		}, 503, auth.DetailUnavailable, spent{Writes: 4}},
 		"the right password of a disabled account": {func(w *world) func() reply {
 			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Disabled: true})
 			return func() reply { return w.browser().login("ann", annPassword) }

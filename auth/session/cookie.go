@@ -76,25 +76,15 @@ func (n cookieName) values(r *http.Request, t *auth.Tenant) iter.Seq[string] {
 			for line != "" {
 				var part string
 				part, line, _ = strings.Cut(line, ";")
-				name, value, _ := strings.Cut(trimmed(part), "=")
+				// Only spaces and tabs: browsers do not apply the __Host- rules to a name behind another
+				// kind of blank, so another host could set that cookie.
+				name, value, _ := strings.Cut(strings.Trim(part, " \t"), "=")
 				if own.is(name) && !yield(value) {
 					return
 				}
 			}
 		}
 	}
-}
-
-// trimmed cuts only spaces and tabs off. Browsers do not apply the __Host- rules to a
-// name behind another kind of blank, so another host could set that cookie.
-func trimmed(part string) string {
-	for part != "" && (part[0] == ' ' || part[0] == '\t') {
-		part = part[1:]
-	}
-	for end := len(part) - 1; end >= 0 && (part[end] == ' ' || part[end] == '\t'); end-- {
-		part = part[:end]
-	}
-	return part
 }
 
 // isSent reports whether the request carries the cookie.

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -113,27 +112,20 @@ func (m *Manager) presentedDevice(r *http.Request, t *auth.Tenant) (d device, ok
 	return d, ok && m.now().Sub(d.provenAt()) < deviceLife
 }
 
-// knownDevice returns the account of the name if it has logged in on this device. Any
-// other cookie makes the device unknown.
-func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (account string, ok bool) {
-	// Checked first, so that a forged cookie costs no look-up.
-	d, ok := m.presentedDevice(r, t)
+// knownDevice returns the account of the name if it has logged in on this device. Any other cookie makes
+// the device unknown, and so does a look-up that fails, and a cookie of before the account was changed:
+// somebody who knew the former password may have collected cookies.
+func (m *Manager) knownDevice(r *http.Request, t *auth.Tenant, login string) (id string, ok bool) {
+	d, ok := m.presentedDevice(r, t) // first, so that a forged cookie costs no look-up
 	if !ok {
 		return "", false
 	}
-	return m.accountOf(r.Context(), t, d, login)
-}
-
-// accountOf looks the name up. It refuses the cookie if the account was changed after
-// the cookie was made: somebody who knew the former password may have collected
-// cookies. A look-up that fails makes the device unknown.
-func (m *Manager) accountOf(ctx context.Context, t *auth.Tenant, d device, login string) (id string, ok bool) {
-	id, _, err := m.lookUp(ctx, t, login)
+	id, _, err := m.lookUp(r.Context(), t, login)
 	if err != nil || !m.DeviceKey.isOf(t.Org.Key(), id, &d) {
 		return "", false
 	}
-	ctx, cancel := t.Bound(ctx)
+	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	account, err := t.Account(ctx, id)
-	return id, err == nil && !wholeMillis(account.Changed).After(d.provenAt())
+	return id, err == nil && !changedSince(account, d.provenAt())
 }

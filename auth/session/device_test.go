@@ -245,14 +245,14 @@ func TestF16WhatIsNoDeviceCookie(t *testing.T) {
 		want(t, b.do("POST", "/login", form("login", "ann", "password", annPassword), "Cookie", line+"; "+line), 429, auth.DetailLocked)
 		want(t, b.do("POST", "/login", form("login", "ann", "password", annPassword), "Cookie", line), 200, "")
 	})
-	t.Run("F16 one that is made up costs no further look-up", func(t *testing.T) {
+	t.Run("F16 one that is made up costs no look-up", func(t *testing.T) {
 		b := w.elsewhere(200)
 		before := w.stores.count("Password")
 		for at := range 72 {
 			b.jar[deviceName] = flipped(at)
 			want(t, b.login("ann", annPassword), 429, auth.DetailLocked)
 		}
-		if n := w.stores.count("Password") - before; n != 72 { // for the person of the name
+		if n := w.stores.count("Password") - before; n != 0 {
 			t.Errorf("%d look-ups", n)
 		}
 	})
@@ -268,7 +268,7 @@ func TestF16WhatIsNoDeviceCookie(t *testing.T) {
 		b := w.elsewhere(200)
 		b.jar[deviceName] = session.NewDevice(deviceKey, "acme", "ann", at)
 		w.stores.set("Password", http.ErrServerClosed)
-		want(t, b.login("ann", annPassword), 503, auth.DetailUnavailable)
+		want(t, b.login("ann", annPassword), 429, auth.DetailLocked)
 		w.stores.set("Password", nil)
 		w.stores.set("Try", http.ErrServerClosed)
 		want(t, b.login("ann", annPassword), 503, auth.DetailUnavailable)

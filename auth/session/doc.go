@@ -87,7 +87,8 @@
 //
 // An account belongs to one org. Several accounts may be one person's: auth.Account.Person says so, and a
 // Directory that is auth.People finds them. Wrong passwords and codes then have one count for the person,
-// the second factor is the person's, and Passwords.Change, Mail.ResetPassword and a new factor end the
+// and a right password takes back only the attempts at its own account. The second factor is the
+// person's, and Passwords.Change, Mail.ResetPassword and a new factor end the
 // person's sessions everywhere. Sessions.RevokeAll with auth.PersonKey does so alone. Remembered
 // devices are those of one account.
 //

@@ -107,21 +107,20 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 // detail is auth.DetailForbidden.
 func (of Factors) Remove(r *http.Request, code string) error {
 	m := of.manager
-	t, owner, err := m.freshlyAdmitted(r)
+	t, by, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return err
 	}
-	p := auth.From(r.Context())
 	if t.Org.Session.SecondFactor {
 		return &auth.Error{Detail: auth.DetailForbidden, Reason: "the org requires a second factor", Err: auth.ErrForbidden}
 	}
-	err = m.withCode(r.Context(), t, owner, code, func(f *Factor) {
+	err = m.withCode(r.Context(), t, by.owner, code, func(f *Factor) {
 		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
 	})
 	if err != nil {
 		return err
 	}
-	return m.endOwn(r.Context(), t, p.Account, p.SessionID)
+	return m.endOwn(r.Context(), t, by.account.ID, auth.From(r.Context()).SessionID)
 }
 
 // Factors.RenewRecovery gives the session's account new recovery codes, by a code of its
@@ -133,12 +132,12 @@ func (of Factors) Remove(r *http.Request, code string) error {
 // a session the detail is auth.DetailForbidden.
 func (of Factors) RenewRecovery(r *http.Request, code string) (recovery []string, err error) {
 	m := of.manager
-	t, owner, err := m.freshlyAdmitted(r)
+	t, by, err := m.freshlyAdmitted(r)
 	if err != nil {
 		return nil, err
 	}
 	recovery, hashes := newRecovery()
-	err = m.withCode(r.Context(), t, owner, code, func(f *Factor) { f.Recovery = hashes })
+	err = m.withCode(r.Context(), t, by.owner, code, func(f *Factor) { f.Recovery = hashes })
 	if err != nil {
 		return nil, err
 	}
@@ -155,18 +154,12 @@ type enroller struct {
 }
 
 func (m *Manager) findEnroller(r *http.Request) (*auth.Tenant, enroller, error) {
-	t, err := m.tenant(r.Context())
-	if err == nil && m.FactorStore == nil {
-		err = errNoFactors
+	if auth.From(r.Context()).SessionID != "" {
+		return m.freshlyAdmitted(r)
 	}
+	t, err := m.tenant(r.Context())
 	if err != nil {
 		return t, enroller{}, err
-	}
-	if p := auth.From(r.Context()); p.SessionID != "" {
-		if p.Actor() != "" {
-			return t, enroller{}, errActing
-		}
-		return m.enroller(r, t, p.Account, nil, m.checkFresh(p))
 	}
 	s, err := m.ticket(r, t, ticketEnrol)
 	if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
@@ -175,7 +168,19 @@ func (m *Manager) findEnroller(r *http.Request) (*auth.Tenant, enroller, error) 
 	return m.enroller(r, t, s.Account, &s, err)
 }
 
+// freshlyAdmitted is admitted for verbs that change the second factor.
+func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, enroller, error) {
+	t, p, err := m.admitted(r)
+	if err == nil {
+		err = m.checkFresh(p)
+	}
+	return m.enroller(r, t, p.Account, nil, err)
+}
+
 func (m *Manager) enroller(r *http.Request, t *auth.Tenant, account string, ticket *Session, err error) (*auth.Tenant, enroller, error) {
+	if err == nil && m.FactorStore == nil {
+		err = errNoFactors
+	}
 	if err != nil {
 		return t, enroller{}, err
 	}

@@ -99,7 +99,7 @@ func ParseCount(record string) (Count, error) {
 
 func (c Count) String() string { return c.c.String() }
 
-func (c Count) Undone() Count { return Count{c.c.undone()} }
+func (c Count) Undone() Count { return Count{c.c.less(1)} }
 
 // Counted also returns the number of attempts and the end of the delay that refuses this one.
 func (c Count) Counted(at time.Time, free int) (next Count, n int, until time.Time) {

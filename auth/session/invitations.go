@@ -15,11 +15,11 @@ import (
 // Invitation asks somebody who reads the mails to Address to join the org with Roles. ID and Inviter are
 // set by the Manager.
 type Invitation struct {
-	ID      string // public, for TakeBack; the ticket is another text, and is never listed
-	Address string
-	Roles   []string
-	Inviter string    // id of the account
-	Expires time.Time // zero: in 7 days; at most in 30
+	ID      string    `json:"-"` // public, for TakeBack; the ticket is another text, and is never listed
+	Address string    `json:"-"`
+	Roles   []string  `json:"r,omitempty"`
+	Inviter string    `json:"b"` // id of the account
+	Expires time.Time `json:"-"` // zero: in 7 days; at most in 30
 }
 
 const (
@@ -32,12 +32,6 @@ const (
 	maxInviteLife  = 30 * 24 * time.Hour
 	maxInvitations = 1000 // of an org
 )
-
-// invited is what the record of an invitation keeps as its Proof.
-type invited struct {
-	Roles   []string `json:"r,omitempty"`
-	Inviter string   `json:"b"`
-}
 
 // Invite makes the ticket of an invitation, for a mail to its Address. It is for one Accept. An earlier
 // invitation of the same address ends: to send one again, invite again.
@@ -60,7 +54,7 @@ func (of Mail) Invite(r *http.Request, i Invitation) (ticket MailTicket, err err
 		i.Expires = now.Add(inviteLife)
 	}
 	i.Inviter = p.Account
-	about, _ := json.Marshal(invited{i.Roles, i.Inviter}) // strings only
+	about, _ := json.Marshal(i) // strings only
 	if !isAddress(i.Address) || len(about) > 1024 || !i.Expires.After(now) || i.Expires.After(now.Add(maxInviteLife)) {
 		return ticket, &auth.Error{Detail: auth.DetailOption, Reason: "an invitation has an address, roles of at most 1 KiB, and at most 30 days"}
 	}
@@ -77,7 +71,7 @@ func (of Mail) Invite(r *http.Request, i Invitation) (ticket MailTicket, err err
 	}
 	s, token := m.newSession(r, t.Org, authentication{account: invitations, Proof: Proof{At: now}}, ticketInvite, i.Expires.Sub(now))
 	s.Address, s.Proof = i.Address, string(about)
-	return MailTicket{text: token.text()}, auth.Unavailable(m.Store.Create(ctx, s, 0))
+	return MailTicket{text: token.text()}, auth.Unavailable(m.Store.Create(ctx, s, maxInvitations))
 }
 
 // endInvitations ends earlier invitations of an address.
@@ -150,16 +144,9 @@ func (of Mail) Accept(r *http.Request, ticket string,
 // invitation returns that of a ticket, if its inviter may still invite.
 func (of Mail) invitation(ctx context.Context, t *auth.Tenant, ticket string) (i Invitation, err error) {
 	m := of.manager
-	token, ok := parseToken(ticket)
-	if !ok {
-		return i, errCode
-	}
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	s, err := m.liveTicket(ctx, t, token.hash())
-	if err == nil && s.Ticket != ticketInvite {
-		err = errCode
-	}
+	s, err := m.mailTicket(ctx, t, ticket, ticketInvite)
 	if err != nil {
 		return i, err
 	}
@@ -182,9 +169,9 @@ func (of Mail) invitation(ctx context.Context, t *auth.Tenant, ticket string) (i
 }
 
 func invitationOf(s *Session) Invitation {
-	var about invited
-	json.Unmarshal([]byte(s.Proof), &about) // what is not understood has no inviter
-	return Invitation{s.ID, s.Address, about.Roles, about.Inviter, s.Expires}
+	i := Invitation{ID: s.ID, Address: s.Address, Expires: s.Expires}
+	json.Unmarshal([]byte(s.Proof), &i) // what is not understood has no inviter
+	return i
 }
 
 // Invitations returns the invitations to an org that are open, the oldest first, without their tickets. It checks

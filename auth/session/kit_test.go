@@ -68,7 +68,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 		fail: map[string]error{}, before: make(map[string]func()), calls: map[string]int{}}
 	w.manager = &session.Manager{Store: w.stores, PasswordStore: w.stores, Attempts: w.stores, FactorStore: w.stores,
 		Hasher: w.hasher, SHA256Codes: fips140.Enforced()}
-	w.guard = &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: w.directory,
+	w.guard = &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: struct{ auth.Directory }{w.directory}, // without People
 		Mechanisms: []auth.Mechanism{w.manager}, Now: w.clock.Now,
 		Timeout: time.Minute, // so that a busy machine is not taken for an outage
 		Observe: func(_ context.Context, e auth.Event) {

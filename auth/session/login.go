@@ -52,15 +52,10 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (au
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	p := Proof{At: m.stamp(), Methods: []string{MethodPassword}}
-	if err := p.judge(t.Org, p.At); err != nil { // first, so that it says nothing about the account
-		return auth.Principal{}, err
-	}
-	account, proven, err := m.verifyPassword(r, t, f.Login, f.Password)
+	account, p, err := m.verifyPassword(r, t, f.Login, f.Password)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	p.At = proven
 	by := authentication{Proof: p, account: account, remember: f.Remember, rememberDevice: f.RememberDevice}
 	return m.proceed(w, r, t, by, f.Code)
 }
@@ -69,8 +64,8 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (au
 // may. Another session of one account has the same limits, so a session may start it.
 func mayStartAs(r *http.Request, account string) error {
 	p := auth.From(r.Context())
-	if outer := auth.Enclosing(r.Context()); p.Account == "" && outer.SessionID == "" {
-		p = outer // of another org, so only a session could be a person's
+	if outer := auth.Enclosing(r.Context()); p.Account == "" && (outer.SessionID == "" || outer.Actor() != "") {
+		p = outer // of another org, so only a session could be a person's, and no actor's
 	}
 	bySession := p.SessionID != ""
 	if p.Account == "" || bySession && p.Account == account && p.Actor() == "" {
@@ -140,7 +135,7 @@ func (m *Manager) proceed(w http.ResponseWriter, r *http.Request, t *auth.Tenant
 // secondStep returns nil if no second factor is missing, or if the code is right. Otherwise it may
 // send a ticket.
 func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Tenant, o *opening, code string) error {
-	if o.proof.isTwoFactors(t.Org) {
+	if o.proof.completed || o.proof.isTwoFactors(t.Org) {
 		return nil
 	}
 	factor, err := m.factor(r.Context(), t, ownerOf(o.account))
@@ -228,11 +223,27 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err := m.Store.Create(ctx, o.session, t.Org.Session.Effective().PerAccount); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
+	if err := m.stillOpen(ctx, &o.session); err != nil {
+		return auth.Principal{}, m.refusal(t, err)
+	}
 	m.clear(w, r, t, m.ticketCookie())
 	m.sendSession(w, t, &o.session, o.token)
 	m.sendDevice(w, t, device)
 	auth.Identify(r, o.principal)
 	return o.principal, nil
+}
+
+// stillOpen ends a new session that was entered from one that has ended meanwhile: what has ended all
+// sessions of the person may have missed it.
+func (m *Manager) stillOpen(ctx context.Context, s *Session) error {
+	if s.Origin == "" {
+		return nil
+	}
+	_, err := m.openSession(ctx, parseOrigin(s.Origin))
+	if err != nil {
+		return errors.Join(err, m.Store.Delete(ctx, s.Org, s.Hash))
+	}
+	return nil
 }
 
 // enabledAccount returns the account if it exists and is enabled.

@@ -376,16 +376,9 @@ func (of Mail) VerifyAddress(r *http.Request, ticket string) (account, address s
 // mailed returns the record of a mailed ticket, if the request may redeem it. It writes
 // nothing.
 func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket, purpose string) (Session, error) {
-	token, ok := parseToken(ticket)
-	if !ok {
-		return Session{}, errCode
-	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.liveTicket(ctx, t, token.hash())
-	if err == nil && s.Ticket != purpose {
-		err = errCode
-	}
+	s, err := m.mailTicket(ctx, t, ticket, purpose)
 	if err != nil {
 		return Session{}, err
 	}
@@ -400,6 +393,19 @@ func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket, purpose string
 	return s, m.checkUnchanged(ctx, t, s)
 }
 
+// mailTicket returns the record of a ticket for this purpose.
+func (m *Manager) mailTicket(ctx context.Context, t *auth.Tenant, ticket, purpose string) (Session, error) {
+	token, ok := parseToken(ticket)
+	if !ok {
+		return Session{}, errCode
+	}
+	s, err := m.liveTicket(ctx, t, token.hash())
+	if err == nil && s.Ticket != purpose {
+		err = errCode
+	}
+	return s, err
+}
+
 // carried returns the session whose cookie the request carries, or the zero Session if there is
 // none that has not ended.
 func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) (Session, error) {
@@ -407,18 +413,12 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 	if !ok {
 		return Session{}, nil
 	}
-	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
+	s, _, err := m.current(ctx, t, hash)
 	switch {
-	case meansEnded(err), err == nil && s.check(t.Org, m.now()) != nil:
+	case meansEnded(err): // though the browser still has the cookie
 		return Session{}, nil
 	case err != nil:
 		return Session{}, auth.Unavailable(err)
-	}
-	switch _, err := s.unchanged(ctx, t); {
-	case auth.IsNotFound(err):
-		return Session{}, nil // ended, though the browser still has the cookie
-	case err != nil:
-		return Session{}, err
 	}
 	return s, nil
 }
@@ -427,6 +427,9 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 // is that of the session whose cookie the request carries. It is "" if there is none.
 func (m *Manager) signedIn(ctx context.Context, r *http.Request, t *auth.Tenant) (account string, err error) {
 	if p := auth.From(r.Context()); p.Account != "" {
+		if p.Actor() != "" {
+			return "", errActing
+		}
 		return p.Account, nil
 	}
 	s, err := m.carried(ctx, r, t)

@@ -197,6 +197,7 @@ type authentication struct {
 	account        string
 	remember       bool         // the account asked to be remembered
 	rememberDevice bool         // it asked that this device is remembered
+	completed      bool         // a passkey was the second factor after another first step
 	factor         FactorSecret // of the code that it has just proved
 	origin         string       // of a session that comes from another one
 }
@@ -269,22 +270,6 @@ func (m *Manager) checkFresh(p auth.Principal) error {
 		return &auth.Error{Detail: auth.DetailReauthenticate, Err: errors.New("session: the session has not authenticated within ten minutes")}
 	}
 	return nil
-}
-
-// freshlyAdmitted is admitted for verbs that change the second factor.
-func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, owner, error) {
-	t, p, err := m.admitted(r)
-	if err == nil && m.FactorStore == nil {
-		err = errNoFactors
-	}
-	if err == nil {
-		err = m.checkFresh(p)
-	}
-	if err != nil {
-		return t, owner{}, err
-	}
-	of, err := ownerIn(r.Context(), t.Org.Key(), p.Account)
-	return t, of, err
 }
 
 // errNoSession refuses requests that were admitted without a session.

@@ -44,15 +44,8 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 		return auth.Principal{}, m.ended(t, auth.DetailSessionExpired, errors.New("session: malformed cookie"))
 	}
 	hash := token.hash()
-	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
-	now := m.now() // after the look-up, which may be slow
-	if err == nil {
-		err = s.check(t.Org, now)
-	}
-	if err != nil {
-		return auth.Principal{}, m.refusal(t, err)
-	}
-	account, err := s.unchanged(ctx, t)
+	used := seen(t.Org, m.now()) // no later than the time that the session is judged by
+	s, account, err := m.current(ctx, t, hash)
 	if err == nil {
 		err = m.checkOrigin(ctx, t, &s, account)
 	}
@@ -63,7 +56,7 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	used, crossOrigin := seen(t.Org, now), m.SameOrigin(r)
+	crossOrigin := m.SameOrigin(r)
 	if crossOrigin == nil && !used.After(s.Seen) {
 		return p, nil // most requests: there is nothing to write
 	}
@@ -106,6 +99,18 @@ func (s *Session) check(org *auth.Org, now time.Time) error {
 		return errMax
 	}
 	return nil
+}
+
+// current returns the session of the hash, and its account, if neither the org's settings nor a change of
+// the account have ended it.
+func (m *Manager) current(ctx context.Context, t *auth.Tenant, hash [32]byte) (s Session, account *auth.Account, err error) {
+	if s, err = m.Store.Get(ctx, t.Org.Key(), hash); err == nil {
+		err = s.check(t.Org, m.now()) // after the look-up, which may be slow
+	}
+	if err == nil {
+		account, err = s.unchanged(ctx, t)
+	}
+	return s, account, err
 }
 
 // unchanged returns the account of the record, or errChanged if it was changed after it

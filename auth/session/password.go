@@ -19,32 +19,35 @@ const (
 	maxPassword = 1024
 )
 
-// verifyPassword returns the account that has this name and password, and the time of
-// the check. Each attempt costs one hash, whether the account exists or not.
-func (m *Manager) verifyPassword(r *http.Request, t *auth.Tenant, login, password string) (account string, proven time.Time, err error) {
-	proven = m.stamp() // before the look-up: see authentication
+// verifyPassword returns the account that has this name and password, and the proof. Each attempt costs
+// one hash, whether the account exists or not.
+func (m *Manager) verifyPassword(r *http.Request, t *auth.Tenant, login, password string) (account string, p Proof, err error) {
+	p = Proof{At: m.stamp(), Methods: []string{MethodPassword}} // before the look-up: see authentication
 	if m.PasswordStore == nil {
-		return "", proven, errors.New("session: Manager.PasswordStore is required for this")
+		return "", p, errors.New("session: Manager.PasswordStore is required for this")
+	}
+	if err := p.judge(t.Org, p.At); err != nil { // first, so that it says nothing about the account
+		return "", p, err
 	}
 	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
-		return "", proven, errCredentials
+		return "", p, errCredentials
 	}
 	attempt, err := m.passwordAttempt(r, t, login)
 	if err != nil {
-		return "", proven, err
+		return "", p, err
 	}
 	// Before anything is counted, so that a full queue causes no writes.
 	place, err := m.hashes().enter(attempt.by)
 	if err != nil {
-		return "", proven, throttled(err)
+		return "", p, throttled(err)
 	}
 	defer place.leave()
 	counted, err := attempt.count(r.Context(), m.now())
 	if err != nil {
-		return "", proven, err
+		return "", p, err
 	}
 	account, err = m.verifyOnce(r.Context(), t, place, login, password)
-	return account, proven, counted.finish(r.Context(), err)
+	return account, p, counted.finish(r.Context(), err)
 }
 
 // verifyOnce looks the password up and hashes once.
@@ -174,8 +177,8 @@ func accountParty(t *auth.Tenant, account string) party {
 // If that reply arrives last, the browser loses the new cookie and the user must log in
 // again. Pages should send nothing else until this request is answered.
 //
-// Reauthenticate returns an error that wraps ErrCredentials, ErrLocked,
-// auth.ErrUnavailable, or auth.ErrNotFound if the session has ended meanwhile. Its
+// Reauthenticate returns an error that wraps ErrCredentials, ErrLocked, ErrProof in an org that does not
+// accept passwords, auth.ErrUnavailable, or auth.ErrNotFound if the session has ended meanwhile. Its
 // detail is auth.DetailForbidden without a session, and auth.DetailThrottled if too
 // many passwords are waiting.
 func (m *Manager) Reauthenticate(w http.ResponseWriter, r *http.Request, login, password string) (auth.Principal, error) {
@@ -183,19 +186,21 @@ func (m *Manager) Reauthenticate(w http.ResponseWriter, r *http.Request, login, 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if p.Authenticated, err = m.ownPassword(r, t, p, login, password); err != nil {
+	proof, err := m.ownPassword(r, t, p, login, password)
+	if err != nil {
 		return auth.Principal{}, err
 	}
-	return p, m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: Proof{At: p.Authenticated}})
+	p.Authenticated = proof.At
+	return p, m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: proof})
 }
 
 // ownPassword is verifyPassword for the account of the session.
-func (m *Manager) ownPassword(r *http.Request, t *auth.Tenant, p auth.Principal, login, password string) (proven time.Time, err error) {
-	account, proven, err := m.verifyPassword(r, t, login, password)
+func (m *Manager) ownPassword(r *http.Request, t *auth.Tenant, p auth.Principal, login, password string) (Proof, error) {
+	account, proof, err := m.verifyPassword(r, t, login, password)
 	if err == nil && account != p.Account {
 		err = errCredentials
 	}
-	return proven, err
+	return proof, err
 }
 
 // renewWithDevice gives the session of the request a new token, and its device a new
@@ -255,7 +260,7 @@ func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]b
 // fails, Passwords.Change returns its error and changes no session. next has MinPassword
 // characters at least and 1024 bytes at most. The application checks its quality.
 //
-// Passwords.Change returns an error that wraps ErrCredentials, ErrLocked,
+// Passwords.Change returns an error that wraps ErrCredentials, ErrLocked, ErrProof,
 // auth.ErrUnavailable, or auth.ErrNotFound if this session has ended meanwhile. After
 // an error that follows store, the password has changed: call Sessions.RevokeAll to end the
 // sessions. The error's detail is auth.DetailForbidden without a session,
@@ -326,8 +331,8 @@ type PasswordStore interface {
 	// It returns auth.ErrNotFound for an unknown name, and for an account without a
 	// password. Any other error means that the outcome is unknown.
 	//
-	// It is called again after a right password was hashed. With Manager.DeviceKey it may be
-	// called once more, before the attempt is counted.
+	// It is called again after a right password was hashed. With Manager.DeviceKey or with auth.People
+	// it is called before the attempt is counted, too.
 	//
 	// Attempts are counted by the login name, in which case and surrounding blanks do
 	// not matter. Login names that differ only in these must belong to one account. org is

@@ -69,12 +69,12 @@ func parseOrigin(text string) (from origin) {
 //
 // The policy of the other org decides. Its EnterWith says which methods count there. If a second factor
 // is missing, the error wraps ErrSecondFactor, and the ticket is for VerifyCode at the other org. The new
-// session is as fresh as the present one (auth.Principal.Authenticated), and its life begins with that
-// proof.
+// session is as fresh as the login of the present one, and its life begins with that login: a step-up
+// proves less than the login did. A session that the browser has there already stays.
 //
 // Enter returns an error that wraps auth.ErrNotFound if the person has no account there, ErrProof if the
 // org is not entered with this proof, or one of those of Start. Without a session, its detail is
-// auth.DetailForbidden.
+// auth.DetailForbidden. It is auth.DetailSessionExpired if the session of the request is ended meanwhile.
 func (m *Manager) Enter(w http.ResponseWriter, r *http.Request, code string) (auth.Principal, error) {
 	t, s, account, err := m.person(r)
 	if err != nil {
@@ -90,7 +90,10 @@ func (m *Manager) Enter(w http.ResponseWriter, r *http.Request, code string) (au
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	p, err := parseProof(s.Proof, s.Authenticated).entering(to.Org)
+	if p, err := m.Authenticate(ctx, r, to); err == nil && p.Account == target.ID && p.Actor() == "" {
+		return p, nil // another session would end this one, and what was entered from it
+	}
+	p, err := parseProof(s.Proof, s.Created).entering(to.Org)
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -167,7 +170,10 @@ func (m *Manager) checkOrigin(ctx context.Context, t *auth.Tenant, s *Session, a
 	if s.Origin == "" {
 		return nil
 	}
-	if from := parseOrigin(s.Origin); from.Acting {
+	switch from := parseOrigin(s.Origin); {
+	case from.ID == "":
+		return errOrigin // it may be an actor's
+	case from.Acting:
 		return m.checkActor(ctx, t, from, account)
 	}
 	if !t.Org.Session.EndWithOrigin {
@@ -223,7 +229,8 @@ func (of Sessions) revokePerson(ctx context.Context, person, except string) (end
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
 	accounts, err := t.People().Accounts(ctx, person)
-	for _, a := range accounts {
+	// Twice: a session that was entered during the first round comes from one that was open then.
+	for _, a := range slices.Concat(accounts, accounts) {
 		n, failed := of.store.DeleteAll(ctx, a.Org, a.ID, except)
 		ended, err = ended+n, cmp.Or(err, failed)
 	}

@@ -18,6 +18,7 @@ const globexPassword = "ann's other password"
 
 // aPerson gives ann an account at globex that is the same person's, and routes to enter it.
 func aPerson(w *world) {
+	w.guard.Directory = w.directory // which knows people
 	w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Person: "p1"})
 	w.directory.PutAccount(auth.Account{ID: "anna", Org: "globex", Person: "p1"})
 	w.stores.passwords["globex/anna"] = globexPassword
@@ -43,6 +44,21 @@ func entering(t testing.TB) *world {
 		auth.Reply(rw, r, envelope.Result[string]{Data: p.Account})
 	})
 	return w
+}
+
+// silent is a Directory of people that finds no account, and does not say why.
+type silent struct{ auth.People }
+
+func (silent) Account(context.Context, auth.OrgKey, string) (*auth.Account, error) {
+	return nil, http.ErrServerClosed
+}
+
+// ann2 returns a browser in which ann has logged in with a code.
+func (w *world) ann2(secret session.FactorSecret) *browser {
+	w.clock.Advance(time.Minute)
+	b := w.browser()
+	want(w.t, b.post("/login", "login", "ann", "password", annPassword, "code", w.code(secret)), 200, "")
+	return b
 }
 
 // in sends a request to another org.
@@ -99,6 +115,47 @@ func TestEnter(t *testing.T) {
 		want(t, b.get("/me"), 401, expired)
 		want(t, b.atGlobex("/me"), 401, expired)
 	})
+	t.Run("F38 a step-up since the login makes it no fresher", func(t *testing.T) {
+		w := entering(t)
+		b := w.ann()
+		w.clock.Advance(11 * time.Minute)
+		want(t, b.post("/reauthenticate", "login", "ann", "password", annPassword), 200, "")
+		want(t, b.post("/sudo"), 200, "")
+		want(t, b.post("/enter", "org", "globex"), 200, "")
+		want(t, b.in("globex", func() reply { return b.post("/sudo") }), 403, auth.DetailReauthenticate)
+	})
+	t.Run("there and back, the sessions stay", func(t *testing.T) {
+		w := entering(t)
+		ends := auth.SessionPolicy{EnterWith: []string{session.MethodPassword}, EndWithOrigin: true}
+		w.directory.PutOrg(auth.Org{Code: "acme", Session: ends})
+		w.directory.PutOrg(auth.Org{Code: "globex", Session: ends})
+		b := w.ann()
+		for range 10 {
+			want(t, b.post("/enter", "org", "globex"), 200, "")
+			want(t, b.in("globex", func() reply { return b.post("/enter", "org", "acme") }), 200, "")
+		}
+		want(t, b.get("/me"), 200, "")
+		want(t, b.atGlobex("/me"), 200, "")
+		if n := len(w.sessions("ann")); n != 1 {
+			t.Errorf("%d sessions", n)
+		}
+	})
+	t.Run("F38 what ends the person's sessions meanwhile", func(t *testing.T) {
+		for name, end := range map[string]string{"before the session there is created": "Create", "after": "List"} {
+			w := entering(t)
+			b := w.ann()
+			w.stores.before[end] = func() {
+				delete(w.stores.before, end)
+				w.as(t, auth.Principal{}, func(_ http.ResponseWriter, r *http.Request) {
+					w.manager.Sessions().RevokeAll(r.Context(), auth.PersonKey, "p1", "")
+				})
+			}
+			want(t, b.post("/enter", "org", "globex"), 401, expired)
+			if left := must(w.memory.List(t.Context(), "globex", "anna")); len(left) != 0 {
+				t.Errorf("%s: %d sessions there", name, len(left))
+			}
+		}
+	})
 	t.Run("its cookies stay below 4 KB for 30 companies", func(t *testing.T) {
 		w := entering(t)
 		w.manager.Cookies.Device = "device" // one for all orgs
@@ -150,6 +207,15 @@ func TestF38WhoDoesNotEnter(t *testing.T) {
 			want(t, b.post("/start", "account", "ann", "methods", "pwd", "issuer", sso), 200, "")
 			return b
 		}, "globex", 200, ""},
+		{"F38 the single sign-on of one org, and then a passkey", func(w *world) {
+			w.enterable(func(p *auth.SessionPolicy) { p.EnterWith, p.SecondFactor = []string{"pwd", "passkey"}, true })
+			w.putOrg(func(o *auth.Org) { o.Session.SecondFactor = true })
+		}, func(w *world) *browser {
+			b := w.browser()
+			want(t, b.post("/start", "account", "ann", "methods", "pwd", "issuer", sso), 403, auth.DetailSecondFactor)
+			want(t, b.post("/start", "account", "ann", "methods", "passkey"), 200, "")
+			return b
+		}, "globex", 403, auth.DetailForbidden},
 		{"F38 a proof that says no method", nil, func(w *world) *browser {
 			b := w.browser()
 			want(t, b.post("/start", "account", "ann"), 200, "")
@@ -302,6 +368,60 @@ func TestF40GuessesAreThePersons(t *testing.T) {
 		want(t, w.elsewhere(50).login("ann", annPassword), 429, auth.DetailLocked)
 		want(t, w.elsewhere(50).login("bob", "bob's password"), 200, "")
 	})
+	t.Run("F40 a right password of one account forgets no guess at another", func(t *testing.T) {
+		for name, device := range map[string]string{"from anywhere": "", "with a stolen device cookie": "__Host-device-globex"} {
+			w := entering(t)
+			owner := w.browser()
+			owner.org = "globex"
+			want(t, owner.login("anna", globexPassword), 200, "")
+			passed := 0
+			for i := range 20 {
+				b := w.elsewhere(i)
+				b.org = "globex"
+				if device != "" {
+					b.jar[device] = owner.jar[device]
+				}
+				if b.login("anna", "wrong").status == 401 {
+					passed++
+				}
+				b.org = "acme"
+				b.login("ann", annPassword)
+			}
+			if most := map[bool]int{true: 5, false: 10}[device == ""]; passed > most {
+				t.Errorf("%s: %d guesses", name, passed)
+			}
+		}
+	})
+	t.Run("F40 the own mistakes are forgotten", func(t *testing.T) {
+		w := entering(t)
+		for range 3 {
+			if n := guess(w, "acme", "ann", 4); n != 4 {
+				t.Errorf("%d guesses", n)
+			}
+			want(t, w.browser().login("ann", annPassword), 200, "")
+		}
+	})
+	t.Run("F40 at an account that is disabled", func(t *testing.T) {
+		w := entering(t)
+		w.directory.PutAccount(auth.Account{ID: "anna", Org: "globex", Person: "p1", Disabled: true})
+		if n := guess(w, "acme", "ann", 3) + guess(w, "globex", "anna", 9); n != 5 {
+			t.Errorf("%d guesses", n)
+		}
+	})
+	t.Run("F40 each name costs the same, whoever has it", func(t *testing.T) {
+		w := entering(t)
+		w.stores.passwords["acme/lone"] = "x"
+		w.directory.PutAccount(auth.Account{ID: "lone", Org: "acme"})
+		var costs []string
+		for _, name := range []string{"ann", "lone", "nobody"} {
+			clear(w.stores.calls)
+			want(t, w.browser().login(name, "wrong"), 401, auth.DetailInvalidCredentials)
+			costs = append(costs, fmt.Sprint(w.stores.calls))
+		}
+		if costs[0] != costs[1] || costs[0] != costs[2] {
+			t.Errorf("%q", costs)
+		}
+	})
 	t.Run("F40 at a name that is an account's id", func(t *testing.T) {
 		w := entering(t)
 		delete(w.stores.passwords, "acme/ann")
@@ -330,7 +450,14 @@ func TestF40GuessesAreThePersons(t *testing.T) {
 			t.Errorf("%d guesses", tried)
 		}
 	})
-	t.Run("F40 the directory does not answer", func(t *testing.T) {
+	t.Run("F40 the directory does not answer, whoever has the name, and whatever a cache has", func(t *testing.T) {
+		w := newWorld(t, aPerson, func(w *world) { w.guard.Directory = auth.Cached(silent{w.directory}, time.Hour) })
+		for _, name := range []string{"ann", "bob", "nobody"} {
+			got := w.costs(t, spent{}, func() reply { return w.browser().login(name, "wrong") })
+			want(t, got, 503, auth.DetailUnavailable)
+		}
+	})
+	t.Run("F40 the passwords do not answer", func(t *testing.T) {
 		w := entering(t)
 		w.stores.set("Password", http.ErrServerClosed)
 		got := w.costs(t, spent{}, func() reply { return w.browser().login("ann", annPassword) })
@@ -388,6 +515,27 @@ func TestF41WhatEndsWithItsOrigin(t *testing.T) {
 		want(t, third(), 200, "")
 		want(t, b.post("/logout"), 200, "")
 		want(t, third(), 401, expired)
+	})
+	t.Run("F41 what was completed by a passkey", func(t *testing.T) {
+		w := entering(t)
+		w.enterable(func(p *auth.SessionPolicy) { p.EndWithOrigin, p.SecondFactor = true, true })
+		b := w.ann()
+		want(t, b.post("/enter", "org", "globex"), 403, auth.DetailSecondFactor)
+		want(t, b.in("globex", func() reply { return b.post("/start", "account", "anna", "methods", "passkey") }), 200, "")
+		want(t, b.atGlobex("/me"), 200, "")
+		want(t, b.post("/logout"), 200, "")
+		want(t, b.atGlobex("/me"), 401, expired)
+	})
+	t.Run("F41 a ticket of before", func(t *testing.T) {
+		w := entering(t)
+		secret, _ := w.ann().enrol()
+		b := w.ann2(secret)
+		w.enterable(func(p *auth.SessionPolicy) { p.EnterWith = []string{"pwd"} })
+		want(t, b.post("/enter", "org", "globex"), 403, auth.DetailSecondFactor)
+		want(t, b.post("/logout"), 200, "")
+		w.clock.Advance(time.Minute)
+		want(t, b.in("globex", func() reply { return b.post("/verify", "code", w.code(secret)) }), 401, expired)
+		want(t, b.atGlobex("/me"), 401, auth.DetailNoCredentials)
 	})
 	t.Run("F41 the store does not say", func(t *testing.T) {
 		w, b := both(t, true)

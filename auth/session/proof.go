@@ -132,27 +132,30 @@ func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string, 
 		return auth.Principal{}, err
 	}
 	p.At = earlier(m.stamp(), wholeMillis(p.At))
-	if p, err = m.joined(r, t, account, p); err != nil {
+	by, err := m.joined(r, t, authentication{account: account, Proof: p})
+	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.proceed(w, r, t, authentication{account: account, Proof: p}, "")
+	return m.proceed(w, r, t, by, "")
 }
 
-// joined adds the first step of a login to a passkey that completes it. It uses the ticket up.
-func (m *Manager) joined(r *http.Request, t *auth.Tenant, account string, p Proof) (Proof, error) {
+// joined continues a login whose ticket the request carries, if a passkey completes it. It uses the
+// ticket up. What vouched for the first step, and where that comes from, stay those of the login.
+func (m *Manager) joined(r *http.Request, t *auth.Tenant, p authentication) (authentication, error) {
 	if p.Issuer != "" || !p.has(MethodPasskey) {
 		return p, nil
 	}
 	s, err := m.ticket(r, t, ticketCode, ticketEnrol)
-	if errors.Is(err, ErrCode) || err == nil && s.Account != account {
+	if errors.Is(err, ErrCode) || err == nil && s.Account != p.account {
 		return p, nil
 	}
 	if err == nil {
 		err = m.redeem(r, t, s)
 	}
-	first := parseProof(s.Proof, s.Authenticated)
-	p.At, p.Methods = earlier(p.At, first.At), slices.Concat(first.Methods, p.Methods)
-	return p, err
+	login := s.authentication()
+	login.completed = !login.has(MethodPasskey) // one passkey twice is one factor
+	login.At, login.Methods, login.Text = earlier(p.At, login.At), slices.Concat(login.Methods, p.Methods), p.Text
+	return login, err
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -56,6 +56,13 @@ func TestF36TheOrgJudgesTheProof(t *testing.T) {
 			}
 		})
 	}
+	t.Run("F36 a step-up by a password where only passkeys count", func(t *testing.T) {
+		w := newWorld(t)
+		b := w.ann()
+		w.putOrg(func(o *auth.Org) { o.Session.Methods = []string{session.MethodPasskey} })
+		want(t, b.post("/reauthenticate", "login", "ann", "password", annPassword), 403, auth.DetailForbidden)
+		want(t, b.post("/password", "login", "ann", "password", annPassword, "next", "another password"), 403, auth.DetailForbidden)
+	})
 	t.Run("F36 the refusal says nothing about the account", func(t *testing.T) {
 		w := newWorld(t)
 		w.putOrg(func(o *auth.Org) { o.Session.Issuers = []string{google} })
