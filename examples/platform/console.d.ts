@@ -10,7 +10,8 @@ interface List<T> { object: 'list'; data: T[]; hasMore: boolean; total?: number 
 interface About { message: string; path?: string; reason?: string }
 interface Fault extends About { object: 'fault'; errCode: string; status: number; faults: Fault[] }
 
-interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string; actor?: string }
+interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
+type Me = Account & { actor?: string }; // actor acts for the account
 type WholeAccount = Account & { secondFactor: FactorState }; // by itself, and not in a list
 interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; secret?: string }
 interface SigningKey {
@@ -34,9 +35,9 @@ interface Invitation extends Item { email: string; roles: string[]; inviter: str
 interface FactorState { active: boolean; pending: boolean; recoveryCodesLeft: number }
 interface Schema extends Item { plural: string; properties: Property[] }
 interface Property { name: string; fqpp: string; type: string; filterable: boolean; sortable: boolean; list?: string }
-type Status = { loggedin: true; account: Account; fault?: undefined } | { loggedin: false; account?: undefined; fault?: Fault };
+type Status = { loggedin: true; account: Me; fault?: undefined } | { loggedin: false; account?: undefined; fault?: Fault };
 interface Decision {
-  object: 'event'; at: string; requestId: string; route?: string; mechanism?: string; app?: string; account?: string; allowed: boolean;
+  object: 'event'; at: string; requestId: string; route?: string; mechanism?: string; app?: string; account?: string; actor?: string; allowed: boolean;
   handler?: boolean; fault?: string; need?: string; chain?: string; source?: string; took: number;
 }
 type Stored = Item & Record<string, unknown>; // an object of the org, or an item of a list within one
@@ -50,7 +51,7 @@ interface Verdict {
 }
 
 // Acting is the credential of the sections. Without a bearer token, it is the session of the account.
-interface Acting { org: string; account: Account | null; bearer: string }
+interface Acting { org: string; account: Me | null; bearer: string }
 
 // Call sends a request and returns the JSON of the reply, which the caller gives a type.
 type Call = (method: string, path: string, body?: unknown) => Promise<any>;
