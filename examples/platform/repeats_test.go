@@ -77,17 +77,18 @@ func TestR09ResponsesWithASecret(t *testing.T) {
 		{method: "POST", path: "/apps", body: `{"name":"new"}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":["object.read.c_message"]}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/secret", body: `{"grace":86400}`},
+		{method: "POST", path: "/invitations", body: `{"email":"new@acme.example"}`},
 	} {
 		key := fmt.Sprint("secret-", i)
 		first := s.once(t, key, c)
 		var shown struct {
 			Secret string
-			Data   struct{ Secret, Token string }
+			Data   struct{ Secret, Token, Ticket string }
 		}
 		if err := json.Unmarshal([]byte(first.text), &shown); err != nil || first.status != 200 {
 			t.Fatalf("%s: %d %s", c.path, first.status, first.text)
 		}
-		secret := shown.Secret + shown.Data.Secret + shown.Data.Token
+		secret := shown.Secret + shown.Data.Secret + shown.Data.Token + shown.Data.Ticket
 		if secret == "" {
 			t.Fatalf("%s shows no secret: %s", c.path, first.text)
 		}
