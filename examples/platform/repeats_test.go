@@ -76,8 +76,8 @@ func TestR09ResponsesWithASecret(t *testing.T) {
 	for i, c := range []call{
 		{method: "POST", path: "/apps", body: `{"name":"new"}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":["object.read.c_message"]}`},
-		{method: "POST", path: "/apps/" + s.ClientKey + "/secret", body: `{"grace":86400}`},
 		{method: "POST", path: "/invitations", body: `{"email":"new@acme.example"}`},
+		{method: "POST", path: "/apps/" + s.ClientKey + "/secret", body: `{"grace":86400}`},
 	} {
 		key := fmt.Sprint("secret-", i)
 		first := s.once(t, key, c)
