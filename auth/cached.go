@@ -48,7 +48,8 @@ func Cached(d Directory, stale time.Duration) *CachedDirectory {
 // Call it after each write to one of them. Call it also after a write that failed, because
 // the change may have been made. A look-up that starts after Invalidate returns gets
 // nothing that was read before the write, even if other look-ups were running. Answers of
-// other orgs stay. Invalidate takes time for each answer that it removes, some 100 ns.
+// other orgs stay. Invalidate takes time for each answer that it removes, some 100 ns, and look-ups
+// in d wait for it.
 func (c *CachedDirectory) Invalidate(org OrgKey) { c.of.Forget(string(org)) }
 
 // TokensFrom returns the Account.TokensFrom that ends every token signed until a change of the

@@ -83,4 +83,8 @@ func TestASlowCountIsNoReasonToRepeat(t *testing.T) {
 	if fault.Status != 400 || fault.Detail != "invalidArgument.query" || fault.Faults[0].Path != "count" {
 		t.Errorf("%+v", fault)
 	}
+	fault.Faults[0].Path = "total" // as the client calls it
+	if again := paging.ErrSlowCount.(*paging.Error).Fault(); again.Faults[0].Path != "count" {
+		t.Errorf("one answer changed the next: %+v", again.Faults[0])
+	}
 }

@@ -40,7 +40,10 @@ func printable(s string) string {
 // a JSON pointer (RFC 6901) into the argument, unless the whole argument is wrong.
 func (e *Error) Fault() *envelope.Fault {
 	fault := faults.Of("invalidArgument.query")
-	fault.Faults = e.problems
+	for _, p := range e.problems {
+		own := *p // whoever gets it may change it, and ErrSlowCount is everybody's
+		fault.Faults = append(fault.Faults, &own)
+	}
 	return fault
 }
 

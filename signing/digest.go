@@ -31,23 +31,24 @@ type digests struct {
 // parse reads the lines of the header. Algorithms that are not known are refused, and so is a
 // second value of one: not every reader would check both.
 func (d *digests) parse(lines []string) bool {
-	var room [4]member
-	all, ok := members(room[:0], lines)
-	for _, m := range all {
+	for m, ok := range members(lines) {
 		switch {
-		case m.params != "":
+		case !ok || m.params != "":
 			return false
 		case m.key == "sha-256" && !d.has256:
 			d.has256 = parseBytes(d.sum256[:], m.value)
-			ok = ok && d.has256
+			ok = d.has256
 		case m.key == "sha-512" && !d.has512:
 			d.has512 = parseBytes(d.sum512[:], m.value)
-			ok = ok && d.has512
+			ok = d.has512
 		default:
 			return false
 		}
+		if !ok {
+			return false
+		}
 	}
-	return ok && (d.has256 || d.has512)
+	return d.has256 || d.has512
 }
 
 // match reports whether all values belong to the body.

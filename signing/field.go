@@ -1,6 +1,7 @@
 package signing
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -23,38 +24,38 @@ type member struct {
 // maxField is how many bytes the lines of one dictionary may have in all.
 const maxField = 8 << 10
 
-// members appends the members of a dictionary to dst. The lines of a header are one
-// dictionary, but a member must not span two lines. ok is false if the header is no
-// dictionary, or is longer than maxField.
-func members(dst []member, lines []string) (all []member, ok bool) {
-	size := 0
-	for _, line := range lines {
-		if size += len(line); size > maxField {
-			return nil, false
-		}
-		f := fieldReader{strings.Trim(line, " ")}
-		for more := true; more; {
-			m, ok := f.member()
-			if !ok {
-				return nil, false
+// members yields the members of a dictionary. The lines of a header are one dictionary, but a
+// member must not span two lines. If the header is no dictionary, or is longer than maxField, the
+// last ok is false. It keeps nothing: a stranger may send thousands of members.
+func members(lines []string) iter.Seq2[member, bool] {
+	return func(yield func(m member, ok bool) bool) {
+		size := 0
+		for _, line := range lines {
+			size += len(line)
+			f := fieldReader{strings.Trim(line, " ")}
+			for more := true; more; {
+				m, ok := f.member()
+				f.skip(" \t")
+				more = f.take(',')
+				ok = ok && size <= maxField && (more || f.rest == "")
+				if !yield(m, ok) || !ok {
+					return
+				}
+				f.skip(" \t") // what follows must be another member
 			}
-			dst = append(dst, m)
-			f.skip(" \t")
-			if more = f.take(','); !more && f.rest != "" {
-				return nil, false
-			}
-			f.skip(" \t") // what follows must be another member
 		}
 	}
-	return dst, true
 }
 
 // soleMember returns the member with a label. ok is false if there is none, and if there
 // are two: some readers take the first and others the last.
-func soleMember(all []member, label string) (sole member, ok bool) {
+func soleMember(lines []string, label string) (sole member, ok bool) {
 	count := 0
-	for _, m := range all {
-		if m.key == label {
+	for m, ok := range members(lines) {
+		switch {
+		case !ok:
+			return member{}, false
+		case m.key == label:
 			sole = m
 			count++
 		}

@@ -8,8 +8,9 @@ import (
 )
 
 // Secret is a client secret. It reads REDACTED however it is printed, logged or
-// encoded; string(s) is the secret itself. One case is not covered: in an unexported
-// field of a struct, fmt prints the secret, because it calls no methods there.
+// encoded; string(s) is the secret itself. Two cases are not covered, because no method is
+// called there: fmt prints an unexported field of a struct, and encoding/json writes the key
+// of a map.
 type Secret = redacted.String[secret]
 
 type secret struct{}

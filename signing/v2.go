@@ -86,13 +86,10 @@ func findTagged(lines []string, tag string) (ours member, found bool, err error)
 	if len(lines) == 0 {
 		return member{}, false, nil
 	}
-	var room [4]member
-	all, ok := members(room[:0], lines)
-	if !ok {
-		return member{}, true, fmt.Errorf("%w: Signature-Input is no dictionary, or too long", ErrMalformed)
-	}
-	for _, m := range all {
+	for m, ok := range members(lines) {
 		switch {
+		case !ok:
+			return member{}, true, fmt.Errorf("%w: Signature-Input is no dictionary, or too long", ErrMalformed)
 		case !m.tagged(tag):
 		case found:
 			return member{}, true, fmt.Errorf("%w: two signatures", ErrAmbiguous)
@@ -100,7 +97,7 @@ func findTagged(lines []string, tag string) (ours member, found bool, err error)
 			ours, found = m, true
 		}
 	}
-	if _, sole := soleMember(all, ours.key); found && !sole {
+	if _, sole := soleMember(lines, ours.key); found && !sole {
 		return member{}, true, fmt.Errorf("%w: two signatures with one label", ErrAmbiguous)
 	}
 	return ours, found, nil
@@ -185,9 +182,7 @@ func (s *v2) parseSignature(lines []string) bool {
 	if s.size = 64; s.alg == algHMAC {
 		s.size = 32
 	}
-	var room [4]member
-	all, _ := members(room[:0], lines)
-	ours, ok := soleMember(all, s.key)
+	ours, ok := soleMember(lines, s.key)
 	return ok && ours.params == "" && parseBytes(s.signature[:s.size], ours.value)
 }
 
@@ -262,14 +257,15 @@ func (names *prefixed) required(digest, account bool) []string {
 func covers(value string, required []string) bool {
 	list, opened := strings.CutPrefix(value, "(")
 	list, closed := strings.CutSuffix(list, ")")
-	count := 0
+	var found uint // a bit for each of the required ones
 	for name := range strings.SplitSeq(list, " ") {
-		if !slices.Contains(required, name) || strings.Count(list, name) > 1 {
+		i := slices.Index(required, name)
+		if i < 0 || found&(1<<i) != 0 {
 			return false
 		}
-		count++
+		found |= 1 << i
 	}
-	return opened && closed && count == len(required)
+	return opened && closed && found == 1<<len(required)-1
 }
 
 // base is what a signature of version 2 covers: the signature base of RFC 9421,

@@ -1044,3 +1044,23 @@ func TestVerifySecondAllocates(t *testing.T) {
 		}
 	}
 }
+
+// V19: a header costs no memory for each of its members.
+func TestManyMembersTakeNoMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	many := strings.Repeat("a,", 4000) + "a"
+	for name, header := range map[string]string{"V19 of another tag": "Signature-Input", "V19 signatures": "Signature", "V19 digests": "Content-Digest"} {
+		v, r := hotSecond(t, "", func(*draft) {})
+		r.Header.Set(header, many)
+		allocs := testing.AllocsPerRun(100, func() {
+			if _, err := v.Verify(r.Context(), r, "/connections"); err == nil {
+				t.Fatal("accepted")
+			}
+		})
+		if allocs > 8 { // most are those of the error
+			t.Errorf("%s: %v allocations", name, allocs)
+		}
+	}
+}

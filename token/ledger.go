@@ -108,8 +108,9 @@ func (r Record) Position() Position { return Position{r.Issued, r.ID} }
 //     of its ancestors is not live. No use is spent;
 //   - ErrExhausted: MaxUses was reached. A ledger may forget such a record, and then
 //     it returns ErrRevoked;
-//   - ErrReused: the record has a later Generation, and no grace lasts. Somebody has two tokens of
-//     one family (RFC 9700, section 4.14.2): Spend has removed the record, and so ended the family.
+//   - ErrReused: the record has a later Generation, and r is not the one before within a grace.
+//     Somebody has two tokens of one family (RFC 9700, section 4.14.2): Spend has removed the record,
+//     and so ended the family. No grace hides older ones: a thief could renew again and again.
 //
 // Any other error means that the outcome is unknown. One use may be lost, and the
 // caller refuses the request. If there is an error, the Lineage is zero.

@@ -225,10 +225,10 @@ func (m *MemoryLedger) issued(r Record, now time.Time) (*appRecords, *Record, er
 	}
 	graced := now.Before(a.graced[r.ID])
 	switch behind := issued.Generation - r.Generation; {
-	case behind > 0 && !graced:
+	case behind > 1, behind == 1 && !graced:
 		m.remove(a, issued)
 		return nil, nil, ErrReused
-	case behind != 0 && behind != 1, behind == 0 && issued.KeyID != r.KeyID:
+	case behind < 0, behind == 0 && issued.KeyID != r.KeyID:
 		return nil, nil, ErrRevoked
 	case a.isLive(issued, now):
 		return a, issued, nil

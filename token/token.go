@@ -11,9 +11,9 @@ import (
 )
 
 // Token is a signed token. Whoever has it can use it, so it prints REDACTED, however
-// it is printed or encoded; string(t) is the text on the wire. One case is not
-// covered: in an unexported field of a struct, fmt prints the token, because it calls
-// no methods there.
+// it is printed or encoded; string(t) is the text on the wire. Two cases are not covered,
+// because no method is called there: fmt prints an unexported field of a struct, and
+// encoding/json writes the key of a map.
 type Token = redacted.String[signed]
 
 type signed struct{}

@@ -2,7 +2,7 @@
 // partners. A key has a prefix that people and secret scanners recognize, a public id, and a
 // checksum. The server keeps only a hash.
 //
-//   - Format says what the keys of a deployment look like, and reads them.
+//   - Format says what the keys of a deployment look like, also for secret scanners.
 //   - Mechanism authenticates requests, from Authorization: Bearer, beside tokens and other issuers.
 //   - Keys makes keys, replaces, restricts and revokes them. Make itself asks Principal.MayMake.
 //   - Store keeps the records. Memory, sqlstore and redisstore have one.

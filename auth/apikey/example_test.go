@@ -62,18 +62,6 @@ func ExampleKeys_Make() {
 	// DELETE 403
 }
 
-func ExampleFormat_Parse() {
-	format := apikey.Format{Prefix: "acme_live"}
-	const sent = "acme_live_7h3v9q2m8kx4tn0c5rjw6ybdzgs1fpea0987654321zyx12f6g56"
-	key, ok := format.Parse(sent)
-	fmt.Println(key, apikey.ID(key), ok)
-	_, ok = format.Parse(sent[:len(sent)-1])
-	fmt.Println(ok)
-	// Output:
-	// REDACTED 7h3v9q2m8kx4t true
-	// false
-}
-
 func ExampleFormat_Regexp() {
 	fmt.Println(apikey.Format{Prefix: "acme_live"}.Regexp())
 	// Output:

@@ -1,4 +1,7 @@
 package apikey
 
-func (f Format) Generate() Key { return f.generate() }
-func (f Format) Valid() bool   { return f.valid() }
+func ID(k Key) string { return idOf(k) }
+
+func (f Format) Generate() Key                 { return f.generate() }
+func (f Format) Parse(text string) (Key, bool) { return f.parse(text) }
+func (f Format) Valid() bool                   { return f.valid() }

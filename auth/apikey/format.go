@@ -39,9 +39,9 @@ var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 func (f Format) valid() bool { return len(f.Prefix) <= maxPrefix && validPrefix.MatchString(f.Prefix) }
 
-// Parse reads a key, and reports whether the string is one: the prefix, the length, the characters
+// parse reads a key, and reports whether the string is one: the prefix, the length, the characters
 // and the checksum are right. It looks nothing up.
-func (f Format) Parse(text string) (key Key, ok bool) {
+func (f Format) parse(text string) (key Key, ok bool) {
 	if len(text) != len(f.Prefix)+1+bodySize || !f.begins(text) {
 		return "", false
 	}
@@ -85,14 +85,14 @@ func checksum(text string) string {
 	return string(sum[:])
 }
 
-// Key is the text that a client sends, as Parse and Make return it. Show it once, as string(key),
-// and keep it nowhere: it prints REDACTED.
+// Key is the text that a client sends, as Make returns it. Show it once, as string(key),
+// and keep it nowhere: it prints REDACTED, as a token.Token does.
 type Key = redacted.String[key]
 
 type key struct{}
 
-// ID returns the public id of a key, which may be logged.
-func ID(k Key) string { return part(k, 0, idSize) }
+// idOf returns the public id of a key, which may be logged.
+func idOf(k Key) string { return part(k, 0, idSize) }
 
 // part returns a part of what follows the prefix, "" if it is not a key.
 func part(k Key, from, to int) string {

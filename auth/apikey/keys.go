@@ -45,6 +45,7 @@ const (
 // DetailInvalidScope, DetailNotFound with the Path sub for an unknown owner, DetailUnknownApp and
 // DetailTooManyTokens. Any other error wraps auth.ErrUnavailable.
 func (k Keys) Make(ctx context.Context, by auth.Principal, t *auth.Tenant, g Grant) (Key, Record, error) {
+	g.Prefix, g.Account, g.App = cmp.Or(g.Prefix, k.mechanism.Formats[0].Prefix), cmp.Or(g.Account, by.Account), cmp.Or(g.App, by.App)
 	return k.issue(ctx, by, t, g, func(r *Record) error { return k.store.Add(ctx, *r, k.limit()) })
 }
 
@@ -65,7 +66,6 @@ func (k Keys) limit() int { return cmp.Or(k.mechanism.PerAccount, 100) }
 
 // prepare decides about a grant, and returns a new key with its record.
 func (k Keys) prepare(ctx context.Context, by auth.Principal, t *auth.Tenant, g Grant) (key Key, r Record, err error) {
-	g.Prefix, g.Account, g.App = cmp.Or(g.Prefix, k.mechanism.Formats[0].Prefix), cmp.Or(g.Account, by.Account), cmp.Or(g.App, by.App)
 	g.Scope, g.Networks, g.Expires = slices.Clone(g.Scope), slices.Clone(g.Networks), milli(g.Expires)
 	now := t.Now()
 	if !slices.Contains(k.mechanism.Formats, Format{g.Prefix}) {
@@ -87,7 +87,7 @@ func (k Keys) prepare(ctx context.Context, by auth.Principal, t *auth.Tenant, g 
 		}
 	}
 	key = Format{g.Prefix}.generate()
-	return key, Record{Grant: g, ID: ID(key), Hash: hashOf(key), Org: t.Org.Key(), Maker: cmp.Or(by.Caller, by.Account), Created: milli(now)}, nil
+	return key, Record{Grant: g, ID: idOf(key), Hash: hashOf(key), Org: t.Org.Key(), Maker: cmp.Or(by.Caller, by.Account), Created: milli(now)}, nil
 }
 
 // missing returns the error for what a grant names and a directory does not find.
@@ -157,6 +157,8 @@ func (k Keys) Replace(ctx context.Context, by auth.Principal, t *auth.Tenant, id
 		return "", Record{}, err
 	case before.Uses > 0:
 		return "", Record{}, &auth.Error{Detail: auth.DetailOption, Path: "uses", Reason: "a key with limited uses cannot be replaced"}
+	case until.UTC().Year() > 9999:
+		return "", Record{}, &auth.Error{Detail: auth.DetailOption, Path: "until", Reason: "must be before the year 10000"}
 	case before.Successor != "":
 		return "", Record{}, auth.ErrConflict
 	case !before.LiveAt(now):

@@ -287,6 +287,17 @@ func TestReplace(t *testing.T) {
 	w.clock.Advance(time.Minute)
 	w.want(t, "never later than its own end", old, 401)
 
+	_, without := w.make(t, nil)
+	by := administrator()
+	by.App, by.Mechanism = app, "signature"
+	if _, next, err := keys.Replace(t.Context(), by, w.tenant, without.ID, time.Time{}, time.Time{}); err != nil || next.App != "" {
+		t.Errorf("a key without an app, replaced by a signature of one: %q, %v", next.App, err)
+	}
+	_, long := w.make(t, nil)
+	never := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)) // no store has such a time in UTC
+	if _, _, err := keys.Replace(t.Context(), session("ann"), w.tenant, long.ID, never, time.Time{}); problem(err) != auth.DetailOption+" until" {
+		t.Errorf("an overlap into the year 10000: %v", err)
+	}
 	_, limited := w.make(t, func(g *apikey.Grant) { g.Uses = 3 })
 	_, ended := w.make(t, func(g *apikey.Grant) { g.Expires = w.clock.Now().Add(time.Second) })
 	_, wide := w.make(t, nil)

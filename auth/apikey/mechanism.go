@@ -160,7 +160,7 @@ func (m *Mechanism) read(r *http.Request) (string, error) {
 
 func (m *Mechanism) parse(raw string) (key Key, ok bool) {
 	for _, f := range m.Formats {
-		if key, ok = f.Parse(raw); ok {
+		if key, ok = f.parse(raw); ok {
 			break
 		}
 	}
@@ -192,16 +192,16 @@ func (m *Mechanism) find(ctx context.Context, raw string, stale time.Duration, n
 			return recent.Found[*known]{Value: k, Group: string(k.Org), Cost: 1 + len(k.Stored())/1024}, nil
 		})
 	}
-	return k, ID(key), err
+	return k, idOf(key), err
 }
 
 // look returns the record of a key. An unknown id is compared, too, and rejected like a wrong secret. A
 // store that decodes the records that it finds takes a little longer for those: an id is public.
 func look(ctx context.Context, in Issuing, key Key) (*known, error) {
-	r, err := in.Get(ctx, ID(key))
+	r, err := in.Get(ctx, idOf(key))
 	hash := hashOf(key)
 	proven := subtle.ConstantTimeCompare(hash[:], r.Hash[:]) == 1
-	if err == nil && (!proven || r.ID != ID(key) || r.Prefix != prefixOf(key)) {
+	if err == nil && (!proven || r.ID != idOf(key) || r.Prefix != prefixOf(key)) {
 		err = auth.ErrNotFound
 	}
 	if err != nil {

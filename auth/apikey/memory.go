@@ -38,12 +38,10 @@ func (m *Memory) Add(ctx context.Context, r Record, limit int) error {
 func (m *Memory) add(to map[string]Record, r Record, limit int) error {
 	count, next := 0, make(map[string]Record, len(to)+1)
 	for id, other := range to {
-		own, as := other.Org == r.Org && other.Account == r.Account, other
-		as.Disabled = false // a disabled one counts
-		switch {
+		switch own := other.Org == r.Org && other.Account == r.Account; {
 		case id == r.ID:
 			return auth.ErrConflict
-		case own && !as.LiveAt(r.Created):
+		case own && other.ended(r.Created):
 			continue
 		case own:
 			count++

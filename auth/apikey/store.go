@@ -75,11 +75,15 @@ func milli(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
-// SetStored sets the fields of r that Stored has returned.
+// SetStored sets the fields of r that Stored has returned. It refuses any other text: without a restriction
+// of a later release, one that is there twice or one that is lost, more would be permitted.
 func (r *Record) SetStored(text string) error {
 	var s recorded
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return err
+	}
+	if again, _ := json.Marshal(s); string(again) != text {
+		return errors.New("apikey: a record is not as this release writes it")
 	}
 	if len(s.Hash) != len(r.Hash) {
 		return errors.New("apikey: a hash is not 32 bytes long")
@@ -92,7 +96,12 @@ func (r *Record) SetStored(text string) error {
 // LiveAt reports whether a key can be used at a time, as far as its record tells: it is not disabled,
 // has not ended, and has a use left.
 func (r *Record) LiveAt(now time.Time) bool {
-	return !r.Disabled && (r.Expires.IsZero() || now.Before(r.Expires)) && (r.Uses == 0 || r.Used < r.Uses)
+	return !r.Disabled && !r.ended(now)
+}
+
+// ended reports whether a record need not be kept. A disabled one can be enabled.
+func (r *Record) ended(now time.Time) bool {
+	return !r.Expires.IsZero() && !now.Before(r.Expires) || r.Uses > 0 && r.Used >= r.Uses
 }
 
 // Store keeps the records of keys. An ID is unique over all orgs.

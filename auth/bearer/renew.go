@@ -27,8 +27,9 @@ type Less struct {
 //
 // The token is still accepted for token.Grace. Within it, Renew returns a token of the same jti again:
 // the answer may have been lost. A token that was exchanged for less is refused at once. Whoever uses
-// a token after that ends its whole family, because two hold it (RFC 9700, section 4.14.2). The error
-// wraps token.ErrReused, and so does Event.Err: tell the owner of the account, which Event.Claimed names.
+// a token after that, or after its successor was renewed, ends its whole family, because two hold it
+// (RFC 9700, section 4.14.2). The error wraps token.ErrReused, and so does Event.Err: tell the owner of
+// the account, which Event.Claimed names.
 //
 // If a former key has signed the token, the successor ends with that key.
 //

@@ -135,6 +135,20 @@ func TestM25ATokenIsUsedAfterItsGrace(t *testing.T) {
 			}
 		})
 	}
+	t.Run("while the thief renews before each grace ends", func(t *testing.T) {
+		r := newRenewing(t)
+		first := r.mint(t, session("ann"), wish("ann", permanent))
+		stolen := first
+		for range 3 {
+			stolen = r.renew(t, stolen)
+			r.clock.Advance(token.Grace - time.Second)
+		}
+		want(t, r.me(t, first), 401, auth.DetailInvalidToken)
+		if last := r.events[len(r.events)-1]; !errors.Is(last.Err, token.ErrReused) {
+			t.Errorf("the event: %+v", last)
+		}
+		want(t, r.me(t, stolen), 401, auth.DetailInvalidToken)
+	})
 }
 
 func TestM25ASuccessorDoesNoMore(t *testing.T) {

@@ -115,9 +115,9 @@ func revokeCredential(ctx context.Context, q conn, clientKey string, c *signatur
 		return keepFormers(ctx, q, clientKey, 0)
 	}
 	c.Accounts = slices.DeleteFunc(c.Accounts, func(other string) bool { return other == account })
-	text, err := json.Marshal(c)
+	text, err := restrictionsText(*c)
 	if err == nil {
-		_, err = q.exec(ctx, `UPDATE {credentials} SET version = $2, restrictions = $3 WHERE client_key = $1`, clientKey, rand.Text(), string(text))
+		_, err = q.exec(ctx, `UPDATE {credentials} SET version = $2, restrictions = $3 WHERE client_key = $1`, clientKey, rand.Text(), text)
 	}
 	return err
 }

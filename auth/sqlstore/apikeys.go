@@ -38,12 +38,13 @@ func (k *apiKeys) Add(ctx context.Context, r apikey.Record, limit int) error {
 	return k.change(ctx, r, func(q conn) error { return addKey(ctx, q, r, limit) })
 }
 
-// change runs f in a transaction. Transactions for one owner run one at a time.
+// change runs f in a transaction. It has the lock of the account: RevokeAccount, which has it too, would
+// otherwise miss the successor of a key that is replaced at the same time.
 func (k *apiKeys) change(ctx context.Context, r apikey.Record, f func(conn) error) error {
 	if !storable(r.ID, string(r.Org), r.Account, r.App, r.Maker, r.Name) {
 		return errors.New("sqlstore: store an API key: a text is not UTF-8 or has a zero byte")
 	}
-	err := k.store.transact(ctx, "api keys\x00"+string(r.Org)+"\x00"+r.Account, f)
+	err := k.store.transact(ctx, accountLock(r.Org, r.Account), f)
 	if err == nil {
 		k.store.countWrite(ctx)
 	}
@@ -90,17 +91,8 @@ func (k *apiKeys) Swap(ctx context.Context, before, after apikey.Record, success
 
 // Get implements apikey.Store.
 func (k *apiKeys) Get(ctx context.Context, id string) (apikey.Record, error) {
-	if !storable(id) {
-		return apikey.Record{}, auth.ErrNotFound
-	}
-	found, err := list(ctx, k.store, selectKeys+`id = $1`, []any{id}, keyOf)
-	if err == nil && len(found) == 0 {
-		err = auth.ErrNotFound
-	}
-	if err != nil {
-		return apikey.Record{}, failed("get an API key", err)
-	}
-	return found[0], nil
+	r, err := get(ctx, k.store, selectKeys+`id = $1`, []any{id}, keyOf)
+	return r, failed("get an API key", found(err, auth.ErrNotFound))
 }
 
 // Use implements apikey.Store.
@@ -114,30 +106,22 @@ func (k *apiKeys) Use(ctx context.Context, id string, at time.Time, from netip.P
 		WHERE id = $1 AND (max_uses = 0 AND seen <= $3 OR uses < max_uses)`, args...)
 	if err == nil && n == 0 {
 		var there bool
-		err = k.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {api_keys} WHERE id = $1 AND max_uses = 0)`, args[:1], &there)
-		if err == nil && !there {
-			err = auth.ErrNotFound
-		}
+		err = k.store.find(ctx, `SELECT true FROM {api_keys} WHERE id = $1 AND max_uses = 0`, args[:1], &there)
+		err = found(err, auth.ErrNotFound)
 	}
 	return failed("use an API key", err)
 }
 
 // Revoke implements apikey.Store.
 func (k *apiKeys) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
-	if !storable(string(org), id) {
-		return auth.ErrNotFound
-	}
 	n, err := k.store.exec(ctx, `DELETE FROM {api_keys} WHERE id = $1 AND org = $2`, id, org)
 	return failed("revoke an API key", changed(n, err, auth.ErrNotFound))
 }
 
 // List implements apikey.Store.
 func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit int) (page []apikey.Record, next string, err error) {
-	switch {
-	case limit < 1 || limit > apikey.MaxPage:
+	if limit < 1 || limit > apikey.MaxPage {
 		return nil, "", fmt.Errorf("sqlstore: list API keys: the limit is not 1 to %d", apikey.MaxPage)
-	case !storable(string(of.Org), of.Account, of.App, after):
-		return nil, "", nil
 	}
 	// Each condition has its index. One row more than the page shows whether another one follows.
 	text, args := `org = $1`, []any{of.Org, after, limit + 1}

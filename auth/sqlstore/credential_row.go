@@ -96,12 +96,28 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 	return built, nil
 }
 
-// restrictionsOf returns a credential without its Key. A restriction of a later release is an error:
-// without it, more would be permitted.
+// restrictionsOf returns a credential without its Key. It refuses a text that restrictionsText would not
+// write: without a restriction of a later release, one that is there twice or one that is lost, more
+// would be permitted.
 func restrictionsOf(text string) (*signature.Credential, error) {
-	c, from := &signature.Credential{}, json.NewDecoder(strings.NewReader(text))
-	from.DisallowUnknownFields()
-	return c, from.Decode(c)
+	c := &signature.Credential{}
+	err := json.Unmarshal([]byte(text), c)
+	if again, _ := json.Marshal(c); err == nil && string(again) != text {
+		err = errRestrictions
+	}
+	return c, err
+}
+
+var errRestrictions = errors.New("sqlstore: restrictions are not as this release writes them")
+
+// restrictionsText returns what the store keeps of a credential beside its Key. It refuses restrictions that
+// would come back as others: JSON has no text that is not UTF-8.
+func restrictionsText(c signature.Credential) (string, error) {
+	text, err := json.Marshal(c)
+	if err == nil {
+		_, err = restrictionsOf(string(text))
+	}
+	return string(text), err
 }
 
 // publicPrefix begins the text of public keys. No secret begins with it, because a

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -75,7 +74,7 @@ func (c *Credentials) PutPublicKey(ctx context.Context, org auth.OrgKey, clientK
 // put stores the text of a secret, or that of public keys. Public keys are sealed too:
 // nobody who can only write to the database can give a client key another one.
 func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text string, restrictions signature.Credential) error {
-	rules, err := json.Marshal(restrictions)
+	rules, err := restrictionsText(restrictions)
 	if err != nil {
 		return failed("put a credential", err)
 	}
@@ -84,7 +83,7 @@ func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text 
 		INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (client_key) DO UPDATE SET version = excluded.version, sealed = excluded.sealed,
 			restrictions = excluded.restrictions WHERE {credentials}.org = excluded.org`,
-		clientKey, org, rand.Text(), sealed, string(rules))
+		clientKey, org, rand.Text(), sealed, rules)
 }
 
 // maxFormers limits the cost of a request: one MAC for each live secret.
@@ -180,12 +179,12 @@ var errChanged = errors.New("another call has changed the row")
 // Otherwise it returns errChanged. A nil Key stays what it is.
 func (c *Credentials) restrict(ctx context.Context, row credentialRow, after signature.Credential) error {
 	const text = `UPDATE {credentials} SET version = $3, restrictions = $4 WHERE client_key = $1 AND version = $2`
-	rules, err := json.Marshal(after)
+	rules, err := restrictionsText(after)
 	if err != nil {
 		return err
 	}
 	if after.Key == nil {
-		n, err := c.store.exec(ctx, text, row.clientKey, row.version, rand.Text(), string(rules))
+		n, err := c.store.exec(ctx, text, row.clientKey, row.version, rand.Text(), rules)
 		return changed(n, err, errChanged)
 	}
 	keys := after.Key.PublicKeys()
@@ -194,7 +193,7 @@ func (c *Credentials) restrict(ctx context.Context, row credentialRow, after sig
 	}
 	sealed := c.store.seal(secretLocation(auth.OrgKey(row.org), row.clientKey), []byte(publicKeysText(keys)))
 	return c.replace(ctx, "replace a key", errChanged, strings.Replace(text, "SET ", "SET sealed = $5, ", 1),
-		row.clientKey, row.version, rand.Text(), string(rules), sealed)
+		row.clientKey, row.version, rand.Text(), rules, sealed)
 }
 
 // Delete deletes a client key with its secrets. It returns auth.ErrNotFound if the org

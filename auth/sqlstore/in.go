@@ -55,7 +55,8 @@ var ErrTx = errors.New("sqlstore: In needs another transaction")
 //
 // Locks last until tx ends, and who waits for one waits as long as its own context lasts: other makers of
 // tokens for the same app and subject, other changes of the same credential, logins of an account whose
-// sessions tx has ended, and all who change key pairs unless tx used Keys.Ensure alone. So end tx soon, call nothing slow before it ends,
+// sessions tx has ended or whose API keys it has changed, and all who change key pairs unless tx used
+// Keys.Ensure alone. So end tx soon, call nothing slow before it ends,
 // and call verbs about several accounts or apps in one order everywhere. If two transactions wait for
 // each other, the engine ends one. That error reaches the caller unchanged, who alone can repeat the
 // whole transaction.
@@ -141,7 +142,7 @@ func (in *In) Keys() (*Keys, error) { return in.store.Keys() }
 func (in *In) Ledger() token.Issuing { return struct{ token.Issuing }{in.store.Ledger()} }
 
 // APIKeys returns the API keys without their uses, for apikey.Keys.In. Other makers of keys for the
-// same account wait for the end of the transaction.
+// same account and its logins wait for the end of the transaction.
 func (in *In) APIKeys() apikey.Issuing { return struct{ apikey.Issuing }{in.store.APIKeys()} }
 
 // Sessions returns what ends sessions, for session.Sessions.In.
@@ -170,8 +171,8 @@ func (in *In) DeleteAccount(ctx context.Context, org auth.OrgKey, account string
 	return in.store.DeleteAccount(ctx, org, account)
 }
 
-// DeleteOrg is Store.DeleteOrg in the transaction. For an org with more than some thousand sessions or
-// tokens call Store.DeleteOrg after the commit.
+// DeleteOrg is Store.DeleteOrg in the transaction, as one step: after an error nothing is deleted. For an org
+// with more than some thousand sessions or tokens call Store.DeleteOrg after the commit.
 func (in *In) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
-	return in.store.DeleteOrg(ctx, org)
+	return in.store.transact(ctx, "org\x00"+string(org), func(conn) error { return in.store.DeleteOrg(ctx, org) })
 }

@@ -55,12 +55,13 @@ func ancestorsLive(row string, ancestors int) string {
 
 const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, `
 
-// sameText is the condition that a row accepts a token, and reusedText that the token was renewed and
-// its grace is over.
+// sameText is the condition that a row accepts a token, and reusedText that the token was renewed, and
+// its grace is over or its successor was renewed, too.
 const (
 	sameText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $5 AND
 		(generation = $6 AND key_id = $4 OR generation - 1 = $6 AND {now} < graced)`
-	reusedText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $4 AND generation > $5 AND graced <= {now}`
+	reusedText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $4 AND
+		(generation - 1 > $5 OR generation > $5 AND graced <= {now})`
 )
 
 // Long statements are built once. They name the row by the table, because RETURNING in

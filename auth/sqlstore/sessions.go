@@ -164,7 +164,7 @@ func (s *sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, exce
 	return deleteWhere(ctx, locked, ofAccountText+` AND ($3 = '' OR id <> $3)`, org, account, except)
 }
 
-// accountLock returns the name of the lock of an account's sessions.
+// accountLock returns the name of the lock of an account's sessions and API keys.
 func accountLock(org auth.OrgKey, account string) string {
 	return "sessions\x00" + string(org) + "\x00" + account
 }

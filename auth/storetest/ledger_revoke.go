@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -83,6 +84,7 @@ func testRevokeSubject(t *testing.T, l *suite.Ledger) {
 	others := []token.Record{
 		l.Add(t, func(r *token.Record) { r.Subject = l.F.NewAccount() }),
 		l.Add(t, func(r *token.Record) { r.Org = l.F.NewOrg() }),
+		l.Add(t, func(r *token.Record) { r.Subject = l.F.AccountNamed(strings.ToUpper(r.Subject)) }), // in another case
 	}
 	revoke := func(what string, of token.Holder, want int) {
 		t.Helper()

@@ -26,12 +26,15 @@ func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) 
 		{"N03 client keys never meet", testClientKeys},
 		{"nonces differ in case", testNonceCase},
 		{"N04 what is refused is not recorded", testRefusedIsNotRecorded},
+		{"N04 a claim that is refused for its nonce does not record its signature", testNonceLeavesNothing},
 		{"N08 retention counts from the signed time", testSignedAhead},
+		{"N10 verifiers whose clocks differ", testSkew},
 		{"a nonce and a signature are remembered until Keep", testKeep},
 		{"S14 siblings are accepted, and no more of them", testSiblings},
 		{"S14 siblings at once are accepted, and no more of them", testSiblingRace},
 		{"S14 siblings are over with the window", testSiblingWindow},
 		{"S14 single use is for good", testSingleUse},
+		{"a replay takes no sibling's place", testSiblingReplay},
 		{"V18 a nonce is known once it was accepted, if the store can look it up", testUsedNonces},
 		{"a call whose context has ended returns", testReplaysContext},
 	}, func(t *testing.T, test func(*testing.T, *suite.Replays)) {
@@ -185,5 +188,17 @@ func testReplaysContext(t *testing.T, r *suite.Replays) {
 	defer cancel()
 	if r.Store.Claim(ctx, r.Fresh()) == nil {
 		t.Error("accepted after the deadline")
+	}
+}
+
+func testSkew(t *testing.T, r *suite.Replays) {
+	for _, skew := range []time.Duration{-20 * time.Second, -time.Millisecond, 20 * time.Second} {
+		u := r.Fresh()
+		u.Seen = u.Seen.Add(skew)
+		r.Claims(t, fmt.Sprint("seen by a clock off by ", skew), u, nil)
+		for _, again := range []time.Duration{-20 * time.Second, 0, 20 * time.Second} {
+			u.Seen = r.Time().Add(again)
+			r.Claims(t, fmt.Sprintf("first %v off, then %v", skew, again), u, signing.ErrReplayed)
+		}
 	}
 }

@@ -43,3 +43,13 @@ func testRefusedIsNotRecorded(t *testing.T, r *suite.Replays) {
 		r.Claims(t, c.name+", then the honest request", u, nil)
 	}
 }
+
+// testNonceLeavesNothing claims signatures with a nonce that was accepted.
+func testNonceLeavesNothing(t *testing.T, r *suite.Replays) {
+	first, u := r.Fresh(), r.Fresh()
+	r.Claims(t, "first", first, nil)
+	used := u
+	used.Nonce = first.Nonce
+	r.Claims(t, "its nonce", used, signing.ErrReplayed)
+	r.Claims(t, "then the signature with a fresh nonce", u, nil)
+}

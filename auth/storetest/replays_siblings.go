@@ -65,3 +65,14 @@ func testSingleUse(t *testing.T, r *suite.Replays) {
 		r.Claims(t, "then with "+name, then, signing.ErrReplayed)
 	}
 }
+
+func testSiblingReplay(t *testing.T, r *suite.Replays) {
+	u := r.Fresh()
+	for i := range 8 {
+		s := r.Sibling(u)
+		r.Claims(t, fmt.Sprint("sibling ", i+1), s, nil)
+		for range 4 {
+			r.Claims(t, "its replay", s, signing.ErrReplayed)
+		}
+	}
+}

@@ -21,6 +21,9 @@ func Sessions(t *testing.T, open func(t *testing.T) session.Store, f Features) {
 		{"the end by the clock", sessionExpiry},
 		{"the limit ends those unused for longest", sessionLimit},
 		{"the limit is for one kind of one account", sessionLimitApart},
+		{"a clock that was set back does not end the new", sessionLimitClockBack},
+		{"what an evicted record still answers", sessionEvicted},
+		{"a hash that is not new", sessionHashTaken},
 		{"a touch only moves ahead", sessionTouch},
 		{"a new hash, and nothing else", sessionReplace},
 		{"delete by the hash before", sessionDeletePrevious},
@@ -194,4 +197,37 @@ func sessionCancelled(t *suite.Sessions) {
 	// ctx was cancelled before the calls, so nothing has changed.
 	t.Lives(s)
 	t.Ends(auth.ErrNotFound, fresh, next)
+}
+
+func sessionHashTaken(t *suite.Sessions) {
+	old, other, before := t.One("ann"), t.One("bob"), t.One("cay")
+	after := t.One("cay")
+	t.Create(1, old, other, before, after)
+	s := old
+	s.Hash = suite.NewHash()
+	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), old.Org, old.Hash, s) })
+
+	refused := func(what string, err error) {
+		t.Helper()
+		if err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrEvicted) {
+			t.Errorf("%s: %v, want another error", what, err)
+		}
+		t.Lives(s, other, after)
+		t.Ends(auth.ErrNotFound, old)
+		t.Ends(session.ErrEvicted, before)
+	}
+	for what, hash := range map[string][32]byte{
+		"that opens a session": s.Hash, "that opened one before a Replace": old.Hash, "of a session that was evicted": before.Hash,
+	} {
+		for _, limit := range []int{0, 1} {
+			twin := t.One("ann")
+			twin.Hash = hash
+			refused("Create with a hash "+what, t.Store.Create(t.Context(), twin, limit))
+		}
+	}
+	next := other
+	next.Hash = s.Hash
+	refused("Replace with a hash that opens a session", t.Store.Replace(t.Context(), other.Org, other.Hash, next))
+	t.Lists(t.Org, "ann", s)
+	t.Lists(t.Org, "bob", other)
 }

@@ -43,3 +43,26 @@ func sessionLimitApart(t *suite.Sessions) {
 	t.Ends(session.ErrEvicted, code)
 	t.Lives(s, next, enrol, other, foreign)
 }
+
+func sessionLimitClockBack(t *suite.Sessions) {
+	behind, s := t.One("ann"), t.One("ann")
+	t.Create(1, s, behind)
+	t.Ends(session.ErrEvicted, s)
+	t.Lives(behind)
+}
+
+func sessionEvicted(t *suite.Sessions) {
+	old, s := t.One("ann"), t.One("ann")
+	old.Expires = t.Time().UTC().Truncate(time.Millisecond).Add(suite.Brief)
+	t.Create(1, old, s)
+	t.Ends(session.ErrEvicted, old)
+	t.AnswersNothing(old)
+	t.Ends(session.ErrEvicted, old)
+	t.Is(nil, "Delete", func() error { return t.Store.Delete(t.Context(), old.Org, old.Hash) })
+	t.DeletesAll(0, t.Org, "ann", s.ID)
+	t.Ends(session.ErrEvicted, old)
+	t.Lists(t.Org, "ann", s)
+	t.Wait(suite.Brief + 200*time.Millisecond)
+	t.Nothing(old)
+	t.Lives(s)
+}

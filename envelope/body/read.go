@@ -183,9 +183,9 @@ func decodeSlice(text string, to reflect.Value) (refused string) {
 	to.Set(reflect.MakeSlice(to.Type(), 0, 0))
 	for range r.Array {
 		v := reflect.New(to.Type().Elem()).Elem()
-		switch refused := decode(r.Skip(), v); refused {
-		case "":
-		case wanted(reflect.TypeFor[string]()):
+		switch refused := decode(r.Skip(), v); {
+		case refused == "":
+		case v.Kind() == reflect.String && refused == wanted(v.Type()):
 			return wanted(to.Type()) // which says it, too
 		default:
 			return fmt.Sprintf("[%d] %s", to.Len(), refused)

@@ -45,7 +45,7 @@ func attackNumbers() (numbers []string) {
 		never  []int    // numbers that no attack has, or has any more
 	}{
 		{"S", 23, []string{"S01b", "S10b", "S14b", "S15b"}, nil},
-		{"V", 18, nil, nil},
+		{"V", 19, nil, nil},
 		{"N", 15, []string{"N02b"}, nil},
 		{"T", 38, []string{"T05b"}, nil},
 		{"C", 17, []string{"C02b"}, nil},

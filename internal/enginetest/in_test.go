@@ -261,10 +261,14 @@ func verbs() []verb {
 func TestVerbsInATransaction(t *testing.T) {
 	t.Parallel()
 	all := homes(t)
-	if pgx := all[len(all)-1]; pgx.dialect == sqlstore.PostgreSQL {
-		pgx = homeLike(t, pgx)
-		pgx.name = "pgx"
-		all = append(all, pgx)
+	// A transaction pooler that knows no prepared statements needs one of the two other modes.
+	modes := map[string]string{"pgx": "cache_statement", "pgx, described": "describe_exec", "pgx, simple": "simple_protocol"}
+	if h := all[len(all)-1]; h.dialect == sqlstore.PostgreSQL {
+		for name := range modes {
+			pgx := homeLike(t, h)
+			pgx.name = name
+			all = append(all, pgx)
+		}
 	}
 	for _, h := range all {
 		t.Run(h.name, func(t *testing.T) {
@@ -273,8 +277,8 @@ func TestVerbsInATransaction(t *testing.T) {
 				tx := e.begin(t)
 				return tx, tx.Rollback
 			}
-			if h.name == "pgx" {
-				pool := must(pgxpool.New(t.Context(), durablePostgres(t)))(t)
+			if mode := modes[h.name]; mode != "" {
+				pool := must(pgxpool.New(t.Context(), durablePostgres(t)+"&default_query_exec_mode="+mode))(t)
 				t.Cleanup(pool.Close)
 				begin = func(t *testing.T) (sqlstore.Tx, func() error) {
 					tx := must(pool.Begin(t.Context()))(t)

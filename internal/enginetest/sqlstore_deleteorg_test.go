@@ -59,6 +59,7 @@ func populate(t *testing.T, s *sqlstore.Store, org, app string) (e estate) {
 	key.ID = rand.Text()
 	e.key = key.ID
 	expect(t, "Add", s.APIKeys().Add(ctx, key, 10), nil)
+	must(s.Attempts().Swap(ctx, auth.OrgKey(org), "ann", "", "1"))(t)
 	must(must(s.Idempotency())(t).Begin(ctx, repeatOf(auth.OrgKey(org), "ann"), idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 20}))(t)
 	return e
 }
@@ -72,7 +73,7 @@ func newClientKey() string {
 func (h home) rowsOf(t *testing.T, db *sql.DB, org string, apps ...string) map[string]int {
 	t.Helper()
 	found := map[string]int{}
-	for _, table := range []string{"credentials", "formers", "keys", "ledger", "sessions", "factors", "api_keys"} {
+	for _, table := range []string{"credentials", "formers", "keys", "ledger", "sessions", "factors", "api_keys", "attempts"} {
 		var n int
 		if err := db.QueryRow("SELECT count(*) FROM "+h.prefix+table+" WHERE org = $1", org).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -96,7 +97,7 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 			s, db, ctx := h.store(t), h.open(t), t.Context()
 			gone, stays := populate(t, s, "acme", newClientKey()), populate(t, s, "globex", newClientKey())
 			before := h.rowsOf(t, db, "globex", stays.app)
-			want := map[string]int{"credentials": 1, "formers": 1, "keys": 1, "former_keys": 1, "ledger": 2, "sessions": 3, "factors": 1, "api_keys": 1}
+			want := map[string]int{"credentials": 1, "formers": 1, "keys": 1, "former_keys": 1, "ledger": 2, "sessions": 3, "factors": 1, "api_keys": 1, "attempts": 1}
 			if diff := cmp.Diff(want, before); diff != "" {
 				t.Fatalf("before (-want +got):\n%s", diff)
 			}

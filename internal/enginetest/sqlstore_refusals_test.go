@@ -173,8 +173,8 @@ func TestTablesOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestARestrictionThatIsNotKnown: a credential of a later release admits nobody. Without its restriction
-// it would permit more.
+// TestARestrictionThatIsNotKnown: a credential of a later release admits nobody, and so does one whose
+// restrictions could be read in two ways. Without its restriction it would permit more.
 func TestARestrictionThatIsNotKnown(t *testing.T) {
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -182,9 +182,28 @@ func TestARestrictionThatIsNotKnown(t *testing.T) {
 			credentials := must(s.Credentials())(t)
 			clientKey, _, err := credentials.Create(t.Context(), "acme", signature.Credential{Account: "ann"})
 			expect(t, "Create", err, nil)
-			run(t, db, "UPDATE "+h.prefix+"credentials SET restrictions = $1", `{"account":"ann","hours":"9-17"}`)
-			if c, err := credentials.Credential(t.Context(), clientKey); c != nil || err == nil || errors.Is(err, auth.ErrNotFound) {
-				t.Errorf("got %+v, %v", c, err)
+			const known = `{"account":"ann","accounts":null,"scope":["object.read"],"networks":null}`
+			run(t, db, "UPDATE "+h.prefix+"credentials SET restrictions = $1", known)
+			must(credentials.Credential(t.Context(), clientKey))(t)
+			for what, text := range map[string]string{
+				"of a later release":      `{"account":"ann","accounts":null,"scope":["object.read"],"networks":null,"hours":"9-17"}`,
+				"twice":                   `{"account":"ann","accounts":null,"scope":["object.read"],"scope":null,"networks":null}`,
+				"twice, in another case":  `{"account":"ann","accounts":null,"scope":["object.read"],"SCOPE":null,"networks":null}`,
+				"lost":                    `{"account":"ann","accounts":null,"networks":null}`,
+				"all lost":                `{}`,
+				"none":                    `null`,
+				"followed by another one": known + `{"scope":["object.read.note"]}`,
+				"no UTF-8":                strings.Replace(known, "ann", `\ud800`, 1),
+			} {
+				run(t, db, "UPDATE "+h.prefix+"credentials SET restrictions = $1", text)
+				if c, err := credentials.Credential(t.Context(), clientKey); c != nil || err == nil || errors.Is(err, auth.ErrNotFound) {
+					t.Errorf("%s: got %+v, %v", what, c, err)
+				}
+			}
+			// An account that would come back as another one.
+			clientKey, _, err = credentials.Create(t.Context(), "acme", signature.Credential{Account: "ann\xff"})
+			if err == nil {
+				t.Error("not UTF-8: no error")
 			}
 		})
 	}

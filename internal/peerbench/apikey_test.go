@@ -103,11 +103,12 @@ func ourKey(t testing.TB, whole bool) keyed {
 	by := auth.Principal{Org: "acme", Account: subject, Caller: subject, Scope: scope.Unscoped(), Granted: scope.Unscoped(), Authenticated: time.Now()}
 	var tenant *auth.Tenant
 	var key apikey.Key
+	var record apikey.Record
 	guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var err error
 		tenant = auth.TenantFrom(r.Context())
 		grant := apikey.Grant{Scope: []string{"object.read.c_note"}, Expires: time.Now().Add(2 * time.Hour)}
-		if key, _, err = mechanism.Keys().Make(r.Context(), by, tenant, grant); err != nil {
+		if key, record, err = mechanism.Keys().Make(r.Context(), by, tenant, grant); err != nil {
 			t.Fatal(err)
 		}
 	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, audience+"/start", nil))
@@ -118,7 +119,7 @@ func ourKey(t testing.TB, whole bool) keyed {
 			return err
 		},
 		revoke: func() {
-			if err := mechanism.Keys().Revoke(context.Background(), "acme", apikey.ID(key)); err != nil {
+			if err := mechanism.Keys().Revoke(context.Background(), "acme", record.ID); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -11,9 +11,9 @@ local function behind(record, r, t)
     return r[2] == t[2] and 0 or nil, 1
   end
   local time = redis.call('TIME')
-  if time[1] * 1000 + math.floor(time[2] / 1000) >= tonumber(r[5]) then
-    redis.call('DEL', record)
-    return nil, 3
+  if wanted == generation - 1 and time[1] * 1000 + math.floor(time[2] / 1000) < tonumber(r[5]) then
+    return 1
   end
-  return wanted == generation - 1 and 1 or nil, 1
+  redis.call('DEL', record)
+  return nil, 3
 end

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	lib "github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/examples/guides/apikey"
 	"github.com/tenantkit/tenantkit/scope"
@@ -141,6 +144,42 @@ func TestABodyCannotAskForMore(t *testing.T) {
 	} {
 		if got := do(w.mux(small), "POST", "/keys", body, ""); got.Code != status {
 			t.Errorf("%s: %d %s, want %d", body, got.Code, got.Body, status)
+		}
+	}
+}
+
+// TestM26AMemberMakesNoKey: whoever is signed in, and has no role of an administrator, is none.
+func TestM26AMemberMakesNoKey(t *testing.T) {
+	w, sessions := newWorld(t), new(session.Memory)
+	manager := &session.Manager{Store: sessions, Attempts: sessions}
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	directory.PutAccount(auth.Account{ID: "partner", Org: "acme"})
+	directory.PutAccount(auth.Account{ID: "root", Org: "acme", Roles: []string{"administrator"}})
+	directory.PutAccount(auth.Account{ID: "member", Org: "acme"})
+	directory.PutRole("acme", auth.Role{Name: "administrator", Scope: []string{"admin", "object"}})
+	mux := (&apikey.Server{Store: w.store, Directory: directory, Mechanisms: []auth.Mechanism{manager}}).Mux()
+	mux.HandleFunc("POST /login/{account}", auth.Public, func(w http.ResponseWriter, r *http.Request) {
+		if _, err := manager.Start(w, r, r.PathValue("account"), session.Proof{At: time.Now(), Methods: []string{session.MethodPassword}}); err != nil {
+			auth.Fail(w, r, err)
+		}
+	})
+	web := httptest.NewTLSServer(mux)
+	defer web.Close()
+	for account, status := range map[string]int{"root": 200, "member": 403} {
+		client := web.Client()
+		client.Jar, _ = cookiejar.New(nil)
+		var last int
+		for _, ask := range [][2]string{{"/login/" + account, ""}, {"/keys", `{"account":"partner","name":"x","scope":["object"],"days":1}`}} {
+			got, err := client.Post(web.URL+"/acme/v2"+ask[0], "application/json", strings.NewReader(ask[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Body.Close()
+			last = got.StatusCode
+		}
+		if last != status {
+			t.Errorf("%s makes a key: %d, want %d", account, last, status)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package suites
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -12,15 +11,11 @@ import (
 	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
-// Sessions checks what storetest.Sessions leaves out: hashes that are taken, limits in detail, and
-// names that no Manager passes. Each subtest opens a store.
+// Sessions checks what storetest.Sessions leaves out: limits in detail, and names that no Manager passes. Each subtest opens a store.
 func Sessions(t *testing.T, open func(t *testing.T) session.Store, f storetest.Features) {
 	suite.Run(t, suite.Tests[func(*suite.Sessions)]{
 		{"an ended record counts against no limit", sessionExpiryAndLimit},
 		{"the limit was lowered", sessionLimitLowered},
-		{"a clock that was set back does not end the new", sessionLimitClockBack},
-		{"what an evicted record still answers", sessionEvicted},
-		{"a hash that is not new", sessionHashTaken},
 		{"a new hash of a record that is then evicted", sessionReplacedAndEvicted},
 		{"delete all of an account, one without an id too", sessionDeleteWithoutID},
 		{"empty names", sessionNameless},
@@ -28,39 +23,6 @@ func Sessions(t *testing.T, open func(t *testing.T) session.Store, f storetest.F
 	}, func(t *testing.T, test func(*suite.Sessions)) {
 		test(&suite.Sessions{T: t, Cast: suite.NewCast(suite.Features(f)), Store: open(t)})
 	})
-}
-
-func sessionHashTaken(t *suite.Sessions) {
-	old, other, before := t.One("ann"), t.One("bob"), t.One("cay")
-	after := t.One("cay")
-	t.Create(1, old, other, before, after)
-	s := old
-	s.Hash = suite.NewHash()
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), old.Org, old.Hash, s) })
-
-	refused := func(what string, err error) {
-		t.Helper()
-		if err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrEvicted) {
-			t.Errorf("%s: %v, want another error", what, err)
-		}
-		t.Lives(s, other, after)
-		t.Ends(auth.ErrNotFound, old)
-		t.Ends(session.ErrEvicted, before)
-	}
-	for what, hash := range map[string][32]byte{
-		"that opens a session": s.Hash, "that opened one before a Replace": old.Hash, "of a session that was evicted": before.Hash,
-	} {
-		for _, limit := range []int{0, 1} {
-			twin := t.One("ann")
-			twin.Hash = hash
-			refused("Create with a hash "+what, t.Store.Create(t.Context(), twin, limit))
-		}
-	}
-	next := other
-	next.Hash = s.Hash
-	refused("Replace with a hash that opens a session", t.Store.Replace(t.Context(), other.Org, other.Hash, next))
-	t.Lists(t.Org, "ann", s)
-	t.Lists(t.Org, "bob", other)
 }
 
 func sessionExpiryAndLimit(t *suite.Sessions) {
@@ -122,29 +84,6 @@ func sessionLimitLowered(t *suite.Sessions) {
 	t.Create(2, last)
 	t.Ends(session.ErrEvicted, all[:4]...)
 	t.Lists(t.Org, "ann", all[4], last)
-}
-
-func sessionLimitClockBack(t *suite.Sessions) {
-	behind, s := t.One("ann"), t.One("ann")
-	t.Create(1, s, behind)
-	t.Ends(session.ErrEvicted, s)
-	t.Lives(behind)
-}
-
-func sessionEvicted(t *suite.Sessions) {
-	old, s := t.One("ann"), t.One("ann")
-	old.Expires = t.Time().UTC().Truncate(time.Millisecond).Add(suite.Brief)
-	t.Create(1, old, s)
-	t.Ends(session.ErrEvicted, old)
-	t.AnswersNothing(old)
-	t.Ends(session.ErrEvicted, old)
-	t.Is(nil, "Delete", func() error { return t.Store.Delete(t.Context(), old.Org, old.Hash) })
-	t.DeletesAll(0, t.Org, "ann", s.ID)
-	t.Ends(session.ErrEvicted, old)
-	t.Lists(t.Org, "ann", s)
-	t.Wait(suite.Brief + 200*time.Millisecond)
-	t.Nothing(old)
-	t.Lives(s)
 }
 
 // sessionRaceRenewal touches a record by the hash that a concurrent Replace gives it, and creates another
