@@ -65,15 +65,18 @@ func (f Format) Regexp() *regexp.Regexp {
 	return regexp.MustCompile(fmt.Sprintf(`\b%s_%s{%d}[0-3]%s{6}\b`, f.Prefix, class, secretEnd, class))
 }
 
-// generate returns a new random key.
-func (f Format) generate() Key {
+// Generate returns a new random key, and a record of its Prefix, ID and Hash. It is for an application
+// that makes a key without a caller, such as the first one of a deployment: it completes the record
+// for Store.Add, which decides nothing. Keys.Make judges a caller.
+func (f Format) Generate() (Key, Record) {
 	var random [secretEnd]byte
 	rand.Read(random[:]) // never fails
 	for i, b := range random {
 		random[i] = alphabet[b&31]
 	}
 	text := f.Prefix + "_" + string(random[:])
-	return Key(text + checksum(text))
+	key := Key(text + checksum(text))
+	return key, Record{Grant: Grant{Prefix: f.Prefix}, ID: idOf(key), Hash: hashOf(key)}
 }
 
 // checksum returns the CRC-32 of a string in base32.

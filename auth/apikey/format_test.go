@@ -116,7 +116,7 @@ func TestScannersFindKeys(t *testing.T) {
 	around := []string{"export KEY=%\n", `{"key":"%"}`, "Authorization: Bearer %\r\n", "see %.", "(%)", "https://x.example/?k=%&a=b", "%"}
 	seen := map[string]bool{}
 	for i := range 1000 {
-		key := string(f.Generate())
+		key := string(f.Random())
 		text := strings.Replace(around[i%len(around)], "%", key, 1)
 		if got := scanner.FindAllString(text, -1); len(got) != 1 || got[0] != key {
 			t.Errorf("%d keys found", len(got))
@@ -143,7 +143,7 @@ func TestScannersFindKeys(t *testing.T) {
 }
 
 func TestAKeyPrintsNothing(t *testing.T) {
-	key := apikey.Format{Prefix: "acme_live"}.Generate()
+	key := apikey.Format{Prefix: "acme_live"}.Random()
 	out := printed.All(key)
 	for _, part := range []string{string(key), string(key)[23:55]} {
 		if strings.Contains(out, part) {

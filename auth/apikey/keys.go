@@ -86,8 +86,9 @@ func (k Keys) prepare(ctx context.Context, by auth.Principal, t *auth.Tenant, g 
 			return "", r, missing(auth.DetailUnknownApp, "", err)
 		}
 	}
-	key = Format{g.Prefix}.generate()
-	return key, Record{Grant: g, ID: idOf(key), Hash: hashOf(key), Org: t.Org.Key(), Maker: cmp.Or(by.Caller, by.Account), Created: milli(now)}, nil
+	key, r = Format{g.Prefix}.Generate()
+	r.Grant, r.Org, r.Maker, r.Created = g, t.Org.Key(), cmp.Or(by.Caller, by.Account), milli(now)
+	return key, r, nil
 }
 
 // missing returns the error for what a grant names and a directory does not find.

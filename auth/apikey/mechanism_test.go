@@ -44,7 +44,7 @@ func TestMechanismKeepsTheContract(t *testing.T) {
 	authtest.CheckMechanism(t, authtest.Candidate{
 		Mechanism: w.mechanism, Directory: directory(), Org: "acme", Present: with(key),
 		Refused: map[string]func(*http.Request){
-			"never issued": with(string(w.mechanism.Formats[0].Generate())), "another secret": with(withSecret(key)),
+			"never issued": with(string(w.mechanism.Formats[0].Random())), "another secret": with(withSecret(key)),
 			"another prefix of ours": with(withPrefix(key, "acme_test")), "another deployment's": with(withPrefix(key, "globex_live")),
 			"malformed": with(key[:40]), "ended": with(ended), "disabled": with(disabled), "used up": with(usedUp), "from elsewhere": with(elsewhere),
 		},
@@ -110,7 +110,7 @@ func TestUnknownIdsAndWrongSecretsAreAnsweredAlike(t *testing.T) {
 		key, _ := w.make(t, nil)
 		w.want(t, "the key", key, 200)
 		var body string
-		for what, wrong := range map[string]string{"unknown": string(w.mechanism.Formats[0].Generate()), "another secret": withSecret(key), "the other prefix": withPrefix(key, "acme_test")} {
+		for what, wrong := range map[string]string{"unknown": string(w.mechanism.Formats[0].Random()), "another secret": withSecret(key), "the other prefix": withPrefix(key, "acme_test")} {
 			for range 3 {
 				gets, uses := w.store.gets.Load(), w.store.uses.Load()
 				got := w.want(t, what, wrong, 401)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
@@ -20,6 +21,7 @@ type attempt struct {
 	request []byte // body
 	print   prints
 	entry   Entry
+	ends    time.Time // of the lease
 
 	status int
 	body   []byte
@@ -32,7 +34,7 @@ type attempt struct {
 type attemptKey struct{}
 
 // NoEffect says that the handler has changed nothing: its response is not kept, and a repetition runs the
-// handler again. Without a key it does nothing.
+// handler again. What Commit commits is kept all the same. Without a key it does nothing.
 func NoEffect(ctx context.Context) {
 	if a, ok := ctx.Value(attemptKey{}).(*attempt); ok {
 		a.noEffect = true
@@ -128,6 +130,8 @@ type committer interface {
 // After an error tx must be rolled back. Nothing is committed, unless the error wraps auth.ErrUnavailable:
 // then nobody knows. Nothing is sent, so the handler can call auth.Fail:
 //
+//	idempotency.NoEffect(r.Context()) // before Commit
+//	…
 //	defer tx.Rollback()
 //	…
 //	err := idempotency.Commit(w, r, tx, func(w http.ResponseWriter) { auth.Reply(w, r, payment) })
@@ -160,6 +164,13 @@ func Commit(w http.ResponseWriter, r *http.Request, tx interface{ Commit() error
 func (a *attempt) commit(ctx context.Context, tx interface{ Commit() error }, store committer, respond func()) error {
 	a.held, a.failed = true, true
 	before := a.Header().Clone()
+	defer func() { // also after a panic, whose response is another one
+		if a.held = false; !a.committed {
+			clear(a.Header())
+			maps.Copy(a.Header(), before)
+			a.status, a.body = 0, nil
+		}
+	}()
 	respond()
 	e := a.entry
 	e.Sealed = a.keep(true)
@@ -167,16 +178,11 @@ func (a *attempt) commit(ctx context.Context, tx interface{ Commit() error }, st
 	if err == nil {
 		err = auth.Unavailable(tx.Commit())
 	}
-	a.held = false
-	if err == nil {
+	switch {
+	case err == nil:
 		a.committed = true
 		a.send()
-		return nil
-	}
-	clear(a.Header())
-	maps.Copy(a.Header(), before)
-	a.status, a.body = 0, nil
-	if errors.Is(err, auth.ErrConflict) && !errors.Is(err, auth.ErrUnavailable) {
+	case errors.Is(err, auth.ErrConflict) && !errors.Is(err, auth.ErrUnavailable):
 		return errBusy(err)
 	}
 	return err

@@ -152,6 +152,51 @@ func TestCommit(t *testing.T) {
 			t.Errorf("%d rows, %v", *rows, again.Header())
 		}
 	})
+	t.Run("a panic of the response, which the handler recovers from", func(t *testing.T) {
+		w, rows := newWorld(t), 0
+		w.keys = idempotency.New(transactional{w.store}, idempotency.Options{Sealer: newSealer("k")})
+		w.mux.Handle("POST /notes", auth.Authenticated, w.keys.Wrap(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			defer func() {
+				if recover() != nil {
+					auth.Fail(rw, r, errors.New("a bug"))
+				}
+			}()
+			_ = idempotency.Commit(rw, r, &tx{rows: &rows}, func(rw http.ResponseWriter) {
+				rw.Header().Set("Location", "/notes/1")
+				rw.WriteHeader(http.StatusCreated)
+				panic("a bug")
+			})
+		})))
+		res := w.do(request{})
+		w.expect("it", res, 500, "error.unspecified")
+		if rows != 0 || res.Header().Get("Location") != "" {
+			t.Errorf("%d rows, %v", rows, res.Header())
+		}
+	})
+	t.Run("NoEffect before it lets a request that has not got there be repeated", func(t *testing.T) {
+		w, rows, fails := newWorld(t), 0, true
+		w.keys = idempotency.New(transactional{w.store}, idempotency.Options{Sealer: newSealer("k")})
+		w.mux.Handle("POST /notes", auth.Authenticated, w.keys.Wrap(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			idempotency.NoEffect(r.Context())
+			err := auth.Unavailable(errors.New("no connection"))
+			if !fails {
+				err = idempotency.Commit(rw, r, &tx{rows: &rows}, func(rw http.ResponseWriter) { rw.WriteHeader(http.StatusCreated) })
+			}
+			if err != nil {
+				auth.Fail(rw, r, err)
+			}
+		})))
+		w.expect("the first", w.do(request{}), 503, "")
+		fails = false
+		for i := range 3 {
+			res := w.do(request{})
+			w.expect("again", res, 201, "")
+			w.replayed("again", res, i > 0)
+		}
+		if rows != 1 {
+			t.Errorf("%d rows", rows)
+		}
+	})
 	t.Run("after the response has begun it is refused", func(t *testing.T) {
 		w := newWorld(t)
 		w.keys = idempotency.New(transactional{w.store}, idempotency.Options{Sealer: newSealer("k")})

@@ -23,27 +23,29 @@
 //
 // Each request gets a lease and a fence before its handler runs. A repetition during the lease gets 409
 // with Retry-After. After the lease, the process that has it counts as dead, and a repetition runs the
-// handler again. Its context therefore ends with the lease.
+// handler again. Its context therefore ends with the lease, and not when the client goes away.
 //
 //   - With Commit, the handler's rows and the response are one transaction. The effect happens exactly
-//     once, after a crash too: a process that comes back after its lease cannot commit.
+//     once, after a crash too: a process that comes back after its lease cannot commit. A handler with no
+//     other effect calls NoEffect first, so that no error before Commit is kept.
 //   - Without Commit, the effect happens once while processes and store live. If the process ends between
 //     the effect and the end of the request, or the store does not take the response, a repetition after
 //     the lease repeats the effect: at least once, with one response.
 //
 // # What is kept
 //
-// The status, the body and the headers Content-Type, Location and ETag: errors of the handler too, also
-// those of status 500, unless it called NoEffect. Of a panic, 500 is kept. A response longer than
-// Options.MaxReply, one that was flushed, and a success of a route with Reference are kept as a reference:
-// a repetition gets 409 with the Location, and never the body.
+// The status, the body and the headers Content-Type, Content-Encoding, Location and ETag: errors of the
+// handler too, also those of status 500, unless it called NoEffect. A panic, a response that is flushed or
+// longer than Options.MaxReply, and a success of a route with Reference are kept as a reference: a
+// repetition gets 409 with the Location, and never the body.
 //
 // # What is not checked
 //
 // GET and HEAD ignore the header, and so does a request without a principal, who has no entries. Required
 // refuses such a request. No signature covers the header: who can change requests on their way can drop or
-// replace it. Responses with a secret need Reference: nothing here recognizes a secret. A
-// wrapped handler cannot hijack its connection.
+// replace it. Responses with a secret need Reference: nothing here recognizes a secret. What a handler
+// itself checks, such as an access rule of an object, is not checked again for a repetition. Scopes that are
+// too large for scope.Set.Chains equal no other. A wrapped handler cannot hijack its connection.
 //
 // # Compatibility
 //

@@ -74,6 +74,7 @@ func ExampleCommit() {
 		Begin() (*Tx, error)
 	}
 	_ = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		idempotency.NoEffect(r.Context()) // before Commit
 		tx, err := db.Begin()
 		if err != nil {
 			auth.Fail(w, r, err)

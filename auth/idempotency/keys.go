@@ -107,18 +107,12 @@ func (k *Keys) Required(h http.Handler, options ...func(*route)) http.Handler {
 
 // ignores reports whether the request goes to its handler as if there were no keys.
 func (k *Keys) ignores(r *http.Request, to route) bool {
-	switch {
-	case r.Method == http.MethodGet || r.Method == http.MethodHead:
-		return true
-	case to.required:
-		return false
-	}
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	// Without a caller an entry would be anybody's who guesses its key.
-	return len(r.Header[header]) == 0 || auth.From(r.Context()).Account == ""
+	return reads || !to.required && (len(r.Header[header]) == 0 || auth.From(r.Context()).Account == "")
 }
 
 func (k *Keys) serve(w http.ResponseWriter, r *http.Request, to route, next http.HandlerFunc) {
-	began := time.Now()
 	a, again, err := k.begin(w, r, to)
 	switch {
 	case err != nil:
@@ -128,8 +122,9 @@ func (k *Keys) serve(w http.ResponseWriter, r *http.Request, to route, next http
 		again.serve(w, r)
 		return
 	}
-	// What the handler does after its lease could be done twice.
-	ctx, cancel := context.WithDeadline(context.WithValue(r.Context(), attemptKey{}, a), began.Add(k.options.Lease))
+	// What the handler does after its lease could be done twice. A client that goes away does not stop it: its
+	// repetition would get the response of a handler that was interrupted.
+	ctx, cancel := context.WithDeadline(context.WithValue(context.WithoutCancel(r.Context()), attemptKey{}, a), a.ends)
 	defer cancel()
 	defer a.end(r.Context())
 	r = r.WithContext(ctx) // the caller's request stays as it is
@@ -157,6 +152,7 @@ func (k *Keys) begin(w http.ResponseWriter, r *http.Request, to route) (*attempt
 		entry: Entry{ID: identity(p, r.Pattern, values[0]), Org: p.Org, Caller: callerOf(p), Fence: rand.Text()}}
 	e := a.entry
 	e.Sealed = k.seal(&e, record{prints: a.print})
+	a.ends = time.Now().Add(k.options.Lease) // not before the body has come, which may take long
 	ctx, cancel := tenant.Bound(r.Context())
 	defer cancel()
 	held, err := k.store.Begin(ctx, e, k.options)

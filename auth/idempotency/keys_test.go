@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -526,5 +527,76 @@ func TestWithoutAKeyItCostsNothing(t *testing.T) {
 	}
 	if w.store.begins+w.store.ends != 0 {
 		t.Error("the store was asked")
+	}
+}
+
+// TestR11AClientThatGoesAway does so while its request is executed. Its repetition gets the response of a
+// handler that was not interrupted.
+func TestR11AClientThatGoesAway(t *testing.T) {
+	w := newWorld(t)
+	var canceled error
+	ctx, cancel := context.WithCancel(t.Context())
+	w.notes(func(rw http.ResponseWriter, r *http.Request) {
+		cancel()
+		if canceled = r.Context().Err(); canceled != nil {
+			rw.WriteHeader(503)
+		}
+	})
+	r := httptest.NewRequestWithContext(ctx, "POST", "/acme/v2/notes", nil)
+	r.Header = http.Header{"Who": {"ann"}, "Idempotency-Key": {"key"}}
+	w.mux.ServeHTTP(httptest.NewRecorder(), r)
+	if canceled != nil {
+		t.Errorf("the handler's context: %v", canceled)
+	}
+	w.expect("again", w.do(request{}), 200, "run 1 ")
+	w.ran(1)
+}
+
+// slow is a body that comes after a while.
+type slow struct{ after time.Duration }
+
+func (s slow) Read([]byte) (int, error) { time.Sleep(s.after); return 0, io.EOF }
+
+func TestTheLeaseBeginsAfterTheBody(t *testing.T) {
+	w := newWorld(t, func(o *idempotency.Options) { o.Lease = time.Second })
+	w.notes(func(_ http.ResponseWriter, r *http.Request) {
+		if ends, _ := r.Context().Deadline(); time.Until(ends) < 500*time.Millisecond {
+			t.Errorf("it ends in %v", time.Until(ends))
+		}
+	})
+	r := httptest.NewRequest("POST", "/acme/v2/notes", slow{700 * time.Millisecond})
+	r.Header = http.Header{"Who": {"ann"}, "Idempotency-Key": {"key"}}
+	w.mux.ServeHTTP(httptest.NewRecorder(), r)
+	w.ran(1)
+}
+
+// TestR12AScopeTooLargeToCompare has more pairs of chains than package scope lists.
+func TestR12AScopeTooLargeToCompare(t *testing.T) {
+	w := newWorld(t)
+	w.notes()
+	list := func(first int) scope.Set {
+		var all []string
+		for i := range 200 {
+			all = append(all, fmt.Sprint("object.read.c_n", first+i))
+		}
+		return chains(all...)
+	}
+	p := w.who["ann"]
+	p.Scope = list(0).Intersect(list(0))
+	w.who["ann"] = p
+	w.expect("the first", w.do(request{}), 200, "run 1 ")
+	p.Scope = list(0).Intersect(list(10))
+	w.who["ann"] = p
+	w.expect("narrowed", w.do(request{}), 409, "conflict.idempotencyReply")
+	w.ran(1)
+}
+
+// TestAnEncodedResponse is of a middleware between Wrap and the handler, which compresses.
+func TestAnEncodedResponse(t *testing.T) {
+	w := newWorld(t)
+	w.notes(func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set("Content-Encoding", "gzip") })
+	w.do(request{})
+	if again := w.do(request{}); again.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("again: %v", again.Header())
 	}
 }

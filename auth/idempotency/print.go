@@ -2,6 +2,7 @@ package idempotency
 
 import (
 	"cmp"
+	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"net/http"
@@ -38,19 +39,19 @@ func printOf(r *http.Request, body []byte, t *auth.Tenant, p auth.Principal) pri
 	request := digest([]string{r.Method, t.Path(), query, string(sum[:])}, r.Header["Content-Type"])
 	// By this a principal may see a response.
 	authority := digest([]string{p.Account, fmt.Sprintf("%d %t %t", p.Grant, p.SkipACL, p.SkipCreateACL)},
-		set(slices.Clone(p.Roles)), set(chainsOf(p.Scope)), set(chainsOf(p.Granted)))
+		slices.Compact(slices.Sorted(slices.Values(p.Roles))), chainsOf(p.Scope), chainsOf(p.Granted))
 	return prints{request[:], authority[:]}
 }
 
+// chainsOf returns what s permits, each chain once, in order. Chains yields nothing of an intersection that is too large, of which
+// Missing still knows something: it equals no other.
 func chainsOf(s scope.Set) (all []string) {
 	for chain := range s.Chains() {
 		all = append(all, chain)
 	}
-	return all
-}
-
-// set returns each string once, in order.
-func set(all []string) []string {
+	if none := (scope.Set{}); all == nil && none.Missing(s) != nil {
+		all = []string{rand.Text()}
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // keptHeaders are the only headers that are kept. No cookie is ever sent to whoever repeats a request.
-var keptHeaders = []string{"Content-Type", "Location", "Etag"}
+var keptHeaders = []string{"Content-Type", "Content-Encoding", "Location", "Etag"}
 
 // reply is a response that is kept.
 type reply struct {

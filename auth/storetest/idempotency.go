@@ -32,6 +32,7 @@ func Idempotency(t *testing.T, open func(t *testing.T) idempotency.Store, f Feat
 		{"an entry is forgotten when it was kept long enough, complete or not", testRepeatKept},
 		{"a caller's entries are bounded, and each counts what it costs", testCost},
 		{"what was refused, deleted or forgotten makes room", testRoom},
+		{"an entry that is begun again after it was forgotten counts once", testAgainCounts},
 		{"entries of other orgs and callers do not count", testOthers},
 		{"a call whose context has ended changes nothing", testRepeatContext},
 	} {
@@ -266,6 +267,26 @@ func testRoom(t *testing.T, s *repeats) {
 	s.begun(t)
 	next := again(second)
 	s.begins(t, "a forgotten one, again", next, next)
+	s.full(t, "as many as at first")
+}
+
+// testAgainCounts begins more entries again than a store forgets at once.
+func testAgainCounts(t *testing.T, s *repeats) {
+	const n = 120
+	s.o.MaxBytes, s.o.Lease = (n+1)*cost(s.entry()), s.brief
+	s.begun(t) // which is kept longer
+	s.o.Keep = 10 * s.brief
+	var all [n]idempotency.Entry
+	for i := range all {
+		all[i] = s.begun(t)
+	}
+	s.f.Wait(12 * s.brief)
+	s.o.Keep = time.Hour
+	for i := range all {
+		e := again(all[n-1-i])
+		e.Sealed = all[0].Sealed // of the same length
+		s.begins(t, "again", e, e)
+	}
 	s.full(t, "as many as at first")
 }
 

@@ -15,8 +15,8 @@ import (
 
 // key has the commands for the API keys of an app.
 func (c cli) key() *cobra.Command {
-	return group("key", "Creates, lists, replaces and revokes the API keys of an app.",
-		c.createKey(), c.listKeys(), c.replaceKey(), c.revokeKey())
+	return group("key", "Makes, lists, replaces and revokes the API keys of an app.",
+		c.makeKey(), c.listKeys(), c.replaceKey(), c.revokeKey())
 }
 
 // ofApp returns a command about the keys of an app. run gets the path of the keys.
@@ -35,32 +35,27 @@ func (c cli) ofApp(name string, arguments int, define func(*pflag.FlagSet), run 
 
 // newKey is the request body of POST /apps/{key}/keys.
 type newKey struct {
-	Name      string   `json:"name"`
-	Account   string   `json:"account,omitempty"`
-	Scope     []string `json:"scope"`
-	Networks  []string `json:"networks,omitempty"`
-	MaxUses   int64    `json:"maxUses,omitempty"`
-	ExpiresIn int64    `json:"expiresIn,omitempty"`
+	Name     string    `json:"name"`
+	Account  string    `json:"account,omitempty"`
+	Scope    []string  `json:"scope"`
+	Networks []string  `json:"networks,omitempty"`
+	Uses     int64     `json:"uses,omitempty"`
+	Expires  time.Time `json:"expires,omitzero"`
 }
 
-// lifeFlag defines the flag for how long a key lasts.
-func lifeFlag(flags *pflag.FlagSet, life *time.Duration) {
-	flags.DurationVar(life, "life", 0, "how long the key lasts, in whole seconds: 2160h are 90 days (default: until it is revoked)")
-}
-
-func (c cli) createKey() *cobra.Command {
+func (c cli) makeKey() *cobra.Command {
 	k := newKey{Scope: []string{}} // sent as [], never as null
 	var life time.Duration
 	define := func(flags *pflag.FlagSet) {
 		flags.StringVar(&k.Account, "for", "", "`id` of the account that the key acts as (default: the credential's own)")
 		flags.StringArrayVar(&k.Scope, "scope", k.Scope, "`chain` of what the key may do; repeat it for more, * is everything")
 		flags.StringArrayVar(&k.Networks, "network", nil, "`network` that the key works from, such as 192.0.2.0/24; repeat it for more (default: anywhere)")
-		flags.Int64Var(&k.MaxUses, "uses", 0, "`number` of times the key can be used (default: any)")
-		lifeFlag(flags, &life)
+		flags.Int64Var(&k.Uses, "uses", 0, "`number` of times the key can be used (default: any)")
+		flags.DurationVar(&life, "life", 0, "how long the key lasts, in whole seconds: 2160h are 90 days (default: until it is revoked)")
 	}
-	return c.ofApp("key create", 1, define, func(ctx context.Context, to *connection, keys string, args []string) (err error) {
+	return c.ofApp("key make", 1, define, func(ctx context.Context, to *connection, keys string, args []string) (err error) {
 		k.Name = args[0]
-		if k.ExpiresIn, err = wholeSeconds("--life", life); err != nil {
+		if k.Expires, err = endOf(life); err != nil {
 			return err
 		}
 		return c.printKey(ctx, to, keys, k)
@@ -71,15 +66,15 @@ func (c cli) replaceKey() *cobra.Command {
 	var overlap, life time.Duration
 	define := func(flags *pflag.FlagSet) {
 		flags.DurationVar(&overlap, "overlap", 0, "how long the old key still works, in whole seconds (default: not at all)")
-		lifeFlag(flags, &life)
+		flags.DurationVar(&life, "life", 0, "how long the new key lasts, in whole seconds (default: as long as the old one would have)")
 	}
 	return c.ofApp("key replace", 1, define, func(ctx context.Context, to *connection, keys string, args []string) (err error) {
 		var body struct {
-			Overlap   int64 `json:"overlap"`
-			ExpiresIn int64 `json:"expiresIn,omitempty"`
+			Overlap int64     `json:"overlap"`
+			Expires time.Time `json:"expires,omitzero"`
 		}
 		if body.Overlap, err = wholeSeconds("--overlap", overlap); err == nil {
-			body.ExpiresIn, err = wholeSeconds("--life", life)
+			body.Expires, err = endOf(life)
 		}
 		if err != nil {
 			return err
@@ -95,6 +90,14 @@ func wholeSeconds(flag string, d time.Duration) (int64, error) {
 	return int64(d / time.Second), nil
 }
 
+// endOf returns when a life that begins now is over, or the zero time for no life.
+func endOf(life time.Duration) (end time.Time, err error) {
+	if _, err = wholeSeconds("--life", life); err == nil && life > 0 {
+		end = time.Now().Add(life).UTC()
+	}
+	return end, err
+}
+
 // printKey asks for a new key, and prints it: nobody shows it again.
 func (c cli) printKey(ctx context.Context, to *connection, path string, body any) error {
 	text, err := json.Marshal(body)
@@ -105,17 +108,23 @@ func (c cli) printKey(ctx context.Context, to *connection, path string, body any
 	if err := to.fetch(ctx, http.MethodPost, to.at(path), string(text), &made); err != nil {
 		return err
 	}
+	return c.printSecret(to, made)
+}
+
+// printSecret prints the token or the key of a reply, or with --json the reply.
+func (c cli) printSecret(to *connection, reply json.RawMessage) error {
 	if to.json {
-		return c.printJSON(made, true)
+		return c.printJSON(reply, true)
 	}
-	var shown struct{ Key string }
-	if err := json.Unmarshal(made, &shown); err != nil {
+	var made struct{ Token, Key string }
+	if err := json.Unmarshal(reply, &made); err != nil {
 		return err
 	}
+	secret := made.Token + made.Key
 	if c.screen {
-		shown.Key = printable(shown.Key)
+		secret = printable(secret)
 	}
-	_, err = fmt.Fprintln(c.out, shown.Key)
+	_, err := fmt.Fprintln(c.out, secret)
 	return err
 }
 

@@ -99,12 +99,12 @@ it. The keys are fetched over https, or from this machine. Only the server knows
 whether a token with a jti was revoked or used up.`,
 		examples: `client mint --scope '*' ID | client verify`,
 	},
-	"key create": {
-		purpose:   "Creates an API key of an app, and prints it. The server does not show it again.",
+	"key make": {
+		purpose:   "Makes an API key of an app, and prints it. The server does not show it again.",
 		arguments: "NAME",
-		more: `Without --scope it may do nothing. You must be an administrator, and it can do no more
-than you. A partner sends it in the header Authorization: Bearer KEY.`,
-		examples: `client key create --for ID --scope object.read.c_message --life 2160h 'Partner Ltd'`,
+		more: `Without --scope it may do nothing. It can do no more than you, and only an
+administrator makes one for another account. A partner sends it in the header Authorization: Bearer KEY.`,
+		examples: `client key make --for ID --scope object.read.c_message --life 2160h 'Partner Ltd'`,
 	},
 	"key list": {
 		purpose: "Prints the API keys of an app, one line of JSON each, without their secrets.",
@@ -112,7 +112,7 @@ than you. A partner sends it in the header Authorization: Bearer KEY.`,
 client key list --expiring 336h`,
 	},
 	"key replace": {
-		purpose:   "Creates an API key that may do what another one may, and prints it.",
+		purpose:   "Makes an API key that may do what another one may, and prints it.",
 		arguments: "ID",
 		more:      `The old key ends after the overlap, and never later than it would have.`,
 		examples:  `client key replace --overlap 24h --life 2160h ID`,

@@ -55,18 +55,7 @@ func (c cli) mint() *cobra.Command {
 		if err := to.fetch(ctx, http.MethodPost, to.at(path), string(body), &minted); err != nil {
 			return err
 		}
-		if to.json {
-			return c.printJSON(minted.Data, true)
-		}
-		var data struct{ Token string }
-		if err := json.Unmarshal(minted.Data, &data); err != nil {
-			return err
-		}
-		if c.screen {
-			data.Token = printable(data.Token)
-		}
-		_, err = fmt.Fprintln(c.out, data.Token)
-		return err
+		return c.printSecret(to, minted.Data)
 	})
 }
 

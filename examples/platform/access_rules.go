@@ -93,6 +93,15 @@ func mayHandleTokensOf(p auth.Principal, subject string, v scope.Verb) error {
 	return nil
 }
 
+// mayHandleOwn returns the account whose tokens or API keys a caller may see or end, by mayHandleTokensOf:
+// its own, and "" for those of all accounts.
+func mayHandleOwn(p auth.Principal, v scope.Verb) (account string, err error) {
+	if mayAdminister(p, v) == nil {
+		return "", nil
+	}
+	return p.Account, mayHandleTokensOf(p, p.Account, v)
+}
+
 func isNarrow(p auth.Principal) bool { return len(p.Granted.Missing(scope.Unscoped())) > 0 }
 
 // mayMake checks that a caller passes on no more than it may itself. What a session

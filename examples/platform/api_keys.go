@@ -14,10 +14,8 @@ import (
 	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/mempage"
+	"github.com/tenantkit/tenantkit/scope"
 )
-
-// keyFormats are the API keys of this server. Give your own server a prefix of its own.
-var keyFormats = []apikey.Format{{Prefix: "platform_key"}}
 
 // apiKeys serves the API keys of apps. They are in the database, also with -redis.
 type apiKeys struct {
@@ -29,7 +27,7 @@ type apiKeys struct {
 
 // keySchema is the schema of lists of API keys. The store has them in the order of _id.
 var keySchema = &paging.Schema{
-	Object: "apiKey",
+	Object: "key",
 	Properties: []paging.Property{
 		{Path: "account", Type: paging.String, Filter: true},
 		{Path: "expires", Type: paging.Date, Filter: true, Null: true},
@@ -48,8 +46,8 @@ type keyReply struct {
 	Expires   string         `json:"expires,omitempty"`
 	Uses      int64          `json:"uses"`
 	MaxUses   int64          `json:"maxUses,omitempty"`
-	Seen      string         `json:"seen,omitempty"` // at most an hour before the last use
-	From      string         `json:"from,omitempty"` // where that use came from: a /24 or a /48
+	Used      string         `json:"lastUsed,omitempty"`    // at most an hour before the last use
+	Address   string         `json:"lastAddress,omitempty"` // where that use came from: a /24 or a /48
 	Successor string         `json:"successor,omitempty"`
 	Key       shownOnce      `json:"key,omitempty"` // in the reply to making it
 }
@@ -66,11 +64,11 @@ func replyOfKey(r apikey.Record) keyReply {
 		Expires:   date(r.Expires),
 		Uses:      r.Used,
 		MaxUses:   r.Uses,
-		Seen:      date(r.Seen),
+		Used:      date(r.Seen),
 		Successor: r.Successor,
 	}
 	if r.From.IsValid() {
-		reply.From = r.From.String()
+		reply.Address = r.From.String()
 	}
 	return reply
 }
@@ -88,7 +86,8 @@ func (k keyReply) property(path string) (value any, ok bool) {
 	return k.Object, path == "object"
 }
 
-// list answers with the keys of an app. It keeps few more than the page in memory.
+// list answers with the keys of an app, of which others than administrators see their own. It keeps
+// few more than the page in memory.
 func (h apiKeys) list(r *http.Request) (page envelope.List[keyReply], err error) {
 	ctx := r.Context()
 	if err := h.store.queries.hold(ctx); err != nil {
@@ -98,7 +97,12 @@ func (h apiKeys) list(r *http.Request) (page envelope.List[keyReply], err error)
 	if err != nil {
 		return page, err
 	}
-	app, err := h.store.app(ctx, auth.From(ctx).Org, r.PathValue("key"))
+	p := auth.From(ctx)
+	account, err := mayHandleOwn(p, scope.Read)
+	if err != nil {
+		return page, err
+	}
+	app, err := h.store.app(ctx, p.Org, r.PathValue("key"))
 	if err != nil {
 		return page, err
 	}
@@ -106,7 +110,7 @@ func (h apiKeys) list(r *http.Request) (page envelope.List[keyReply], err error)
 	first.Skip, first.Limit = 0, q.Skip+q.Limit+1
 	var kept []keyReply
 	cut := false // there are so many bytes that the rest of the page is unknown
-	for record, err := range apikey.Records(ctx, h.stores.apiKeys, apikey.Of{Org: app.Org, App: app.ClientKey}) {
+	for record, err := range apikey.Records(ctx, h.stores.apiKeys, apikey.Of{Org: app.Org, App: app.ClientKey, Account: account}) {
 		if err != nil {
 			return page, storeFailed(err)
 		}
@@ -126,14 +130,14 @@ var (
 	newKeyForm = body.Form{
 		{Path: "name", Kind: checked(notKeyName), Required: true},
 		{Path: "account", Kind: body.String}, // the owner; without it, that of the caller
-		{Path: "scope", Kind: body.Strings, Required: true},
+		{Path: "scope", Kind: body.Strings},  // without it, nothing
 		{Path: "networks", Kind: networks},
-		{Path: "maxUses", Kind: between(1, 1<<53)},
-		{Path: "expiresIn", Kind: between(1, maxLife)}, // seconds; without it, never
+		{Path: "uses", Kind: between(1, 1<<53)},
+		{Path: "expires", Kind: instant}, // without it, never
 	}
 	replaceKeyForm = body.Form{
-		{Path: "overlap", Kind: between(0, maxGrace), Required: true}, // seconds in which both work
-		{Path: "expiresIn", Kind: between(1, maxLife)},
+		{Path: "overlap", Kind: between(0, maxGrace)}, // seconds in which both work; without it, none
+		{Path: "expires", Kind: instant, Null: true},  // without it, when the old one would have; null: never
 	}
 )
 
@@ -147,16 +151,17 @@ func notKeyName(name string) string {
 }
 
 // keyFields maps the library's names to the fields of a request for a key.
-var keyFields = map[string]string{"sub": "account", "expires": "expiresIn", "uses": "maxUses"}
+var keyFields = map[string]string{"sub": "account"}
 
 // create makes a key of an app. What it may do is judged by Make.
 func (h apiKeys) create(r *http.Request, values map[string]any) (keyReply, error) {
-	g := apikey.Grant{App: r.PathValue("key"), Expires: expiryIn(values)}
+	g := apikey.Grant{App: r.PathValue("key")}
 	setIfGiven(&g.Name, values, "name")
 	setIfGiven(&g.Account, values, "account")
 	setIfGiven(&g.Scope, values, "scope")
 	setIfGiven(&g.Networks, values, "networks")
-	setIfGiven(&g.Uses, values, "maxUses")
+	setIfGiven(&g.Uses, values, "uses")
+	setIfGiven(&g.Expires, values, "expires")
 	return h.issue(r, func(by auth.Principal, t *auth.Tenant) (apikey.Key, apikey.Record, error) {
 		return h.mechanism.Keys().Make(r.Context(), by, t, g)
 	})
@@ -164,23 +169,17 @@ func (h apiKeys) create(r *http.Request, values map[string]any) (keyReply, error
 
 // replace makes the successor of a key, with the same grant and another end.
 func (h apiKeys) replace(r *http.Request, values map[string]any) (keyReply, error) {
-	id, err := h.find(r)
+	former, err := h.find(r, scope.Update)
 	if err != nil {
 		return keyReply{}, err
 	}
 	overlap, _ := values["overlap"].(int64)
+	expires := former.Expires
+	setIfGiven(&expires, values, "expires")
 	return h.issue(r, func(by auth.Principal, t *auth.Tenant) (apikey.Key, apikey.Record, error) {
 		until := t.Now().Add(time.Duration(overlap) * time.Second)
-		return h.mechanism.Keys().Replace(r.Context(), by, t, id, until, expiryIn(values))
+		return h.mechanism.Keys().Replace(r.Context(), by, t, former.ID, until, expires)
 	})
-}
-
-func expiryIn(values map[string]any) time.Time {
-	seconds, given := values["expiresIn"].(int64)
-	if !given {
-		return time.Time{}
-	}
-	return time.Now().Add(time.Duration(seconds) * time.Second)
 }
 
 // issue answers with a new key. It outlives the caller's session, so the session must be fresh.
@@ -202,20 +201,30 @@ func (h apiKeys) issue(r *http.Request, issue func(auth.Principal, *auth.Tenant)
 }
 
 func (h apiKeys) revoke(r *http.Request) (envelope.Result[bool], error) {
-	id, err := h.find(r)
+	record, err := h.find(r, scope.Update)
 	if err == nil {
-		err = h.mechanism.Keys().Revoke(r.Context(), auth.From(r.Context()).Org, id)
+		err = h.mechanism.Keys().Revoke(r.Context(), record.Org, record.ID)
 	}
 	return done(err)
 }
 
-// find returns the id of the key that the path names. Those of other apps do not exist.
-func (h apiKeys) find(r *http.Request) (string, error) {
-	record, err := h.mechanism.Keys().Get(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
-	if err == nil && record.App != r.PathValue("key") {
+func (h apiKeys) get(r *http.Request) (keyReply, error) {
+	record, err := h.find(r, scope.Read)
+	return replyOfKey(record), err
+}
+
+// find returns the key that the path names, if the caller may do with it what the verb says. Those of
+// other apps, and of others for all but administrators, do not exist.
+func (h apiKeys) find(r *http.Request, v scope.Verb) (record apikey.Record, err error) {
+	p := auth.From(r.Context())
+	account, err := mayHandleOwn(p, v)
+	if err == nil {
+		record, err = h.mechanism.Keys().Get(r.Context(), p.Org, r.PathValue("id"))
+	}
+	if err == nil && (record.App != r.PathValue("key") || account != "" && account != record.Account) {
 		err = auth.ErrNotFound
 	}
-	return record.ID, err
+	return record, err
 }
 
 // endKeys ends API keys in a transaction. Call Invalidate after it.

@@ -30,7 +30,7 @@ func TestTheLifeOfAnAPIKey(t *testing.T) {
 	s := start(t)
 	all := "/apps/" + s.ClientKey + "/keys"
 	key, id := s.readerKey(t)
-	if got := s.reads(t, key); got != 200 || !strings.HasPrefix(key, "platform_key_"+id) {
+	if got := s.reads(t, key); got != 200 || !strings.HasPrefix(key, "service_live_"+id) {
 		t.Fatalf("%d with the key %s", got, id)
 	}
 	if me := s.bearing(t, key, "GET", "/accounts/me", "").ok(t); me["_id"] != s.AccountID {
@@ -40,15 +40,26 @@ func TestTheLifeOfAnAPIKey(t *testing.T) {
 		t.Errorf("beyond its scope: %d", got.status)
 	}
 	listed := s.as(t, "", "GET", all, "")
-	if strings.Contains(listed.text, key[len("platform_key_")+13:]) {
+	if strings.Contains(listed.text, key[len("service_live_")+13:]) {
 		t.Error("the list has the secret")
 	}
-	one := items(t, listed.ok(t), false)[0].(value)
-	if one["_id"] != id || one["from"] != "127.0.0.0/24" || one["seen"] == nil || one["maker"] != s.AdminAccountID || one["key"] != nil {
+	one := items(t, s.as(t, "", "GET", all+"?where=%7B%22_id%22%3A%22"+id+"%22%7D", "").ok(t), false)[0].(value)
+	if one["_id"] != id || one["lastAddress"] != "127.0.0.0/24" || one["lastUsed"] == nil || one["maker"] != s.AdminAccountID || one["key"] != nil {
 		t.Errorf("%v", one)
 	}
 
-	next := s.as(t, "", "POST", all+"/"+id+"/replace", `{"overlap":600,"expiresIn":86400}`).ok(t)
+	next := s.as(t, "", "POST", all+"/"+id+"/replace", `{"overlap":600,"expires":"2300-01-02T03:04:05Z"}`).ok(t)
+	if next["expires"] != "2300-01-02T03:04:05.000Z" {
+		t.Errorf("the new key ends %v", next["expires"])
+	}
+	later := s.as(t, "", "POST", all+"/"+next["_id"].(string)+"/replace", "").ok(t)
+	if later["expires"] != next["expires"] || s.reads(t, next["key"].(string)) != 401 {
+		t.Errorf("replaced without a body, the new key ends %v", later["expires"])
+	}
+	next = s.as(t, "", "POST", all+"/"+later["_id"].(string)+"/replace", `{"expires":null}`).ok(t)
+	if got := s.as(t, "", "GET", all+"/"+next["_id"].(string), "").ok(t); got["expires"] != nil || got["object"] != "key" || got["key"] != nil {
+		t.Errorf("%v", got)
+	}
 	for _, key := range []string{key, next["key"].(string)} {
 		if got := s.reads(t, key); got != 200 {
 			t.Errorf("during the overlap: %d", got)
@@ -74,11 +85,11 @@ func TestPagesOfAPIKeys(t *testing.T) {
 	all := "/apps/" + s.ClientKey + "/keys"
 	seen := map[string]bool{}
 	for i := range 5 {
-		_, id := s.apiKey(t, fmt.Sprintf(`"account":"%s","scope":[],"expiresIn":%d`, s.AccountID, 86400*(i+1)))
+		_, id := s.apiKey(t, fmt.Sprintf(`"account":"%s","scope":[],"expires":%d`, s.AccountID, time.Now().Unix()+int64(86400*(i+1))))
 		seen[id] = true
 	}
 	after := ""
-	for page := range 3 {
+	for page := range 3 { // of the five and the demo's own
 		data := items(t, s.as(t, "", "GET", all+"?limit=2&where=%7B%22_id%22%3A%7B%22%24gt%22%3A%22"+after+"%22%7D%7D", "").ok(t), page < 2)
 		for _, item := range data {
 			after = item.(value)["_id"].(string)
@@ -89,8 +100,8 @@ func TestPagesOfAPIKeys(t *testing.T) {
 		t.Errorf("%v are on no page", seen)
 	}
 	soon := time.Now().Add(60 * time.Hour).UTC().Format(dateLayout)
-	if data := items(t, s.as(t, "", "GET", all+"?where=%7B%22expires%22%3A%7B%22%24lt%22%3A%22"+soon+"%22%7D%7D", "").ok(t), false); len(data) != 2 {
-		t.Errorf("%d keys end within 60 hours, want 2", len(data))
+	if data := items(t, s.as(t, "", "GET", all+"?where=%7B%22expires%22%3A%7B%22%24lt%22%3A%22"+soon+"%22%7D%7D", "").ok(t), false); len(data) != 3 {
+		t.Errorf("%d keys end within 60 hours, want 3", len(data))
 	}
 }
 
@@ -113,10 +124,10 @@ func TestM26MakingAPIKeys(t *testing.T) {
 		t.Run(c.name+", by a key of an administrator", func(t *testing.T) {
 			s.refused(t, s.bearing(t, wide, c.method, c.path, c.body), 403, "accessDenied.delegation")
 		})
-		t.Run(c.name+", by a member", func(t *testing.T) {
-			s.refused(t, s.as(t, s.AccountID, c.method, c.path, c.body), 403, "accessDenied.unspecified")
-		})
 	}
+	t.Run("make for another, by a member", func(t *testing.T) {
+		s.beyond(t, s.as(t, s.AccountID, "POST", all, `{"name":"x","account":"`+s.AdminAccountID+`"}`), map[string]string{"account": ""})
+	})
 	for name, c := range map[string]struct {
 		body   string
 		status int
@@ -124,7 +135,7 @@ func TestM26MakingAPIKeys(t *testing.T) {
 	}{
 		"an unknown owner":         {`{"name":"x","account":"nobody","scope":[]}`, 404, "notFound.unspecified"},
 		"an unknown chain":         {`{"name":"x","scope":["nonsense"]}`, 400, "invalidArgument.authScope"},
-		"no scope":                 {`{"name":"x"}`, 400, "invalidArgument.body"},
+		"an end that is past":      {`{"name":"x","expires":"2020-01-01T00:00:00Z"}`, 400, "invalidArgument.option"},
 		"another org":              {`{"name":"x","scope":[],"org":"globex"}`, 400, "invalidArgument.body"},
 		"a hash":                   {`{"name":"x","scope":[],"hash":"0"}`, 400, "invalidArgument.body"},
 		"a name of two lines":      {`{"name":"x\ny","scope":[]}`, 400, "invalidArgument.body"},
@@ -133,7 +144,7 @@ func TestM26MakingAPIKeys(t *testing.T) {
 		"networks that are one":    {`{"name":"x","scope":[],"networks":["192.0.2.1/24"]}`, 400, "invalidArgument.body"},
 		"no networks at all":       {`{"name":"x","scope":[],"networks":[]}`, 400, "invalidArgument.body"},
 		"more networks than it is": {`{"name":"x","scope":[],"networks":[` + strings.Repeat(`"192.0.2.0/24",`, 64) + `"192.0.2.0/24"]}`, 400, "invalidArgument.option"},
-		"no uses":                  {`{"name":"x","scope":[],"maxUses":0}`, 400, "invalidArgument.body"},
+		"no uses":                  {`{"name":"x","scope":[],"uses":0}`, 400, "invalidArgument.body"},
 	} {
 		t.Run(name, func(t *testing.T) { s.refused(t, s.as(t, "", "POST", all, c.body), c.status, c.detail) })
 	}
@@ -148,6 +159,57 @@ func TestM26MakingAPIKeys(t *testing.T) {
 	})
 	if got := s.reads(t, wide); got != 200 {
 		t.Errorf("refusals have ended a key: %d", got)
+	}
+}
+
+// M26: everybody handles the keys of their own account, and no others.
+func TestM26OwnAPIKeys(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	all := "/apps/" + s.ClientKey + "/keys"
+	_, others := s.apiKey(t, `"account":"`+s.AdminAccountID+`","scope":[""]`)
+	made := s.as(t, s.AccountID, "POST", all, `{"name":"mine","scope":["object.read.c_message"],"uses":9}`).ok(t)
+	id, key := made["_id"].(string), made["key"].(string)
+	if made["account"] != s.AccountID || made["maker"] != s.AdminAccountID || // the credential is hers
+		made["maxUses"] != 9.0 {
+		t.Errorf("%v", made)
+	}
+	if got := s.reads(t, key); got != 200 {
+		t.Errorf("my key: %d", got)
+	}
+	listed := items(t, s.as(t, s.AccountID, "GET", all, "").ok(t), false)
+	if len(listed) != 2 { // with that of the demo
+		t.Errorf("%d keys are listed", len(listed))
+	}
+	for _, item := range listed {
+		if item.(value)["account"] != s.AccountID {
+			t.Errorf("%v", item)
+		}
+	}
+	nothing := s.as(t, s.AccountID, "POST", all, `{"name":"no scope"}`).ok(t)
+	if got := s.reads(t, nothing["key"].(string)); got != 403 {
+		t.Errorf("without a scope: %d", got)
+	}
+	next := s.as(t, s.AccountID, "POST", all+"/"+nothing["_id"].(string)+"/replace", "").ok(t)["_id"].(string)
+	for _, c := range []struct{ method, path string }{
+		{"GET", all + "/" + others}, {"POST", all + "/" + others + "/replace"}, {"DELETE", all + "/" + others},
+	} {
+		s.refused(t, s.as(t, s.AccountID, c.method, c.path, ""), 404, "notFound.unspecified")
+	}
+	for _, narrow := range []string{s.NarrowToken, key} {
+		for _, c := range []struct{ method, path string }{
+			{"GET", all}, {"GET", all + "/" + id}, {"POST", all + "/" + id + "/replace"}, {"DELETE", all + "/" + id},
+		} {
+			if got := s.bearing(t, narrow, c.method, c.path, ""); got.status != 403 || !strings.Contains(got.text, `"service.accessDenied.scope"`) {
+				t.Errorf("narrow, %s %s: %d %s", c.method, c.path, got.status, got.text)
+			}
+		}
+	}
+	s.refused(t, s.bearing(t, s.NarrowToken, "POST", all, `{"name":"x","scope":["object"]}`), 403, "accessDenied.delegation")
+	s.as(t, s.AccountID, "DELETE", all+"/"+id, "").ok(t)
+	s.as(t, s.AccountID, "DELETE", all+"/"+next, "").ok(t)
+	if got := s.reads(t, s.APIKey); got != 200 {
+		t.Errorf("the demo's key: %d", got)
 	}
 }
 

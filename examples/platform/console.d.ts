@@ -25,7 +25,7 @@ interface Token extends Item {
 }
 interface APIKey extends Item {
   name: string; account: string; maker?: string; scope: string[]; networks: string[] | null; created: string; expires?: string;
-  uses: number; maxUses?: number; seen?: string; from?: string; successor?: string; key?: string;
+  uses: number; maxUses?: number; lastUsed?: string; lastAddress?: string; successor?: string; key?: string;
 }
 interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number; deviceDays: number }

@@ -26,7 +26,7 @@ async function create(form) {
     account: form.get('account').trim(),
     scope: lines(form.get('scope')),
     networks: networks.length ? networks : undefined,
-    expiresIn: Number(form.get('end')) || undefined,
+    expires: endIn(form.get('end')) ?? undefined,
   });
   byID('keys-form').reset();
   await showOnce(made);
@@ -87,7 +87,7 @@ const cells = (key) => [
   element('span', {}, ...key.scope.length ? key.scope.flatMap((chain) => [code(chain || '*'), ' ']) : ['nothing'],
     key.networks && ` from ${key.networks.join(', ')}`),
   element('span', {}, key.expires ? when(key.expires) : 'never', key.successor && element('span', {}, ', replaced by ', code(key.successor))),
-  element('span', {}, ...key.seen ? ['in the hour after ', when(key.seen), ` from ${key.from ?? 'an unknown address'}`] : ['never'],
+  element('span', {}, ...key.lastUsed ? ['in the hour after ', when(key.lastUsed), ` from ${key.lastAddress ?? 'an unknown address'}`] : ['never'],
     key.maxUses ? `, ${key.uses} of ${key.maxUses} times` : null),
   key.maker ? named(nameOf('account', key.maker), key.maker) : 'an account that is deleted',
 ];
@@ -96,6 +96,10 @@ const cells = (key) => [
 const select = (id, choices) => element('select', { id }, ...choices.map(([text, seconds]) => element('option', { value: String(seconds) }, text)));
 
 const day = 86_400; // seconds
+
+// endIn returns the time in some seconds, or null for 0.
+/** @param {string} seconds */
+const endIn = (seconds) => Number(seconds) ? new Date(Date.now() + Number(seconds) * 1000).toISOString() : null;
 
 /** @param {APIKey} key */
 async function replace(key) {
@@ -107,7 +111,7 @@ async function replace(key) {
     return;
   }
   const made = await request('POST', `${pathOf(mine.app)}/${encodeURIComponent(key._id)}/replace`,
-    { overlap: Number(overlap.value), expiresIn: Number(end.value) || undefined });
+    { overlap: Number(overlap.value), expires: endIn(end.value) });
   await showOnce(made);
   mine === listed && await open(mine.app, mine.within);
 }

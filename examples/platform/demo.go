@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
@@ -222,7 +224,7 @@ func (p *platform) issue(ctx context.Context, keys map[string]string) (*facts, e
 	if err != nil {
 		return nil, err
 	}
-	return f, p.seedTokens(ctx, f)
+	return f, errors.Join(p.seedTokens(ctx, f), p.seedKey(ctx, f))
 }
 
 func (p *platform) newPassword(ctx context.Context, a account, password *string) error {
@@ -271,6 +273,17 @@ func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
 	t, _, failed := minter.Limited(ctx, limited, 3)
 	f.LimitedToken = string(t)
 	return errors.Join(err, failed)
+}
+
+// seedKey makes an API key of the Integration app that ends with the secrets of this start. It is
+// not counted among those that its account may have.
+func (p *platform) seedKey(ctx context.Context, f *facts) error {
+	key, record := p.apiKeys.mechanism.Formats[0].Generate()
+	record.Grant = apikey.Grant{Prefix: record.Prefix, Account: f.AccountID, App: f.ClientKey, Name: "Demo", Scope: readerRole.Scope}
+	record.Org, record.Created = acme, time.Now()
+	record.Expires = record.Created.Add(rotationGrace)
+	f.APIKey, f.APIKeyID = string(key), record.ID
+	return p.stores.apiKeys.Add(ctx, record, math.MaxInt)
 }
 
 // conversationSize returns how many messages a conversation has: one has 0 and one has 250.

@@ -164,7 +164,8 @@ var (
 		"GET /apps/{key}/keys": {
 			Summary: "List the API keys of an app",
 			Description: "Those that have expired or are used up are in it until their owner gets another key. `where={\"expires\":{\"$lt\":…}}` " +
-				"finds those whose owners should be told. `seen` and `from` are written at most once an hour.",
+				"finds those whose owners should be told. `lastUsed` and `lastAddress` are written at most once an hour. " +
+				"Only administrators see the keys of other accounts.",
 			List:  keySchema,
 			Reply: envelope.List[keyReply]{},
 		},
@@ -175,11 +176,13 @@ var (
 			Reply:       keyReply{},
 		},
 		"POST /apps/{key}/keys/{id}/replace": {
-			Summary:     "Replace an API key",
-			Description: "The new one may do what the old one may. The old one ends after the overlap, and never later than it would have.",
-			Request:     replaceKeyForm,
-			Reply:       keyReply{},
+			Summary:      "Replace an API key",
+			Description:  "The new one may do what the old one may. The old one ends after the overlap, and never later than it would have.",
+			Request:      replaceKeyForm,
+			BodyOptional: true,
+			Reply:        keyReply{},
 		},
+		"GET /apps/{key}/keys/{id}":    {Summary: "Read an API key", Reply: keyReply{}},
 		"DELETE /apps/{key}/keys/{id}": {Summary: "Revoke an API key", Reply: envelope.Result[bool]{}},
 	}
 

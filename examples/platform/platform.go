@@ -74,7 +74,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Ledger:  p.tokens.ledger,
 		Cache:   new(token.Cache),
 	}
-	p.apiKeys = apiKeys{store, p.stores, &apikey.Mechanism{Formats: keyFormats, Store: p.stores.apiKeys, Stale: keyStaleness}, p.tokens.quota}
+	p.apiKeys = apiKeys{store, p.stores, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: o.keyPrefix}}, Store: p.stores.apiKeys, Stale: keyStaleness}, p.tokens.quota}
 	p.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    baseURL,

@@ -17,17 +17,19 @@ type router struct {
 	keys *idempotency.Keys
 }
 
-// keptWhole are the beginnings of the routes whose responses are kept. Those of all others may hold a
-// secret, such as that of a new app, a token or a recovery code: of them a reference is kept.
-var keptWhole = []string{"POST /admin/", "PATCH /admin/", "PATCH /apps/"}
+// keptWhole are the routes whose responses are kept. Those of all others may hold a secret, such as that of
+// a new app, a token or a recovery code: of them a reference is kept.
+var keptWhole = []string{
+	"POST /admin/accounts", "PATCH /admin/accounts/{id}", "POST /admin/accounts/{id}/activate", "POST /admin/accounts/{id}/deactivate",
+	"POST /admin/roles", "PATCH /admin/roles/{name}", "PATCH /admin/settings", "PATCH /apps/{key}",
+}
 
 func takesKey(pattern string, n auth.Need) bool {
 	return (strings.HasPrefix(pattern, "POST ") || strings.HasPrefix(pattern, "PATCH ")) && !n.Describe().Public
 }
 
 func keepsWhole(pattern string) bool {
-	of := func(beginning string) bool { return strings.HasPrefix(pattern, beginning) }
-	return slices.ContainsFunc(keptWhole, of) || slices.ContainsFunc(schemas, func(s schema) bool {
+	return slices.Contains(keptWhole, pattern) || slices.ContainsFunc(schemas, func(s schema) bool {
 		return pattern == "POST /"+s.plural || pattern == "PATCH /"+s.plural+"/{id}"
 	})
 }

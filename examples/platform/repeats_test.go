@@ -77,18 +77,19 @@ func TestR09ResponsesWithASecret(t *testing.T) {
 		{method: "POST", path: "/apps", body: `{"name":"new"}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":["object.read.c_message"]}`},
 		{method: "POST", path: "/invitations", body: `{"email":"new@acme.example"}`},
+		{method: "POST", path: "/apps/" + s.ClientKey + "/keys", body: `{"name":"new","scope":["object.read.c_message"]}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/secret", body: `{"grace":86400}`},
 	} {
 		key := fmt.Sprint("secret-", i)
 		first := s.once(t, key, c)
 		var shown struct {
-			Secret string
-			Data   struct{ Secret, Token, Ticket string }
+			Secret, Key string
+			Data        struct{ Secret, Token, Key, Ticket string }
 		}
 		if err := json.Unmarshal([]byte(first.text), &shown); err != nil || first.status != 200 {
 			t.Fatalf("%s: %d %s", c.path, first.status, first.text)
 		}
-		secret := shown.Secret + shown.Data.Secret + shown.Data.Token + shown.Data.Ticket
+		secret := shown.Secret + shown.Key + shown.Data.Secret + shown.Data.Token + shown.Data.Key + shown.Data.Ticket
 		if secret == "" {
 			t.Fatalf("%s shows no secret: %s", c.path, first.text)
 		}
@@ -140,6 +141,9 @@ func TestRoutesWithAKey(t *testing.T) {
 		case takes:
 			reference++
 		}
+	}
+	if keepsWhole("POST /admin/invitations") {
+		t.Error("a new route keeps what it shows")
 	}
 	if whole < 10 || reference < 10 {
 		t.Errorf("%d and %d routes", whole, reference)

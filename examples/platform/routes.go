@@ -60,10 +60,6 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(optionalBody(keyPairForm, apps.changeKeys))))
 	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(optionalBody(rotationForm, apps.rotate))))
 	mux.HandleFunc("GET /apps/{key}/tokens", read, reply(administrators(p.tokens.listApp)))
-	mux.HandleFunc("GET /apps/{key}/keys", read, reply(administrators(p.apiKeys.list)))
-	mux.HandleFunc("POST /apps/{key}/keys", update, reply(administrators(withBody(newKeyForm, p.apiKeys.create))))
-	mux.HandleFunc("POST /apps/{key}/keys/{id}/replace", update, reply(administrators(withBody(replaceKeyForm, p.apiKeys.replace))))
-	mux.HandleFunc("DELETE /apps/{key}/keys/{id}", update, reply(administrators(bodiless(p.apiKeys.revoke))))
 
 	roles := roles{p.store}
 	mux.HandleFunc("GET /admin/roles", read, reply(administrators(roles.list)))
@@ -93,13 +89,19 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("POST /invitations/accept", auth.Public, publicBody(ownPages(p.sessions, reply(withBody(acceptForm, invitations.accept)))))
 }
 
-// tokenRoutes are open to every account and app. What a token may hold depends on
-// who mints it. Who may list and end tokens depends on whose they are.
+// tokenRoutes are open to every account and app. What a token or an API key may do depends on
+// who makes it. Who may list and end them depends on whose they are.
 func (p *platform) tokenRoutes(mux router) {
 	mux.HandleFunc("POST /apps/{key}/tokens", auth.Authenticated, reply(p.tokens.create))
 	mux.HandleFunc("DELETE /apps/{key}/tokens/{jti}", auth.Authenticated, reply(bodiless(p.tokens.revoke)))
 	mux.HandleFunc("GET /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(p.tokens.list))
 	mux.HandleFunc("DELETE /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(bodiless(p.tokens.revokeAll)))
+
+	mux.HandleFunc("GET /apps/{key}/keys", auth.Authenticated, reply(p.apiKeys.list))
+	mux.HandleFunc("POST /apps/{key}/keys", auth.Authenticated, reply(withBody(newKeyForm, p.apiKeys.create)))
+	mux.HandleFunc("GET /apps/{key}/keys/{id}", auth.Authenticated, reply(p.apiKeys.get))
+	mux.HandleFunc("POST /apps/{key}/keys/{id}/replace", auth.Authenticated, reply(optionalBody(replaceKeyForm, p.apiKeys.replace)))
+	mux.HandleFunc("DELETE /apps/{key}/keys/{id}", auth.Authenticated, reply(bodiless(p.apiKeys.revoke)))
 }
 
 // scriptRoutes run the functions that take the place of an org's scripts, views and deployments.

@@ -51,7 +51,7 @@ func TestNothingIsTold(t *testing.T) {
 	bearer(secrets["minted token"])
 	// API keys: a valid one, a cut one, one with another secret, and one in the query.
 	key, id := s.readerKey(t)
-	secrets["API key"], secrets["secret of the API key"] = key, key[len("platform_key_")+len(id):]
+	secrets["API key"], secrets["secret of the API key"] = key, key[len("service_live_")+len(id):]
 	for _, key := range []string{key, key[:len(key)-4], "x" + key, strings.ToUpper(key)} {
 		bearer(key)
 	}

@@ -81,10 +81,7 @@ func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti
 	if p.TokenID != "" && p.TokenID == jti && p.App == clientKey {
 		return nil
 	}
-	if mayAdminister(p, scope.Update) == nil {
-		return nil
-	}
-	if err := mayHandleTokensOf(p, p.Account, scope.Update); err != nil {
+	if account, err := mayHandleOwn(p, scope.Update); err != nil || account == "" {
 		return err
 	}
 	own, err := h.holds(ctx, token.Holder{Org: p.Org, ClientKey: clientKey, Subject: p.Account}, jti)

@@ -55,7 +55,7 @@ func attackNumbers() (numbers []string) {
 		{"K", 56, nil, []int{25, 37, 38}},
 		{"O", 46, []string{"O39b"}, nil},
 		{"A", 19, nil, nil},
-		{"R", 10, nil, nil},
+		{"R", 12, nil, nil},
 	} {
 		for i := 1; i <= group.last; i++ {
 			number := fmt.Sprintf("%s%02d", group.letter, i)

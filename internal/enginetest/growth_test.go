@@ -136,8 +136,8 @@ func (h home) grown(b *testing.B, n int) *grown {
 	}
 	later := time.Now().Add(time.Hour)
 	for table, row := range map[string]string{
-		"sessions (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced)": fmt.Sprint(
-			bytes, ", i, 'acme', i, '', 0, 0, 0, ", later.UnixMilli(), ", '', '', 0"),
+		"sessions (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, proof, origin, replaced)": fmt.Sprint(
+			bytes, ", i, 'acme', i, '', 0, 0, 0, ", later.UnixMilli(), ", '', '', 0, '', '', 0"),
 		"ledger (client_key, id, subject, key_id, uses, max_uses, issued, org)": "i % 100, i, i, 'key', 0, 0, 0, 'acme'",
 		"replays (id, keep, uses, began, engine)":                               fmt.Sprint(bytes, ", ", later.UnixMilli(), ", 1, 0, ''"),
 	} {

@@ -166,8 +166,8 @@ func TestDeleteOrgInBatches(t *testing.T) {
 				// Those of another org are the first ones, and more than a batch.
 				`INSERT INTO {factors} (org, account, version, sealed, step, recovery) ` + series + `SELECT 'aaaa', 'another' || i, version, sealed, step, recovery FROM {factors}, s`,
 				`INSERT INTO {factors} (org, account, version, sealed, step, recovery) ` + series + `SELECT org, 'account' || i, version, sealed, step, recovery FROM {factors}, s WHERE org = 'acme'`,
-				`INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced) ` + series + `SELECT CAST('another' || i AS ` + bytes[h.dialect] + `), 'id' || i, 'aaaa', account, ticket, 1, 1, 1, expires, '', '', 0 FROM {sessions}, s WHERE id = 'session 1'`,
-				`INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced) ` + series + `SELECT CAST('hash' || i AS ` + bytes[h.dialect] + `), 'id ' || i, org, account, ticket, 1, 1, 1, expires, '', '', 0 FROM {sessions}, s WHERE id = 'session 1'`,
+				`INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, proof, origin, replaced) ` + series + `SELECT CAST('another' || i AS ` + bytes[h.dialect] + `), 'id' || i, 'aaaa', account, ticket, 1, 1, 1, expires, '', '', 0, '', '', 0 FROM {sessions}, s WHERE id = 'session 1'`,
+				`INSERT INTO {sessions} (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, proof, origin, replaced) ` + series + `SELECT CAST('hash' || i AS ` + bytes[h.dialect] + `), 'id ' || i, org, account, ticket, 1, 1, 1, expires, '', '', 0, '', '', 0 FROM {sessions}, s WHERE id = 'session 1'`,
 			} {
 				run(t, db, strings.NewReplacer("{", h.prefix, "}", "").Replace(statement))
 			}

@@ -230,7 +230,7 @@ func TestK29DeleteOrgBesideAnother(t *testing.T) {
 	s, db, ctx := h.store(t), h.open(t), t.Context()
 	for table, c := range map[string]struct{ insert, condition string }{
 		"ledger":   {`(client_key, id, subject, key_id, uses, max_uses, issued, org) SELECT 'app', i::text, 'ann', 'kid', 0, 0, 1, 'acme'`, "true"},
-		"sessions": {`(hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced) SELECT sha256(i::text::bytea), i::text, 'acme', 'ann', '', 1, 1, 1, 1 << 42, '', '', i % 2`, "replaced = 0"},
+		"sessions": {`(hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, proof, origin, replaced) SELECT sha256(i::text::bytea), i::text, 'acme', 'ann', '', 1, 1, 1, 1 << 42, '', '', 0, '', '', i % 2`, "replaced = 0"},
 		"factors":  {`(org, account, version, sealed, step, recovery) SELECT 'acme', i::text, 1, '', 0, ''`, "true"},
 	} {
 		t.Run("K29 "+table, func(t *testing.T) {

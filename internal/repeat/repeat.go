@@ -15,6 +15,8 @@ import (
 // Key is the header that tells a service that two requests are one.
 const Key = "Idempotency-Key"
 
+const replayed = "Idempotent-Replayed" // a header of a response that was kept
+
 const (
 	tries   = 4
 	first   = 200 * time.Millisecond // wait before the second try, and twice as long before each other
@@ -59,7 +61,7 @@ func isLost(res *http.Response, wait time.Duration) (time.Duration, bool) {
 	}
 	switch res.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return wait, wait <= longest
+		return wait, wait <= longest && res.Header.Get(replayed) == "" // else it is what became of the request
 	}
 	return wait, res.StatusCode == http.StatusConflict && err == nil && wait <= longest
 }

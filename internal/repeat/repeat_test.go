@@ -21,6 +21,7 @@ type answer struct {
 	after  string
 	err    error
 	unsent bool
+	kept   bool
 }
 
 var (
@@ -47,23 +48,24 @@ func TestDo(t *testing.T) {
 		least   time.Duration // of all waits
 		ends    time.Duration // of the context
 	}{
-		"an answer":                            {"POST", nil, []answer{fine}, 1, 0, 0},
-		"a lost answer":                        {"POST", nil, []answer{lost, fine}, 2, 200 * time.Millisecond, 0},
-		"a lost answer to a body":              {"PATCH", strings.NewReader("body"), []answer{lost, lost, fine}, 3, 600 * time.Millisecond, 0},
-		"no answer at all":                     {"POST", nil, never, 4, 1400 * time.Millisecond, 0},
-		"a proxy without its service":          {"POST", nil, []answer{{status: 502}, {status: 504}, fine}, 3, 600 * time.Millisecond, 0},
-		"a service that cannot answer":         {"POST", nil, []answer{{status: 503, after: "2"}, fine}, 2, 2 * time.Second, 0},
-		"a service that says at once":          {"POST", nil, []answer{{status: 503, after: "0"}, fine}, 2, 0, 0},
-		"one that is at work on it":            {"POST", nil, []answer{lost, busy, busy, fine}, 4, 2200 * time.Millisecond, 0},
-		"a conflict":                           {"POST", nil, []answer{{status: 409}}, 1, 0, 0},
-		"a wait that is too long":              {"POST", nil, []answer{{status: 503, after: "11"}}, 1, 0, 0},
-		"a wait that cannot be":                {"POST", nil, []answer{{status: 503, after: "99999999999"}}, 1, 0, 0},
-		"a refusal":                            {"POST", nil, []answer{{status: 429, after: "1"}}, 1, 0, 0},
-		"an error of the server":               {"POST", nil, []answer{{status: 500}}, 1, 0, 0},
-		"a request that was not sent":          {"POST", nil, []answer{{err: errLost, unsent: true}}, 1, 0, 0},
-		"a body that cannot be read again":     {"POST", io.MultiReader(strings.NewReader("body")), []answer{lost}, 1, 0, 0},
-		"another method":                       {"PUT", nil, []answer{lost}, 1, 0, 0},
-		"a context that ends during the waits": {"POST", nil, never, 2, 200 * time.Millisecond, 300 * time.Millisecond},
+		"an answer":                             {"POST", nil, []answer{fine}, 1, 0, 0},
+		"a lost answer":                         {"POST", nil, []answer{lost, fine}, 2, 200 * time.Millisecond, 0},
+		"a lost answer to a body":               {"PATCH", strings.NewReader("body"), []answer{lost, lost, fine}, 3, 600 * time.Millisecond, 0},
+		"no answer at all":                      {"POST", nil, never, 4, 1400 * time.Millisecond, 0},
+		"a proxy without its service":           {"POST", nil, []answer{{status: 502}, {status: 504}, fine}, 3, 600 * time.Millisecond, 0},
+		"a service that cannot answer":          {"POST", nil, []answer{{status: 503, after: "2"}, fine}, 2, 2 * time.Second, 0},
+		"a service that says at once":           {"POST", nil, []answer{{status: 503, after: "0"}, fine}, 2, 0, 0},
+		"one that is at work on it":             {"POST", nil, []answer{lost, busy, busy, fine}, 4, 2200 * time.Millisecond, 0},
+		"a conflict":                            {"POST", nil, []answer{{status: 409}}, 1, 0, 0},
+		"a service that could not, and kept it": {"POST", nil, []answer{{status: 503}, {status: 503, kept: true}}, 2, 200 * time.Millisecond, 0},
+		"a wait that is too long":               {"POST", nil, []answer{{status: 503, after: "11"}}, 1, 0, 0},
+		"a wait that cannot be":                 {"POST", nil, []answer{{status: 503, after: "99999999999"}}, 1, 0, 0},
+		"a refusal":                             {"POST", nil, []answer{{status: 429, after: "1"}}, 1, 0, 0},
+		"an error of the server":                {"POST", nil, []answer{{status: 500}}, 1, 0, 0},
+		"a request that was not sent":           {"POST", nil, []answer{{err: errLost, unsent: true}}, 1, 0, 0},
+		"a body that cannot be read again":      {"POST", io.MultiReader(strings.NewReader("body")), []answer{lost}, 1, 0, 0},
+		"another method":                        {"PUT", nil, []answer{lost}, 1, 0, 0},
+		"a context that ends during the waits":  {"POST", nil, never, 2, 200 * time.Millisecond, 300 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -92,6 +94,9 @@ func TestDo(t *testing.T) {
 					}
 					open++
 					res := &http.Response{StatusCode: a.status, Header: http.Header{}, Body: reply{strings.NewReader("reply"), &open}, ContentLength: 5}
+					if a.kept {
+						res.Header.Set("Idempotent-Replayed", "true")
+					}
 					if a.after != "" {
 						res.Header.Set("Retry-After", a.after)
 					}

@@ -34,6 +34,7 @@ local function beginRepeat()
     end
     return {r[1], r[2]}
   end
+  forget(ARGV[1], ARGV[3], ARGV[4], ARGV[2]) -- it may have expired by itself, and its cost would count twice
   if tonumber(redis.call('HGET', costs, '') or '0') >= tonumber(ARGV[10]) then
     return {}
   end

@@ -44,9 +44,9 @@ func (s *service) createNote(w http.ResponseWriter, r *http.Request) {
 
 // addNote commits the note with its response: a repetition with the same Idempotency-Key adds no other.
 func (s *service) addNote(w http.ResponseWriter, r *http.Request) error {
+	idempotency.NoEffect(r.Context()) // before Commit: no error is kept
 	var ask newNote
 	if _, err := body.Read(r, 64<<10, &ask); err != nil {
-		idempotency.NoEffect(r.Context())
 		return err
 	}
 	tx, err := s.db.BeginTx(r.Context(), nil)

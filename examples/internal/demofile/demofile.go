@@ -41,6 +41,8 @@ type Facts struct {
 	EphemeralToken     string `json:"ephemeral_token"`
 	LimitedToken       string `json:"limited_token"`
 	NarrowToken        string `json:"narrow_token"`
+	APIKey             string `json:"api_key"` // acts as the account, with the scope object.read.c_message
+	APIKeyID           string `json:"api_key_id"`
 }
 
 // Read returns the facts in a file. Without a name there are none.

@@ -1,4 +1,4 @@
-// Proves in a browser that administrators make, list, replace and revoke API keys.
+// Proves in a browser that people make, list, replace and revoke API keys. One more key is of the demo.
 
 import assert from 'node:assert/strict';
 import { call, focus, go, openAs, openAsMia, sure, tried } from './kit.mjs';
@@ -30,11 +30,11 @@ export const checks = {
     await page.getByLabel('The old key still works for').selectOption('1 hour');
     await sure(page, 'Replace it');
     const next = await shownOnce(page);
-    await page.getByText('2 loaded keys.').waitFor();
+    await page.getByText('3 loaded keys.').waitFor();
     assert.deepEqual([await reads(key), await reads(next)], [200, 200]);
     await page.getByLabel('Keys to show').selectOption('those that expire within 7 days');
     await list(page);
-    await page.getByText('1 loaded key.').waitFor();
+    await page.getByText('2 loaded keys.').waitFor();
     await page.getByLabel('Keys to show').selectOption('all keys');
     await list(page);
     await row.filter({ hasText: next.split('_')[2].slice(0, 13) }).filter({ hasNotText: 'replaced by' }).getByRole('button', { name: 'Revoke' }).click();
@@ -46,7 +46,7 @@ export const checks = {
     await close();
   },
 
-  'whoever is no administrator makes no API key': async () => {
+  'whoever is no administrator makes API keys of their own account alone': async () => {
     const { page, close } = await openAsMia();
     await go(page, 'API keys');
     for (const [label, id] of [['App that the key acts through', tried.client_key], ['App whose keys to list', tried.client_key]]) {
@@ -56,9 +56,19 @@ export const checks = {
     await page.getByLabel('Name of the key').fill('mine');
     await page.getByLabel('Account that the key acts as', { exact: true }).selectOption(tried.account_id);
     await create(page);
-    await page.locator('#keys-form').getByRole('alert').getByText('The role administrator.').waitFor();
-    await list(page);
-    await page.locator('#keys-list-form').getByRole('alert').getByText('The role administrator.').waitFor();
+    assert.equal(await reads(await shownOnce(page)), 200);
+    const row = page.getByRole('row').filter({ hasText: 'mine' });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await sure(page, 'Revoke it');
+    await page.getByText('The key is revoked.').waitFor();
+
+    await page.getByLabel('Name of the key').fill('theirs');
+    await page.getByLabel('App that the key acts through', { exact: true }).selectOption('Another, by its id …');
+    await page.getByLabel('App that the key acts through, by id', { exact: true }).fill(tried.client_key);
+    await page.getByLabel('Account that the key acts as', { exact: true }).selectOption('Another, by its id …');
+    await page.getByLabel('Account that the key acts as, by id', { exact: true }).fill(tried.admin_account_id);
+    await create(page);
+    await page.locator('#keys-form').getByRole('alert').waitFor();
     await close();
   },
 };
@@ -70,7 +80,7 @@ const reads = async (key) => (await call('/c_messages?limit=1', { Authorization:
 // shownOnce returns the key in the dialog, and closes it.
 async function shownOnce(page) {
   const dialog = page.getByRole('dialog', { name: 'The key, shown this once' });
-  const key = (await dialog.locator('code').filter({ hasText: 'platform_key_' }).innerText()).trim();
+  const key = (await dialog.locator('code').filter({ hasText: 'service_live_' }).innerText()).trim();
   await dialog.locator('#keep-done').click();
   return key;
 }
