@@ -132,7 +132,7 @@ func TestCommit(t *testing.T) {
 			return new(tx)
 		})
 		late := w.do(request{})
-		w.expect("the late one", late, 409, "conflict.idempotencyKeyBusy")
+		w.expect("the late one", late, 409, "invalidArgument.idempotencyPending")
 		if late.Header().Get("Retry-After") == "" || *rows != 1 {
 			t.Errorf("%d rows, %v", *rows, late.Header())
 		}

@@ -142,7 +142,7 @@ func (k *Keys) begin(w http.ResponseWriter, r *http.Request, to route) (*attempt
 	case p.Account == "":
 		return nil, nil, &auth.Error{Detail: auth.DetailNoCredentials}
 	case len(values) != 1 || !ascii.Visible.Holds(values[0], 1, maxKey):
-		return nil, nil, &auth.Error{Detail: auth.DetailIdempotencyKey, Reason: "one header of 1 to 255 visible ASCII characters is required"}
+		return nil, nil, &auth.Error{Detail: auth.DetailIdempotencyHeader, Reason: "one header of 1 to 255 visible ASCII characters is required"}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
@@ -182,14 +182,14 @@ func (k *Keys) match(held *Entry, print prints) (*reply, error) {
 		// It was sealed with a key that is gone, for another row, or it was altered.
 		return nil, &auth.Error{Detail: auth.DetailIdempotencyReply, Reason: "it cannot be opened", Err: err}
 	case !bytes.Equal(earlier.Request, print.Request):
-		return nil, &auth.Error{Detail: auth.DetailIdempotencyReused}
+		return nil, &auth.Error{Detail: auth.DetailIdempotencyKey}
 	case !bytes.Equal(earlier.Authority, print.Authority):
-		return nil, &auth.Error{Detail: auth.DetailIdempotencyReply, Reason: "the account, scope, roles or access differ from those of the first request"}
+		return nil, &auth.Error{Detail: auth.DetailIdempotencyAuthority, Reason: "the account, scope, roles or access differ from those of the first request"}
 	}
 	return earlier.Reply, nil
 }
 
 // errBusy is for a request that another attempt executes.
 func errBusy(cause error) error {
-	return &auth.Error{Detail: auth.DetailIdempotencyBusy, RetryAfter: time.Second, Err: cause}
+	return &auth.Error{Detail: auth.DetailIdempotencyPending, RetryAfter: time.Second, Err: cause}
 }

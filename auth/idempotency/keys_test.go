@@ -119,7 +119,7 @@ func TestR01NoResponseIsForAnother(t *testing.T) {
 					case entitled, strings.Contains(res.Body.String(), "run 1 "):
 						leaks++
 						t.Errorf("%s, %s, %s, %s: %d %s", org, caller, name, path, res.Code, res.Body)
-					case same && p.App == "app" && (res.Code != 409 || !strings.Contains(res.Body.String(), "conflict.idempotencyReply")):
+					case same && p.App == "app" && (res.Code != 409 || !strings.Contains(res.Body.String(), "accessDenied.idempotencyAuthority")):
 						t.Errorf("%s: %d %s, want 409", name, res.Code, res.Body)
 					}
 				}
@@ -159,7 +159,7 @@ func TestTheSameRequest(t *testing.T) {
 			if res := w.do(again); c.same {
 				w.expect("again", res, 200, "run 1 ")
 			} else {
-				w.expect("again", res, 422, "invalidArgument.idempotencyKeyReused")
+				w.expect("again", res, 422, "invalidArgument.idempotencyKey")
 			}
 			w.ran(1)
 			w.expect("the first, again", w.do(first), 200, "run 1 ")
@@ -175,7 +175,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.notes()
-			w.expect("it", w.do(request{key: key}), 400, "invalidArgument.idempotencyKey")
+			w.expect("it", w.do(request{key: key}), 400, "invalidArgument.idempotencyHeader")
 			w.ran(0)
 			if w.store.begins != 0 {
 				t.Error("the store was asked")
@@ -212,7 +212,7 @@ func TestRequestsWithoutEntries(t *testing.T) {
 func TestRequired(t *testing.T) {
 	w := newWorld(t)
 	w.mux.Handle("/notes", auth.Optional, w.keys.Required(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { w.run() })))
-	w.expect("no key", w.do(request{key: []string{}}), 400, "invalidArgument.idempotencyKey")
+	w.expect("no key", w.do(request{key: []string{}}), 400, "invalidArgument.idempotencyHeader")
 	w.expect("nobody", w.do(request{who: "nobody"}), 401, "noCredentialsSupplied")
 	w.expect("nobody without a key", w.do(request{who: "nobody", key: []string{}}), 401, "noCredentialsSupplied")
 	w.ran(0)
@@ -243,12 +243,12 @@ func TestWhileItIsExecuted(t *testing.T) {
 	go func() { first <- w.do(request{}) }()
 	<-running
 	busy := w.do(request{})
-	w.expect("meanwhile", busy, 409, "conflict.idempotencyKeyBusy")
+	w.expect("meanwhile", busy, 409, "invalidArgument.idempotencyPending")
 	w.replayed("meanwhile", busy, false)
 	if after := busy.Header().Get("Retry-After"); after != "1" {
 		t.Errorf("Retry-After %q", after)
 	}
-	w.expect("another request", w.do(request{body: "another"}), 422, "Reused")
+	w.expect("another request", w.do(request{body: "another"}), 422, "invalidArgument.idempotencyKey")
 	answer <- true
 	w.expect("the first", <-first, 200, "run 1 ")
 	w.expect("again", w.do(request{}), 200, "run 1 ")
@@ -443,10 +443,10 @@ func TestTheStoreIsAway(t *testing.T) {
 	w.store.away, w.store.lost = false, true
 	w.expect("after it", w.do(request{}), 200, "run 1 ")
 	w.store.lost = false
-	w.expect("during the lease", w.do(request{}), 409, "Busy")
+	w.expect("during the lease", w.do(request{}), 409, "idempotencyPending")
 	w.clock.Advance(time.Minute)
-	w.expect("after the lease, another request", w.do(request{body: "another"}), 422, "Reused")
-	w.expect("that request has the lease", w.do(request{}), 409, "Busy")
+	w.expect("after the lease, another request", w.do(request{body: "another"}), 422, "invalidArgument.idempotencyKey")
+	w.expect("that request has the lease", w.do(request{}), 409, "idempotencyPending")
 	w.clock.Advance(time.Minute)
 	w.expect("after the lease", w.do(request{}), 200, "run 2 ")
 	w.expect("again", w.do(request{}), 200, "run 2 ")
@@ -587,7 +587,7 @@ func TestR12AScopeTooLargeToCompare(t *testing.T) {
 	w.expect("the first", w.do(request{}), 200, "run 1 ")
 	p.Scope = list(0).Intersect(list(10))
 	w.who["ann"] = p
-	w.expect("narrowed", w.do(request{}), 409, "conflict.idempotencyReply")
+	w.expect("narrowed", w.do(request{}), 409, "accessDenied.idempotencyAuthority")
 	w.ran(1)
 }
 

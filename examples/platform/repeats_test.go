@@ -56,8 +56,8 @@ func TestRepeatedRequests(t *testing.T) {
 	if now := s.do(t, call{path: "/c_messages/" + id}); !strings.Contains(now.text, "changed by another") {
 		t.Errorf("it was executed: %s", now.text)
 	}
-	s.refused(t, s.once(t, "key", call{method: "POST", path: "/c_messages", body: `{"c_text":"another"}`}), 422, "invalidArgument.idempotencyKeyReused")
-	s.refused(t, s.once(t, "two words", create), 400, "invalidArgument.idempotencyKey")
+	s.refused(t, s.once(t, "key", call{method: "POST", path: "/c_messages", body: `{"c_text":"another"}`}), 422, "invalidArgument.idempotencyKey")
+	s.refused(t, s.once(t, "two words", create), 400, "invalidArgument.idempotencyHeader")
 
 	wrong := call{method: "POST", path: "/c_messages", body: `{"c_unknown":1}`}
 	s.refused(t, s.once(t, "corrected", wrong), 400, "invalidArgument.body")
