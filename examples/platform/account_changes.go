@@ -153,7 +153,12 @@ func without(roles, others []string) []string {
 
 // mayChangeAccount decides whether the caller may change an account from before to after. Whoever
 // enables an account or removes its second factor gives access to all that the account can do.
+//
+// An administrator of one org does not reset the second factor of a person who belongs to several.
 func mayChangeAccount(p auth.Principal, before, after *account, reset bool) error {
+	if reset && after.Person != "" {
+		return auth.ErrForbidden
+	}
 	if reset || before.Disabled && !after.Disabled {
 		return mayMake(p, auth.Everything(after.ID))
 	}

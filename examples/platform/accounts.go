@@ -66,9 +66,13 @@ func (s *store) addAccount(ctx context.Context, a account, password string) erro
 }
 
 func addAccount(ctx context.Context, db writer, a account, password string) error {
-	return execIn(ctx, db, &auth.Error{Detail: auth.DetailConflict, Path: "email"},
+	err := execIn(ctx, db, &auth.Error{Detail: auth.DetailConflict, Path: "email"},
 		"INSERT INTO platform_accounts (org, id, email, password, record) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
 		a.Org, a.ID, strings.ToLower(a.Email), password, asJSON(a))
+	if err != nil || a.Person == "" {
+		return err
+	}
+	return execIn(ctx, db, nil, "INSERT INTO platform_people (person, org, id) VALUES ($1, $2, $3)", a.Person, a.Org, a.ID)
 }
 
 // Password implements session.PasswordStore. The login name is the e-mail address.

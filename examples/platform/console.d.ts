@@ -11,6 +11,7 @@ interface About { message: string; path?: string; reason?: string }
 interface Fault extends About { object: 'fault'; errCode: string; status: number; faults: Fault[] }
 
 interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
+type Me = Account & { actor?: string }; // actor acts for the account
 type WholeAccount = Account & { secondFactor: FactorState }; // by itself, and not in a list
 interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; secret?: string }
 interface SigningKey {
@@ -27,14 +28,16 @@ interface APIKey extends Item {
   uses: number; maxUses?: number; lastUsed?: string; lastAddress?: string; successor?: string; key?: string;
 }
 interface Role extends Item { scope: string[] }
-interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number }
-interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean }
+interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number; deviceDays: number }
+interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean; reason?: string }
+interface Org extends Item { account: string; current: boolean }
+interface Invitation extends Item { email: string; roles: string[]; inviter: string; expires: string }
 interface FactorState { active: boolean; pending: boolean; recoveryCodesLeft: number }
 interface Schema extends Item { plural: string; properties: Property[] }
 interface Property { name: string; fqpp: string; type: string; filterable: boolean; sortable: boolean; list?: string }
-type Status = { loggedin: true; account: Account; fault?: undefined } | { loggedin: false; account?: undefined; fault?: Fault };
+type Status = { loggedin: true; account: Me; fault?: undefined } | { loggedin: false; account?: undefined; fault?: Fault };
 interface Decision {
-  object: 'event'; at: string; requestId: string; route?: string; mechanism?: string; app?: string; account?: string; allowed: boolean;
+  object: 'event'; at: string; requestId: string; route?: string; mechanism?: string; app?: string; account?: string; actor?: string; allowed: boolean;
   handler?: boolean; fault?: string; need?: string; chain?: string; source?: string; took: number;
 }
 type Stored = Item & Record<string, unknown>; // an object of the org, or an item of a list within one
@@ -48,7 +51,7 @@ interface Verdict {
 }
 
 // Acting is the credential of the sections. Without a bearer token, it is the session of the account.
-interface Acting { org: string; account: Account | null; bearer: string }
+interface Acting { org: string; account: Me | null; bearer: string }
 
 // Call sends a request and returns the JSON of the reply, which the caller gives a type.
 type Call = (method: string, path: string, body?: unknown) => Promise<any>;
@@ -72,15 +75,15 @@ type Refused = import('./console_api.js').Refused;
 
 // Elements has the type of each element that is more than an HTMLElement, by id.
 interface Elements extends
-  Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' |
-    'keys-form' | 'keys-list-form' | 'lab-form' | 'live-form' | 'mint-form' | 'paging-form' | 'factor-form' | 'password-form' | 'people-form' |
+  Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' | 'invite-form' | 'join-form' |
+    'keys-form' | 'keys-list-form' | 'lab-form' | 'live-form' | 'mint-form' | 'factor-form' | 'password-form' | 'people-form' |
     'people-new-form' | 'role-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
   Record<'again-email' | 'again-password' | 'app-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
     'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
-    'org' | 'paging-limit' | 'paging-pages' | 'paging-sort' | 'paging-where' | 'password' | 'password-now' | 'people-name' |
-    'people-words' | 'scope-need' | 'settings-factor' | 'settings-idle' | 'settings-maxSession' | 'settings-most', HTMLInputElement>,
+    'org' | 'password' | 'password-now' | 'people-name' |
+    'people-words' | 'scope-need' | 'settings-devices' | 'settings-factor' | 'settings-idle' | 'settings-maxSession' | 'settings-most', HTMLInputElement>,
   Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'keys-app' | 'keys-of' | 'lab-method' | 'lab-version' | 'live-only' |
-    'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'paging-list' | 'settings-idle-unit' |
+    'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'settings-idle-unit' |
     'settings-maxSession-unit' | 'shown-form' | 'shown-request', HTMLSelectElement>,
   Record<'credential-token' | 'decode-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
@@ -135,12 +138,6 @@ interface ListedKeys { app: string; within: string; keys: APIKey[]; more: boolea
 // Claims are those of a token that nobody has verified.
 type Claims = Record<string, unknown>;
 
-// Page is a page of a list in the paging explorer, with how long it took in milliseconds.
-interface Page { data: Stored[]; more: boolean; took: number }
-
-// Next returns the arguments of the page after some pages.
-type Next = (pages: Page[], where: string) => string[][];
-
 // The libraries of the compiler allow for more than this page has, or for less than it may rely on.
 
 // All elements of the page are HTML.
@@ -156,7 +153,7 @@ interface PromiseRejectedResult { value?: undefined }
 
 // No form of the page has files. An empty box is missing from its form.
 interface FormData {
-  get(name: 'bypassCreateAcl' | 'everything' | 'exposeKeys' | 'maxUses' | 'seconds' | 'skipAcl'): string | null;
+  get(name: 'bypassCreateAcl' | 'everything' | 'exposeKeys' | 'maxUses' | 'remember' | 'seconds' | 'skipAcl'): string | null;
   get(name: string): string;
   getAll(name: string): string[];
 }

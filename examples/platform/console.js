@@ -8,7 +8,7 @@ import { forgetFactor } from './console_factor.js';
 import { complain } from './console_fault.js';
 import { dismiss, quiet, show } from './console_page.js';
 import { forgetPicks } from './console_pick.js';
-import { byID } from './console_render.js';
+import { byID, empty } from './console_render.js';
 import { forgetVerdict, openScope } from './console_scope.js';
 import { addressed, showSection } from './console_sections.js';
 import { status, steps } from './console_session.js';
@@ -27,7 +27,6 @@ const sections = {
   keys: () => import('./console_keys.js').then((keys) => ({ open: keys.openKeys, forget: keys.forgetKeys })),
   scope: async () => ({ open: openScope, forget: forgetVerdict }),
   lab: () => import('./console_lab.js').then((lab) => ({ forget: lab.forgetLab })),
-  paging: () => import('./console_paging.js').then((paging) => ({ open: paging.openPaging, forget: paging.forgetPages })),
 };
 
 /** @type {Map<string, Section>} */
@@ -111,7 +110,7 @@ const renew = async () => { entered || await openSection(); };
 
 // move shows the section that the address names.
 async function move() {
-  if (addressed().org !== acting.org) {
+  if (addressed().org !== acting.org || addressed().question.has('join')) {
     return start();
   }
   quiet();
@@ -134,6 +133,7 @@ function leave() {
   forgetPicks();
   forgetFactor();
   forgetShown();
+  empty('orgs');
   loaded.forEach(({ forget }) => forget());
 }
 

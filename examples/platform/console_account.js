@@ -3,7 +3,6 @@
 import { acting, own } from './console_api.js';
 import { showFactor } from './console_factor.js';
 import { complain } from './console_fault.js';
-import { showNumbers } from './console_numbers.js';
 import { action, announce, isShown, onClick, onSubmit, sure } from './console_page.js';
 import { byID, code, element, empty, facts, fill, keyed, named, plainly, visible, when } from './console_render.js';
 
@@ -21,12 +20,12 @@ export async function openAccount() {
   ]);
   /** @param {() => Promise<unknown>} step @param {string} fault */
   const part = (step, fault) => step().catch((error) => complain(error, byID(fault)));
-  await Promise.all([part(showSessions, 'sessions-fault'), part(showFactor, 'factor-fault'), showNumbers(account)]);
+  await Promise.all([part(showSessions, 'sessions-fault'), part(showDevices, 'devices-fault'), part(showFactor, 'factor-fault')]);
 }
 
 // forgetAccount removes the account from the page.
 export function forgetAccount() {
-  empty('account-title', 'account-facts', 'numbers', 'sessions');
+  empty('account-title', 'account-facts', 'sessions', 'devices');
 }
 
 // showSessions lists the sessions: first the one of this page, then the latest.
@@ -38,20 +37,37 @@ async function showSessions() {
     return; // another has come meanwhile
   }
   const sorted = data.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen));
-  keyed(byID('sessions'), sorted, ({ _id }) => _id, card);
+  keyed(byID('sessions'), sorted, ({ _id }) => _id, (session) => card(session, 'Revoke', revoke));
   byID('revoke-others').hidden = data.length < 2;
   if (hasMore) {
     announce('There are more sessions than are shown.');
   }
 }
 
-/** @param {Session} session */
-function card(session) {
+async function showDevices() {
+  const { account } = acting;
+  /** @type {List<Session>} */
+  const { data } = await own('GET', '/accounts/me/devices?limit=1000');
+  if (account === acting.account) {
+    keyed(byID('devices'), data, ({ _id }) => _id, (device) => card(device, 'Forget', forgetDevice));
+  }
+}
+
+/** @param {Session} device */
+async function forgetDevice(device) {
+  await own('DELETE', `/accounts/me/devices/${encodeURIComponent(device._id)}`).finally(showDevices);
+  byID('devices-title').focus();
+  announce(`The device needs a code again: ${nameOf(device)}.`);
+}
+
+/** @param {Session} session @param {string} verb @param {(session: Session) => unknown} step */
+function card(session, verb, step) {
   return element('li', {},
     element('h3', {}, element('bdi', { title: plainly(session.agent) }, ...visible(deviceOf(session.agent))),
       session.current && element('span', { className: 'mark' }, 'this one')),
-    facts(['Address', ...visible(session.address)], ['Since', when(session.created)], ['Last used', when(session.seen)]),
-    !session.current && action('Revoke', nameOf(session), () => revoke(session), 'quiet danger'));
+    facts(['Address', ...visible(session.address)], ['Since', when(session.created)], ['Last used', when(session.seen)],
+      session.reason && ['Somebody acts for you', ...visible(session.reason)]),
+    !session.current && action(verb, nameOf(session), () => step(session), 'quiet danger'));
 }
 
 /** @param {Session} session */

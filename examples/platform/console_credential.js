@@ -2,7 +2,7 @@
 
 import { acting } from './console_api.js';
 import { announce, onClick, onSubmit } from './console_page.js';
-import { byID, named, visible } from './console_render.js';
+import { byID, element, named, visible } from './console_render.js';
 
 /** @type {() => void} */
 let changed = () => {};
@@ -16,11 +16,12 @@ export function onCredential(step) {
 export function showCredential() {
   const { account, bearer, org } = acting;
   const name = account ? account.name || account.email : '';
-  byID('who').replaceChildren(...(name ? [named(name), ` of ${org}`] : []));
+  byID('who').replaceChildren(...(account?.actor ? [element('strong', {}, 'Acting for'), ' '] : []), ...(name ? [named(name), ` of ${org}`] : []));
   byID('credential-now').replaceChildren(...(bearer ? ['a pasted bearer token']
     : name ? ['the session of ', ...visible(name)] : ['nobody: sign in, or paste a token']));
   byID('credential-forget').hidden = !bearer;
   byID('sign-out').hidden = !account;
+  byID('sign-out').textContent = account?.actor ? 'Stop acting' : 'Sign out';
 }
 
 // useToken makes a bearer token the credential. '' is the session again.

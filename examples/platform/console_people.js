@@ -1,14 +1,16 @@
 // People, for administrators: the accounts of the org, its roles, and its rules for sessions.
 
-import { acting, differing, queryOf, reach, Refused, request } from './console_api.js';
+import { acting, differing, own, queryOf, reach, Refused, request } from './console_api.js';
 import { showCredential } from './console_credential.js';
 import { complain, unblame } from './console_fault.js';
-import { action, announce, copyable, link, onClick, onSubmit, sure } from './console_page.js';
+import { action, announce, copyable, keep, link, onClick, onSubmit, sure } from './console_page.js';
 import { offer } from './console_pick.js';
 import {
-  box, breakable, byID, counted, element, empty, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when,
+  box, breakable, byID, code, counted, element, empty, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when,
 } from './console_render.js';
 import { askWhy } from './console_scope.js';
+import { showAccountSection } from './console_sections.js';
+import { steps, tellTabs } from './console_session.js';
 
 const rows = 50; // accounts that are shown at once
 
@@ -37,19 +39,21 @@ const called = (account) => plainly(nameOf(account));
 export async function openPeople() {
   forgetPeople();
   const mine = visit;
-  const replies = await Promise.all([askAccounts(), request('GET', '/admin/roles?limit=1000'), request('GET', '/admin/settings')])
+  const replies = await Promise.all([askAccounts(), request('GET', '/admin/roles?limit=1000'), request('GET', '/admin/settings'), askInvitations()])
     .catch((error) => mine === visit && complain(error, byID('people-fault')));
   if (mine === visit && replies) {
     show(...replies);
   }
 }
 
-/** @param {List<Account>} first @param {List<Role>} ofOrg @param {Settings} rules */
-function show(first, ofOrg, rules) {
+/** @param {List<Account>} first @param {List<Role>} ofOrg @param {Settings} rules @param {List<Invitation>} open */
+function show(first, ofOrg, rules, open) {
   roles = ofOrg.data;
   add(first);
   showAccounts();
   offerRoles(byID('people-new-roles'), ['member']);
+  offerRoles(byID('invite-roles'), ['member']);
+  showInvitations(open);
   showSettings(rules);
   reveal(true);
 }
@@ -64,7 +68,7 @@ export function forgetPeople() {
   reveal(false);
   close();
   forms.forEach(([id]) => unblame(byID(id)));
-  empty('people-fault', 'people-said', 'people-list', 'people-roles', 'people-new-roles', 'roles');
+  empty('people-fault', 'people-said', 'people-list', 'people-roles', 'people-new-roles', 'roles', 'invitations', 'invite-roles');
 }
 
 // The accounts.
@@ -178,6 +182,7 @@ function showOne(account) {
   byID('people-steps').append(
     account.disabled ? step('Activate', activate, 'quiet') : step('Deactivate', deactivate),
     step('End its tokens', endTokens),
+    ...(account.disabled || account._id === acting.account?._id ? [] : [step('Act for it', actFor, 'quiet')]),
     ...(active || pending ? [step('Reset second factor', resetFactor)] : []),
     element('div', { className: 'fault', role: 'alert' }));
   byID('people-one-title').focus();
@@ -263,6 +268,18 @@ async function endTokens(account) {
   }
 }
 
+// actFor makes the session of this browser one of the account.
+/** @param {Account} account */
+async function actFor(account) {
+  const reason = element('input', { id: 'act-reason', required: true, maxLength: 200, autocomplete: 'off' });
+  if (await sure(`Act for ${called(account)}, for an hour at most? When you stop, you sign in again. Its owner sees the reason.`, 'Act for it', field('Reason', reason))) {
+    await own('POST', `${pathOf(account)}/act`, { reason: reason.value });
+    tellTabs();
+    showAccountSection();
+    await steps.start();
+  }
+}
+
 /** @param {FormData} form */
 async function create(form) {
   const password = form.get('password');
@@ -273,6 +290,36 @@ async function create(form) {
   offerRoles(byID('people-new-roles'), ['member']);
   more || know([...accounts, account]); // otherwise Next comes to it
   changed(account, 'is a new account');
+}
+
+// The invitations.
+
+/** @returns {Promise<List<Invitation>>} */
+const askInvitations = () => request('GET', '/invitations?limit=1000');
+
+/** @param {List<Invitation>} open */
+const showInvitations = ({ data }) => keyed(byID('invitations'), data, ({ _id }) => _id, (invitation) => element('li', {},
+  element('h3', {}, named(invitation.email)),
+  facts(['Roles', ...visible(invitation.roles.join(', ') || 'none')], ['Expires', when(invitation.expires)]),
+  action('Take back', invitation.email, () => takeBack(invitation), 'quiet danger')));
+
+/** @param {FormData} form */
+async function invite(form) {
+  const mine = visit;
+  const { data: { ticket } } = await request('POST', '/invitations', { email: form.get('email'), roles: form.getAll('role') });
+  byID('invite-form').reset();
+  offerRoles(byID('invite-roles'), ['member']);
+  const url = `${location.origin}/#${acting.org}/account?join=${ticket}`;
+  await keep('The invitation, shown this once', [['Link', code(url)]], url);
+  const open = await askInvitations();
+  mine === visit && showInvitations(open);
+}
+
+/** @param {Invitation} invitation */
+async function takeBack({ _id, email }) {
+  await request('DELETE', `/invitations/${encodeURIComponent(_id)}`).finally(async () => showInvitations(await askInvitations()));
+  byID('invite-title').focus();
+  announce(`The invitation of ${plainly(email)} is taken back.`, byID('invite-said'));
 }
 
 // The roles.
@@ -317,6 +364,7 @@ function rolesChanged(all, text) {
   roles = all;
   showRoles();
   offerRoles(byID('people-new-roles'), new FormData(byID('people-new-form')).getAll('role'));
+  offerRoles(byID('invite-roles'), new FormData(byID('invite-form')).getAll('role'));
   one && offerRoles(byID('people-roles'), one.roles);
   announce(text, byID('roles-said'));
   byID('roles-title').focus();
@@ -358,6 +406,7 @@ function showSettings(rules) {
     byID(`settings-${name}-unit`).value = String(unit);
   }
   byID('settings-most').value = String(rules.sessionsPerAccount);
+  byID('settings-devices').value = String(rules.deviceDays);
   byID('settings-factor').checked = rules.requireSecondFactor;
 }
 
@@ -366,6 +415,7 @@ async function saveSettings(form) {
   const number = (/** @type {string} */ name) => Number(form.get(name)) * Number(form.get(`${name}Unit`) ?? 1);
   const changes = differing({ ...settings }, {
     idle: number('idle'), maxSession: number('maxSession'), sessionsPerAccount: number('sessionsPerAccount'),
+    deviceDays: number('deviceDays'),
     requireSecondFactor: byID('settings-factor').checked,
   });
   const some = Object.keys(changes).length > 0;
@@ -376,7 +426,7 @@ async function saveSettings(form) {
 }
 
 /** @type {[FormID, (form: FormData) => Promise<unknown>][]} */
-const forms = [['people-form', save], ['people-new-form', create], ['role-form', createRole], ['settings-form', saveSettings]];
+const forms = [['people-form', save], ['people-new-form', create], ['invite-form', invite], ['role-form', createRole], ['settings-form', saveSettings]];
 for (const [id, step] of forms) {
   onSubmit(id, (data) => step(data).catch((error) => { throw parted(error); }), ({ path: name = '' }) =>
     /** @type {HTMLElement | null} */ (byID(id).elements.namedItem(name.replace(/\[.*/, ''))));

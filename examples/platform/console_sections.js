@@ -4,7 +4,7 @@
 import { acting } from './console_api.js';
 import { byID } from './console_render.js';
 
-const sections = ['account', 'live', 'data', 'people', 'apps', 'tokens', 'keys', 'scope', 'lab', 'paging'];
+const sections = ['account', 'live', 'data', 'people', 'apps', 'tokens', 'keys', 'scope', 'lab'];
 
 // Other characters would change the path.
 const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;

@@ -1,9 +1,9 @@
 // Signing in: the password, and then the second factor, or setting one up where the org requires it.
 
-import { acting, entry, Refused, Told } from './console_api.js';
+import { acting, entry, own, reach, Refused, Told } from './console_api.js';
 import { forgetFactor, enrol } from './console_factor.js';
 import { complain } from './console_fault.js';
-import { announce, onClick, onSubmit, show } from './console_page.js';
+import { announce, link, onClick, onSubmit, show } from './console_page.js';
 import { byID, visible } from './console_render.js';
 import { addressed, addressOf, linkSections } from './console_sections.js';
 import { actAs, status, steps, tellTabs } from './console_session.js';
@@ -12,6 +12,9 @@ export function showSignIn() {
   actAs(null);
   forgetFactor();
   byID('password').value = '';
+  if (addressed().question.has('join')) {
+    return show('join', 'join-name');
+  }
   show('sign-in', byID('email').value ? 'password' : 'email');
   performance.mark('usable');
 }
@@ -35,7 +38,7 @@ async function signIn(form) {
 }
 
 /** @param {FormData} form */
-const verify = (form) => login({ location: { verificationToken: form.get('code').trim() } }, 'code-input');
+const verify = (form) => login({ location: { verificationToken: form.get('code').trim(), singleUse: !form.get('remember') } }, 'code-input');
 
 // login takes one step of signing in, and shows the next. After a refusal, the
 // focus is on the field to correct.
@@ -45,16 +48,11 @@ async function login(body, field) {
   try {
     who = await entry('POST', '/accounts/login', body);
   } catch (error) {
-    if (!(error instanceof Refused) || error.detail !== 'accessDenied.unverifiedLocation') {
+    if (!isHalf(error)) {
       complain(error);
       return byID(field).select();
     }
-    byID('password').value = '';
-    if (error.fault.reason === 'enrol') {
-      return await enrol();
-    }
-    announce('Your password is right. Now the second factor.');
-    return show('code', 'code-input');
+    return await secondStep(error);
   }
   if (!(await status()).loggedin) {
     throw new Told('This browser has not kept the cookie of the session, so nobody is signed in. Allow cookies for this server.');
@@ -62,6 +60,19 @@ async function login(body, field) {
   enter(who);
   tellTabs();
   await steps.open();
+}
+
+/** @type {(error: unknown) => error is Refused} */
+const isHalf = (error) => error instanceof Refused && error.detail === 'accessDenied.unverifiedLocation';
+
+/** @param {Refused} error */
+async function secondStep({ fault }) {
+  byID('password').value = '';
+  if (fault.reason === 'enrol') {
+    return await enrol();
+  }
+  announce('Your password is right. Now the second factor.');
+  show('code', 'code-input');
 }
 
 // enter makes somebody the user of the page, who goes on in the section that led to the form.
@@ -77,8 +88,52 @@ export function enter(who) {
   byID('account-title').replaceChildren(...visible(who.name || who.email));
   show('account');
   performance.mark('usable');
+  showOrgs().catch((error) => complain(error));
 }
 
+// showOrgs offers the other orgs of the person.
+async function showOrgs() {
+  const { account } = acting;
+  byID('orgs').ariaBusy = 'true';
+  /** @type {List<Org>} */
+  const { data } = await own('GET', '/accounts/me/orgs?limit=1000').finally(() => { byID('orgs').ariaBusy = 'false'; });
+  if (account === acting.account) {
+    const others = data.filter(({ current }) => !current);
+    byID('orgs').replaceChildren(...others.map(({ _id }) => link(`Go to ${_id}`, () => goTo(_id), `Go to ${_id}`)));
+  }
+}
+
+// goTo shows another org of the person, in which a session is open or is opened now. The session of
+// this org stays.
+/** @param {string} org */
+async function goTo(org) {
+  const there = await reach(`/${org}/v2/accounts/status`, { cache: 'no-store' });
+  const { loggedin } = await there.json();
+  const wanted = loggedin ? null : await own('POST', `/accounts/me/orgs/${org}`).then(() => null, (error) => {
+    if (isHalf(error)) {
+      return error;
+    }
+    throw error;
+  });
+  history.pushState(null, '', `#${org}`);
+  await steps.start();
+  wanted && await secondStep(wanted);
+}
+
+// join accepts the invitation in the address.
+/** @param {FormData} form */
+async function join(form) {
+  const ticket = addressed().question.get('join');
+  /** @type {Account} */
+  const account = await entry('POST', '/invitations/accept', { ticket, name: form.get('name').trim(), password: form.get('password') });
+  byID('join-form').reset();
+  history.replaceState(null, '', addressOf('account'));
+  byID('email').value = account.email;
+  showSignIn();
+  announce('Your account is there. Sign in with the password that you have chosen.');
+}
+
+onSubmit('join-form', join);
 onSubmit('sign-in-form', signIn);
 onSubmit('code-form', verify);
 onClick(byID('code-back'), showSignIn);

@@ -200,7 +200,7 @@ func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
 		"Account": managedReply{}, "App": appReply{}, "Decision": eventReply{},
 		"FactorState": factorReply{}, "Property": propertyReply{},
 		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "SigningKey": credentialReply{},
-		"Token": tokenReply{}, "APIKey": keyReply{},
+		"Token": tokenReply{}, "APIKey": keyReply{}, "Org": orgReply{}, "Invitation": invitationReply{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := regexp.MustCompile(`interface ` + name + ` (extends Item )?\{([^}]*)\}`).FindStringSubmatch(string(types))

@@ -78,11 +78,14 @@ func printTips(f *facts, w io.Writer, headerPrefix string, kept bool) {
 type facts = demofile.Facts
 
 var (
-	ada  = demoAccount(acme, 1, "Ada Admin", administrator, member)
+	ada  = ofAda(demoAccount(acme, 1, "Ada Admin", administrator, member))
 	mia  = demoAccount(acme, 2, "Mia Member", member)
 	theo = demoAccount(acme, 3, "Theo Second", member)
 	rita = demoAccount(acme, 4, "Rita Reader", readerRole.Name)
 	gus  = demoAccount(globex, 1, "Gus Globex", member)
+
+	// adaThere is the account of ada at the other org. It has no password: she enters from acme.
+	adaThere = ofAda(demoAccount(globex, 2, "Ada Admin", member))
 
 	// readerRole only has chains. The other roles have none: access_rules.go says what they permit.
 	readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.object}}
@@ -111,7 +114,7 @@ func (p *platform) seed(ctx context.Context, o options) (*facts, error) {
 		keys, err = p.fill(ctx, o)
 	default:
 		// The flags of this start decide, not those of the start that seeded.
-		err = p.store.locked(ctx, acme, func(tx *sql.Tx) error { return putOrg(ctx, tx, auth.Org{Code: acme, Session: o.session}) })
+		err = p.store.locked(ctx, acme, func(tx *sql.Tx) error { return putOrg(ctx, tx, auth.Org{Code: acme, Session: open(o.session)}) })
 	}
 	if err != nil {
 		return nil, err
@@ -147,12 +150,18 @@ func (p *platform) fill(ctx context.Context, o options) (keys map[string]string,
 	}
 	return keys, p.stores.together(ctx, acme, func(tx *sql.Tx, in *sqlstore.In) error {
 		return errors.Join(
-			seedOrg(ctx, tx, auth.Org{Code: acme, Session: o.session}, ada, mia, theo, rita),
-			seedOrg(ctx, tx, auth.Org{Code: globex}, gus),
+			seedOrg(ctx, tx, auth.Org{Code: acme, Session: open(o.session)}, ada, mia, theo, rita),
+			seedOrg(ctx, tx, auth.Org{Code: globex, Session: open(auth.SessionPolicy{})}, gus, adaThere),
 			putRole(ctx, tx, acme, readerRole),
 			seedApps(ctx, tx, in, keys, pairs),
 		)
 	})
+}
+
+// open returns the policy of an org that is entered from other orgs with their password and code.
+func open(s auth.SessionPolicy) auth.SessionPolicy {
+	s.EnterWith = []string{session.MethodPassword, session.MethodCode}
+	return s
 }
 
 func seedOrg(ctx context.Context, tx *sql.Tx, org auth.Org, accounts ...account) error {
@@ -339,6 +348,12 @@ func demoAccount(org auth.OrgKey, n int, name string, roles ...string) account {
 		Email:   first + "@" + string(org) + ".example",
 		Name:    name,
 	}
+}
+
+// ofAda makes an account one of the person who has several.
+func ofAda(a account) account {
+	a.Person = demoID("", "person", 1)
+	return a
 }
 
 // demoID returns an id that depends only on its arguments. It is the time of the

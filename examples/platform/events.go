@@ -216,6 +216,7 @@ type eventReply struct {
 	Mechanism string `json:"mechanism,omitempty"`
 	App       string `json:"app,omitempty"`
 	Account   string `json:"account,omitempty"`
+	Actor     string `json:"actor,omitempty"` // who acts for the account
 	Allowed   bool   `json:"allowed"`
 	Handler   bool   `json:"handler,omitempty"` // the route's own code gave the fault
 	Fault     string `json:"fault,omitempty"`   // errCode
@@ -234,6 +235,7 @@ func (p *platform) event(requestID string, d auth.Event) eventReply {
 		Mechanism: d.Mechanism,
 		App:       d.App,
 		Account:   d.Account,
+		Actor:     d.Actor,
 		Allowed:   d.Allowed,
 		Handler:   d.Handler,
 		Took:      d.Took.Microseconds(),

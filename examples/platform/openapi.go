@@ -107,7 +107,7 @@ var (
 			Reply:       loginReply{},
 		},
 		"GET /accounts/status":                    {Summary: "Who is signed in", Reply: statusReply{}},
-		"GET /accounts/me":                        {Summary: "The caller's account", Reply: accountReply{}},
+		"GET /accounts/me":                        {Summary: "The caller's account", Reply: meReply{}},
 		"POST /accounts/me/logout":                {Summary: "End the session", Reply: envelope.Result[bool]{}},
 		"POST /accounts/me/reauthenticate":        {Summary: "Prove the password again", Request: passwordForm, Reply: accountReply{}},
 		"POST /accounts/me/password":              {Summary: "Change the password", Request: changeForm, Reply: accountReply{}},
@@ -124,8 +124,14 @@ var (
 		"GET /accounts/me/sessions":         ownList[sessionReply]("List the caller's sessions", "session"),
 		"DELETE /accounts/me/sessions/{id}": {Summary: "End a session", Reply: envelope.Result[bool]{}},
 		"DELETE /accounts/me/sessions":      {Summary: "End the other sessions", Reply: envelope.Result[int]{}},
-		"GET /accounts/me/devices":          ownList[sessionReply]("List the devices on which a login needs no code", "device"),
-		"DELETE /accounts/me/devices/{id}":  {Summary: "Forget a device", Reply: envelope.Result[bool]{}},
+		"GET /accounts/me/orgs":             ownList[orgReply]("List the orgs of the person", "org"),
+		"POST /accounts/me/orgs/{code}": {
+			Summary:     "Enter another org of the person",
+			Description: "The reply sets the session cookie of that org, and the session of this one stays. The other org decides what it accepts: it may ask for a second factor.",
+			Reply:       accountReply{},
+		},
+		"GET /accounts/me/devices":         ownList[sessionReply]("List the devices on which a login needs no code", "device"),
+		"DELETE /accounts/me/devices/{id}": {Summary: "Forget a device", Reply: envelope.Result[bool]{}},
 	}
 
 	appRoutes = map[string]openapi.Route{
@@ -199,6 +205,21 @@ var (
 		"PATCH /admin/accounts/{id}":           {Summary: "Change an account", Request: accountPatch, Reply: wholeReply{}},
 		"POST /admin/accounts/{id}/deactivate": {Summary: "Disable an account", Reply: wholeReply{}},
 		"POST /admin/accounts/{id}/activate":   {Summary: "Enable an account", Reply: wholeReply{}},
+		"POST /admin/accounts/{id}/act": {
+			Summary:     "Act for an account",
+			Description: "For an hour, the session is that of the account. `reason` is shown to its owner. Logout ends it, and the caller's own session with it.",
+			Request:     actForm,
+			Reply:       accountReply{},
+		},
+		"GET /invitations": ownList[invitationReply]("List the open invitations", "invitation"),
+		"POST /invitations": {
+			Summary:     "Invite somebody",
+			Description: "`ticket` is in no other reply. It is for one account, within seven days. An earlier invitation of the address ends.",
+			Request:     invitationForm,
+			Reply:       envelope.Result[ticketReply]{},
+		},
+		"DELETE /invitations/{id}": {Summary: "Take an invitation back", Reply: envelope.Result[bool]{}},
+		"POST /invitations/accept": {Summary: "Accept an invitation", Request: acceptForm, Reply: accountReply{}},
 	}
 
 	scriptRoutes = map[string]openapi.Route{

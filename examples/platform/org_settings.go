@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -17,6 +18,7 @@ type settingsReply struct {
 	MaxSession          int64 `json:"maxSession"` // seconds
 	RequireSecondFactor bool  `json:"requireSecondFactor"`
 	SessionsPerAccount  int64 `json:"sessionsPerAccount"`
+	DeviceDays          int64 `json:"deviceDays"` // in which a remembered device needs no code; 0: none is remembered
 }
 
 func replyOfSettings(o *auth.Org) settingsReply {
@@ -27,6 +29,7 @@ func replyOfSettings(o *auth.Org) settingsReply {
 		MaxSession:          int64(s.Max / time.Second),
 		RequireSecondFactor: s.SecondFactor,
 		SessionsPerAccount:  int64(s.PerAccount),
+		DeviceDays:          int64(max(s.RememberDevice, 0) / day),
 	}
 }
 
@@ -38,6 +41,8 @@ func (h settings) get(r *http.Request) (settingsReply, error) {
 	return replyOfSettings(o), nil
 }
 
+const day = 24 * time.Hour
+
 const year = 365 * 24 * 60 * 60 // seconds
 
 var settingsForm = body.Form{
@@ -45,6 +50,7 @@ var settingsForm = body.Form{
 	{Path: "maxSession", Kind: between(1, year)},
 	{Path: "requireSecondFactor", Kind: body.Boolean},
 	{Path: "sessionsPerAccount", Kind: between(1, 1000)},
+	{Path: "deviceDays", Kind: between(0, 90)},
 }
 
 func (h settings) update(r *http.Request, values map[string]any) (settingsReply, error) {
@@ -58,6 +64,9 @@ func (h settings) update(r *http.Request, values map[string]any) (settingsReply,
 		}
 		if most, given := values["sessionsPerAccount"].(int64); given {
 			o.Session.PerAccount = int(most)
+		}
+		if days, given := values["deviceDays"].(int64); given {
+			o.Session.RememberDevice = cmp.Or(time.Duration(days)*day, -1) // 0 would be the default
 		}
 		setIfGiven(&o.Session.SecondFactor, values, "requireSecondFactor")
 		if !weakens(before, o.Session.Effective()) {
@@ -74,5 +83,5 @@ func (h settings) update(r *http.Request, values map[string]any) (settingsReply,
 // weakens reports whether after makes sessions easier to get or to keep than before.
 func weakens(before, after auth.SessionPolicy) bool {
 	return after.Idle > before.Idle || after.Max > before.Max || before.SecondFactor && !after.SecondFactor ||
-		after.PerAccount > before.PerAccount
+		after.PerAccount > before.PerAccount || after.RememberDevice > before.RememberDevice
 }

@@ -61,6 +61,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		DeviceKey:     p.stores.devices,
 		Cookies:       session.Cookies{Session: o.cookie, Ticket: o.ticket, Device: o.device},
 		SHA256Codes:   o.sha256Codes,
+		Administrator: func(p auth.Principal) bool { return p.HasRole(administrator) },
 	}
 	p.signatures = &signature.Mechanism{
 		Credentials: p.stores.credentials,

@@ -76,6 +76,7 @@ func TestR09ResponsesWithASecret(t *testing.T) {
 	for i, c := range []call{
 		{method: "POST", path: "/apps", body: `{"name":"new"}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/tokens", body: `{"sub":"` + s.AccountID + `","scope":["object.read.c_message"]}`},
+		{method: "POST", path: "/invitations", body: `{"email":"new@acme.example"}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/keys", body: `{"name":"new","scope":["object.read.c_message"]}`},
 		{method: "POST", path: "/apps/" + s.ClientKey + "/secret", body: `{"grace":86400}`},
 	} {
@@ -83,12 +84,12 @@ func TestR09ResponsesWithASecret(t *testing.T) {
 		first := s.once(t, key, c)
 		var shown struct {
 			Secret, Key string
-			Data        struct{ Secret, Token, Key string }
+			Data        struct{ Secret, Token, Key, Ticket string }
 		}
 		if err := json.Unmarshal([]byte(first.text), &shown); err != nil || first.status != 200 {
 			t.Fatalf("%s: %d %s", c.path, first.status, first.text)
 		}
-		secret := shown.Secret + shown.Key + shown.Data.Secret + shown.Data.Token + shown.Data.Key
+		secret := shown.Secret + shown.Key + shown.Data.Secret + shown.Data.Token + shown.Data.Key + shown.Data.Ticket
 		if secret == "" {
 			t.Fatalf("%s shows no secret: %s", c.path, first.text)
 		}

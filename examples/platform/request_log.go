@@ -82,6 +82,7 @@ func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
 		slog.String("org", string(d.Org)),
 		slog.String("app", d.App),
 		slog.String("account", d.Account),
+		slog.String("actor", d.Actor),                  // who acts for the account
 		slog.String("claimed_by", d.Claimed.Mechanism), // nothing of the claims is proven
 		slog.String("claimed_app", d.Claimed.App),
 		slog.String("claimed_account", d.Claimed.Account),

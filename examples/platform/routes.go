@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -79,6 +80,13 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("PATCH /admin/accounts/{id}", update, reply(administrators(withBody(accountPatch, accounts.update))))
 	mux.HandleFunc("POST /admin/accounts/{id}/deactivate", update, reply(administrators(bodiless(accounts.deactivate))))
 	mux.HandleFunc("POST /admin/accounts/{id}/activate", update, reply(administrators(bodiless(accounts.activate))))
+	mux.HandleFunc("POST /admin/accounts/{id}/act", update.By(session.Name), withBodyAs(actForm, accounts.act))
+
+	invitations := invitations{accounts}
+	mux.HandleFunc("GET /invitations", read, reply(administrators(invitations.list)))
+	mux.HandleFunc("POST /invitations", update, reply(administrators(withBody(invitationForm, invitations.create))))
+	mux.HandleFunc("DELETE /invitations/{id}", update, reply(administrators(bodiless(invitations.takeBack))))
+	mux.HandleFunc("POST /invitations/accept", auth.Public, publicBody(ownPages(p.sessions, reply(withBody(acceptForm, invitations.accept)))))
 }
 
 // tokenRoutes are open to every account and app. What a token or an API key may do depends on

@@ -61,6 +61,13 @@ func TestNothingIsTold(t *testing.T) {
 	for _, secret := range []string{s.EphemeralToken, s.ClientSecret} {
 		note(s.do(t, call{method: "DELETE", path: "/apps/" + s.ClientKey + "/tokens/" + secret}))
 	}
+	// Invitations: a valid ticket, a cut one, and one in place of an id.
+	ticket := note(s.do(t, call{method: "POST", path: "/invitations", body: `{"email":"new@acme.example"}`})).ok(t)["data"].(value)["ticket"].(string)
+	secrets["invitation"] = ticket
+	for _, ticket := range []string{ticket[1:], ticket, ticket} {
+		note(s.do(t, call{method: "POST", path: "/invitations/accept", unsigned: true, body: `{"ticket":"` + ticket + `","password":"correct horse"}`}))
+	}
+	note(s.do(t, call{method: "DELETE", path: "/invitations/" + ticket}))
 	// Logins with correct and wrong passwords and codes.
 	b := s.browser(t)
 	note(b.post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": "a wrong password"}))

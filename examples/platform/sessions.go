@@ -19,6 +19,7 @@ type sessionReply struct {
 	Address string `json:"address"`
 	Agent   string `json:"agent"`
 	Current bool   `json:"current"`
+	Reason  string `json:"reason,omitempty"` // why somebody acts for the account in it
 }
 
 func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error) {
@@ -50,6 +51,7 @@ func (h openSessions) page(r *http.Request, object string, of []session.SessionI
 			Address: s.Address,
 			Agent:   s.Agent,
 			Current: s.ID == current,
+			Reason:  s.Proof.Text,
 		}
 	}))
 }
@@ -93,6 +95,10 @@ func (p *platform) sessionRoutes(mux router) {
 	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, publicBody(ownPages(p.sessions, withBodyAs(codeForm, factor.confirm))))
 	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(withBody(codeForm, factor.renewRecovery)))
 	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, reply(withBody(codeForm, factor.remove)))
+
+	of := memberships{p.store, p.sessions}
+	mux.HandleFunc("GET /accounts/me/orgs", bySession, reply(of.list))
+	mux.HandleFunc("POST /accounts/me/orgs/{code}", bySession, replyAs(of.enter))
 
 	open := openSessions{p.sessions}
 	mux.HandleFunc("GET /accounts/me/sessions", bySession, reply(open.list))

@@ -145,15 +145,26 @@ func (h signIn) remembered(ctx context.Context, p auth.Principal, hasCode bool) 
 	return &is, err
 }
 
+// meReply says who acts for the account, if somebody does.
+type meReply struct {
+	accountReply
+	Actor string `json:"actor,omitempty"` // the id of an account
+}
+
 // me answers with the account that the request acts as.
-func (h signIn) me(r *http.Request) (accountReply, error) {
-	return h.store.ownAccount(r.Context(), auth.From(r.Context()))
+func (h signIn) me(r *http.Request) (meReply, error) {
+	return h.actingAs(r.Context(), auth.From(r.Context()))
+}
+
+func (h signIn) actingAs(ctx context.Context, p auth.Principal) (meReply, error) {
+	a, err := h.store.ownAccount(ctx, p)
+	return meReply{a, p.Actor()}, err
 }
 
 // statusReply is the only reply that has neither an object nor a list.
 type statusReply struct {
 	LoggedIn bool            `json:"loggedin"`
-	Account  *accountReply   `json:"account,omitempty"`
+	Account  *meReply        `json:"account,omitempty"`
 	Fault    json.RawMessage `json:"fault,omitempty"`
 }
 
@@ -164,7 +175,7 @@ func (h signIn) status(r *http.Request) (statusReply, error) {
 	refused, ok := errors.AsType[*auth.Error](err)
 	switch {
 	case err == nil:
-		reply, err := h.store.ownAccount(r.Context(), p)
+		reply, err := h.actingAs(r.Context(), p)
 		return statusReply{LoggedIn: true, Account: &reply}, err
 	case !ok || refused.Fault().Status >= http.StatusInternalServerError:
 		return statusReply{}, err // a store failed, so the caller is not known

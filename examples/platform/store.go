@@ -136,6 +136,8 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_accounts (
 		org TEXT NOT NULL, id TEXT NOT NULL, email TEXT NOT NULL, password TEXT NOT NULL, record TEXT NOT NULL,
 		PRIMARY KEY (org, id), UNIQUE (org, email))`,
+	`CREATE TABLE IF NOT EXISTS platform_people (
+		person TEXT NOT NULL, org TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (person, org))`,
 	`CREATE TABLE IF NOT EXISTS platform_roles (
 		org TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (org, name))`,
 	`CREATE TABLE IF NOT EXISTS platform_usage (

@@ -15,7 +15,7 @@ import { named, report, run } from './checks.mjs';
 // wait for the next code.
 const series = [
   ['account', 'factor', 'sessions', 'abuse', 'conditions'], // on the first two servers
-  ['apps', 'tokens', 'keys', 'scope', 'lab', 'paging', 'data', 'show', 'visitor', 'live', 'tabs', 'names', 'people', 'visit'], // on the third
+  ['apps', 'tokens', 'keys', 'scope', 'lab', 'data', 'show', 'visitor', 'live', 'tabs', 'names', 'people', 'orgs', 'visit'], // on the third
 ];
 const alone = ['weight']; // afterwards, because it measures times
 const shared = ['kit', 'look', 'server'];
@@ -24,7 +24,7 @@ const shared = ['kit', 'look', 'server'];
 const portable = new Set(['account', 'factor', 'sessions', 'apps', 'tokens', 'keys', 'scope', 'lab', 'live', 'tabs']);
 
 // The files of the console's sections.
-const sections = new Set(['account', 'sessions', 'apps', 'tokens', 'keys', 'scope', 'lab', 'paging', 'data', 'live', 'people']);
+const sections = new Set(['account', 'sessions', 'apps', 'tokens', 'keys', 'scope', 'lab', 'data', 'live', 'people', 'orgs']);
 
 const files = readdirSync(new URL('browser', import.meta.url)).map((name) => name.replace('.mjs', ''));
 assert.deepEqual(files.sort(), [...series.flat(), ...alone, ...shared].sort(), 'a file of flows is in no series');

@@ -5,7 +5,7 @@ import { asMia, facts, focus, go, heading, inside, open, openAs, settled, signIn
 import { accessible, fits, shoot } from './look.mjs';
 import { Server } from './server.mjs';
 
-const sections = ['Live', 'Data', 'Apps and keys', 'Tokens', 'Scope tester', 'Signature lab', 'Paging', 'Account'];
+const sections = ['Live', 'Data', 'Apps and keys', 'Tokens', 'Scope tester', 'Signature lab', 'Account'];
 
 // visit opens each section as an administrator, who sees the most of it.
 async function visit(page, step) {
@@ -143,7 +143,7 @@ export const checks = {
     await page.getByText('The connection is lost. Trying again').waitFor();
     await page.waitForTimeout(10_500); // a silent stream is given up after ten seconds, and a broken one must not be
     const unreachable = page.getByRole('alert').getByText('The server cannot be reached.');
-    for (const section of ['Data', 'Apps and keys', 'Paging']) {
+    for (const section of ['Data', 'Apps and keys', 'Tokens']) {
       await go(page, section);
       await unreachable.waitFor();
     }

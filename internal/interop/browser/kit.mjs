@@ -72,7 +72,7 @@ export async function enter(page, code) {
 export const asMia = (page) => signIn(page, facts.account_email, facts.account_password);
 export const ownSession = (page) => page.getByRole('listitem').filter({ hasText: 'this one' });
 
-// inside waits until somebody is signed in and sees the sessions and the numbers. Their requests may
+// inside waits until somebody is signed in and sees the sessions. Other requests may
 // still be running. A step that ends the session would make the server refuse it.
 export async function inside(page, name) {
   await heading(page, name).waitFor();

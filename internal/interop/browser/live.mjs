@@ -36,7 +36,7 @@ export const checks = {
     await denied.first().getByRole('button', { name: /^Why/ }).click();
     await heading(page, 'Scope tester').waitFor();
     await page.locator('#scope-verdict').getByText('Denied').waitFor();
-    assert.equal(await page.getByLabel('Need').inputValue(), 'object.read.connection');
+    assert.equal(await page.getByLabel('Need', { exact: true }).inputValue(), 'object.read.connection');
     await page.goBack();
     await page.getByText('Watching.').waitFor();
     const elsewhere = await cookieOf(tried.admin_email, tried.admin_password);

@@ -70,7 +70,7 @@ export const checks = {
     }
     const cookie = await cookieOf('probe0@acme.example', password);
     await made('/c_messages', { c_text: probes.join(' ') });
-    for (const section of ['Live', 'Data', 'People', 'Apps and keys', 'Tokens', 'Paging', 'Account']) {
+    for (const section of ['Live', 'Data', 'People', 'Apps and keys', 'Tokens', 'Account']) {
       await go(page, section);
       await settled(page);
       if (section === 'Live') {
@@ -99,7 +99,7 @@ export const checks = {
       const { page, problems, close } = await open({ base: tried.base_url, userAgent: i < 3 ? name : undefined });
       await signIn(page, `probe${i}@acme.example`, password);
       await inside(page, name);
-      for (const section of ['Account', 'Live', 'Data', 'Apps and keys', 'Tokens', 'Scope tester', 'Signature lab', 'Paging']) {
+      for (const section of ['Account', 'Live', 'Data', 'Apps and keys', 'Tokens', 'Scope tester', 'Signature lab']) {
         await go(page, section);
         await settled(page);
         await unharmed(page, `${section} of probe ${i}`);
@@ -114,7 +114,7 @@ export const checks = {
     const [markup] = probes;
     for (const [section, button, skipped] of [
       ['Tokens', 'Mint', []], ['Tokens', 'Read', []], ['Tokens', 'List', []], ['Scope tester', 'Decide', []],
-      ['Signature lab', 'Sign and send', ['timestamp']], ['Paging', 'Fetch a page', ['pages']], ['Data', 'Show', []],
+      ['Signature lab', 'Sign and send', ['timestamp']], ['Data', 'Show', []],
     ]) {
       await go(page, section);
       await settled(page);

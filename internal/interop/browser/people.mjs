@@ -68,8 +68,7 @@ export const checks = {
     const { page, problems, close } = await openAsAda();
     await go(page, 'Apps and keys');
     await page.locator('#apps > li').first().waitFor();
-    await go(page, 'Account');
-    await page.getByRole('link', { name: 'manage them: Accounts' }).click();
+    await go(page, 'People');
     await focus(page, 'people-title');
     await rowsOf(page).nth(1).waitFor();
     await shoot(page, 'people');

@@ -16,12 +16,12 @@ export const checks = {
     assert.match(await verdict.innerText(), /ends before "c_text"[^]*grant 1[^]*segment 5[^]*narrowed/);
     assert.equal(await verdict.locator('mark').textContent(), 'c_text');
     await shoot(page, 'scope-denied');
-    await page.getByLabel('Need').fill('object.read.c_message.*.c_text');
+    await page.getByLabel('Need', { exact: true }).fill('object.read.c_message.*.c_text');
     await page.keyboard.press('Enter');
     await verdict.getByText('Allowed').waitFor();
     assert.match(await verdict.innerText(), /Allowing chain[^]*object\.read\.c_message\.\*\.c_text[^]*grant 1/);
     await shoot(page, 'scope-allowed');
-    await page.getByLabel('Need').fill('Object.read');
+    await page.getByLabel('Need', { exact: true }).fill('Object.read');
     await decide();
     await page.getByRole('alert').getByText('service.invalidArgument.authScope').waitFor();
     await page.getByRole('alert').getByText('need: segment 1').waitFor();

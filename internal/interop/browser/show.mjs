@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { call, focus, go, heading, open, openAsMia, tried } from './kit.mjs';
+import { call, focus, go, heading, open, openAsMia, settled, tried } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 const inScratch = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
@@ -104,15 +104,18 @@ const documentOf = (page) => page.evaluate(() => document.documentElement.outerH
 export const checks = {
   'a list that a section asked for is shown as code, and each form gets the same page': async () => {
     const { page, context, problems, close } = await asMember();
-    await go(page, 'Paging');
-    await page.getByLabel('List', { exact: true }).selectOption('c_messages');
-    await page.getByLabel('where').fill('{"c_text":{"$ne":"it\'s \u202E\\\\ `x`"}}');
-    await page.getByLabel('sort', { exact: true }).fill('{"_id":1}');
+    await go(page, 'Data');
+    await settled(page);
+    await page.getByLabel('Table', { exact: true }).selectOption('c_messages');
+    await page.getByRole('button', { name: 'Add a filter' }).click();
+    await page.getByLabel('Property', { exact: true }).selectOption('c_text');
+    await page.getByLabel('Operator', { exact: true }).selectOption('$ne');
+    await page.getByLabel('Value', { exact: true }).fill('it\'s \u202E\\ `x`');
     const [reply] = await Promise.all([
-      page.waitForResponse((one) => one.url().includes('/c_messages')),
-      page.getByRole('button', { name: 'Fetch a page' }).click(),
+      page.waitForResponse((one) => one.url().includes('/c_messages?') && one.url().includes('where=')),
+      page.getByRole('button', { name: 'Show', exact: true }).click(),
     ]);
-    assert.match((await names(page)).join('\n'), /^GET \/c_messages\?paths\[\]=c_text&where=/);
+    assert.match((await names(page)).join('\n'), /^GET \/c_messages\?paths\[\]=c_text&/);
     const wanted = await reply.json();
     for (const [form, run] of Object.entries(runs)) {
       same(await run(await shown(page, form)), wanted, form);
@@ -278,7 +281,7 @@ export const checks = {
     const verdict = page.locator('#scope-verdict');
     await verdict.getByText('Allowed').waitFor();
     assert.match(await verdict.innerText(), /grant 2/);
-    assert.equal(await page.getByLabel('Need').inputValue(), need);
+    assert.equal(await page.getByLabel('Need', { exact: true }).inputValue(), need);
     await page.getByLabel('Grants, one chain per line').fill('object.update');
     await page.getByRole('button', { name: 'Decide' }).click();
     await verdict.getByText('Denied').waitFor();
@@ -295,7 +298,7 @@ export const checks = {
       await nothing.goto(`${tried.base_url}/#acme/scope?${query}`);
       await heading(nothing, 'Scope tester').waitFor();
       await focus(nothing, 'scope-title');
-      assert.equal(await nothing.getByLabel('Need').inputValue(), need, query);
+      assert.equal(await nothing.getByLabel('Need', { exact: true }).inputValue(), need, query);
       assert.equal(await nothing.locator('#scope-verdict').textContent(), '', query);
     }
     await page.getByLabel('Grants, one chain per line').fill('object.read\n'.repeat(900));

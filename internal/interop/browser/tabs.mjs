@@ -20,7 +20,7 @@ export const checks = {
     await signIn(two, tried.account_email, tried.account_password);
     await inside(two, 'Mia Member');
     await inside(one, 'Mia Member');
-    await go(one, 'Paging');
+    await go(one, 'Data');
     await go(two, 'Apps and keys');
     await settled(two);
     const elsewhere = await cookieOf(tried.account_email, tried.account_password);

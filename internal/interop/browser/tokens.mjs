@@ -268,15 +268,14 @@ export const checks = {
   },
 
   'a pasted token is used, and forgotten': async () => {
-    const { page, problems, close } = await open({ base: tried.base_url, path: '/#acme/paging' });
-    await heading(page, 'Paging explorer').waitFor();
-    await focus(page, 'paging-title');
+    const { page, problems, close } = await open({ base: tried.base_url, path: '/#acme/data' });
+    await heading(page, 'Data').waitFor();
+    await focus(page, 'data-title');
     await page.getByText('nobody: sign in, or paste a token').waitFor();
     await useToken(page, `Bearer ${tried.ephemeral_token}`);
     await page.getByText('a pasted bearer token').waitFor();
     await shoot(page, 'credential');
-    await page.getByRole('button', { name: 'Fetch a page' }).click();
-    await page.getByRole('table', { name: 'The page' }).waitFor();
+    await page.locator('#data-table table').waitFor();
     assert.deepEqual(await page.evaluate(() => [localStorage.length, sessionStorage.length, document.cookie]), [0, 0, '']);
     await page.getByRole('button', { name: 'Forget the token' }).click();
     await page.getByText('nobody: sign in, or paste a token').waitFor();

@@ -57,7 +57,6 @@ export const checks = {
     await entrance.getByLabel(the('Password')).fill(password);
     await press(the('Sign in'));
     await heading(page, the('Ada Admin')).waitFor();
-    await heading(page, the('In numbers')).waitFor();
 
     // 3. Read data
     await section(the('Data'));

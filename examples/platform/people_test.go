@@ -1,0 +1,192 @@
+package main
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// at returns the same browser at another org.
+func (b *browser) at(org string) *browser {
+	there := *b.server
+	there.Org = org
+	return &browser{&there, b.jar}
+}
+
+func TestAPersonEntersAnotherOrg(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	b := s.signedIn(t, s.AdminEmail, s.AdminPassword)
+	want := []any{
+		value{"_id": "acme", "object": "org", "account": s.AdminAccountID, "current": true},
+		value{"_id": "globex", "object": "org", "account": adaThere.ID, "current": false},
+	}
+	if diff := cmp.Diff(want, items(t, b.get(t, "/accounts/me/orgs").ok(t), false)); diff != "" {
+		t.Errorf("orgs (-want +got):\n%s", diff)
+	}
+	there := b.at("globex")
+	s.refused(t, there.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
+	if got := b.post(t, "/accounts/me/orgs/globex", nil).ok(t); got["_id"] != adaThere.ID {
+		t.Errorf("entered as %v", got)
+	}
+	if got := there.get(t, "/accounts/me").ok(t); got["_id"] != adaThere.ID || slices.Contains(got["roles"].([]any), any(administrator)) {
+		t.Errorf("globex answers to %v", got)
+	}
+	s.refused(t, there.get(t, "/admin/accounts"), 403, "accessDenied.unspecified")
+	if got := b.get(t, "/accounts/me").ok(t); got["_id"] != s.AdminAccountID {
+		t.Errorf("acme answers to %v", got)
+	}
+	if got := b.send(t, http.MethodPost, "/accounts/me/orgs/globex", "", "Sec-Fetch-Site", "cross-site"); got.status != 403 {
+		t.Errorf("from a page of another origin: %d", got.status)
+	}
+	s.refused(t, b.post(t, "/accounts/me/orgs/nowhere", nil), 404, "notFound.env")
+
+	mia := s.signedIn(t, s.AccountEmail, s.AccountPassword)
+	if got := items(t, mia.get(t, "/accounts/me/orgs").ok(t), false); len(got) != 1 {
+		t.Errorf("mia belongs to %v", got)
+	}
+	s.refused(t, mia.post(t, "/accounts/me/orgs/globex", nil), 404, "notFound.unspecified")
+}
+
+func TestTheFactorOfAPersonIsNotResetByOneOrg(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	b := s.signedIn(t, s.AdminEmail, s.AdminPassword)
+	enrolled := b.post(t, "/accounts/me/second-factor", nil).ok(t)["data"].(value)
+	b.post(t, "/accounts/me/second-factor/confirm", value{"code": totp(t, enrolled["secret"].(string), 0)}).ok(t)
+	one := "/admin/accounts/" + s.AdminAccountID
+	s.refused(t, b.send(t, http.MethodPatch, one, `{"resetSecondFactor":true}`), 403, "accessDenied.unspecified")
+	if got := b.get(t, one).ok(t)["secondFactor"].(value)["active"]; got != true {
+		t.Errorf("active is %v", got)
+	}
+	b.send(t, http.MethodPatch, "/admin/accounts/"+s.TOTPAccountID, `{"resetSecondFactor":true}`).ok(t)
+}
+
+func TestInvitations(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	b := s.signedIn(t, s.AdminEmail, s.AdminPassword)
+	invite := func() string {
+		t.Helper()
+		return b.post(t, "/invitations", value{"email": "new@acme.example", "roles": []string{"reader"}}).ok(t)["data"].(value)["ticket"].(string)
+	}
+	accept := func(ticket string) answer {
+		t.Helper()
+		return s.browser(t).post(t, "/invitations/accept", value{"ticket": ticket, "password": "correct horse", "name": "New"})
+	}
+	first, ticket := invite(), invite()
+	listed := items(t, b.get(t, "/invitations").ok(t), false)
+	want := []any{value{"object": "invitation", "email": "new@acme.example", "roles": []any{"reader"}, "inviter": s.AdminAccountID}}
+	for _, i := range listed {
+		delete(i.(value), "_id")
+		delete(i.(value), "expires")
+	}
+	if diff := cmp.Diff(want, listed); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+	s.refused(t, accept(first), 401, "invalidArgument.locationToken") // it was sent again
+	account := accept(ticket).ok(t)
+	if diff := cmp.Diff(value{"_id": account["_id"], "object": "account", "email": "new@acme.example", "name": "New", "roles": []any{"reader"}}, account); diff != "" {
+		t.Errorf("accepted (-want +got):\n%s", diff)
+	}
+	s.refused(t, accept(ticket), 401, "invalidArgument.locationToken")
+	s.signedIn(t, "new@acme.example", "correct horse")
+
+	again := invite() // of an address that has an account
+	s.refused(t, accept(again), 409, "conflict.unspecified")
+	id := items(t, b.get(t, "/invitations").ok(t), false)[0].(value)["_id"].(string) // a conflict uses nothing up
+	b.send(t, http.MethodDelete, "/invitations/"+id, "").ok(t)
+	s.refused(t, accept(again), 401, "invalidArgument.locationToken")
+	s.refused(t, b.send(t, http.MethodDelete, "/invitations/"+id, ""), 404, "notFound.unspecified")
+
+	for name, body := range map[string]value{
+		"a role that is none": {"email": "x@acme.example", "roles": []string{"nobody"}},
+		"no address":          {"email": "x"},
+		"an address to write": {"ticket": ticket},
+	} {
+		t.Run(name, func(t *testing.T) { s.refused(t, b.post(t, "/invitations", body), 400, "invalidArgument.body") })
+	}
+	t.Run("the request chooses neither address nor roles", func(t *testing.T) {
+		body := value{"ticket": invite(), "password": "correct horse", "email": "boss@acme.example", "roles": []string{administrator}}
+		s.refused(t, s.browser(t).post(t, "/invitations/accept", body), 400, "invalidArgument.body")
+	})
+	t.Run("by no administrator", func(t *testing.T) {
+		mia := s.signedIn(t, s.AccountEmail, s.AccountPassword)
+		s.refused(t, mia.post(t, "/invitations", value{"email": "x@acme.example"}), 403, "accessDenied.unspecified")
+		s.refused(t, mia.get(t, "/invitations"), 403, "accessDenied.unspecified")
+	})
+	t.Run("by an inviter who is none any more", func(t *testing.T) {
+		ticket := invite()
+		s.do(t, call{method: "PATCH", path: "/admin/accounts/" + s.AccountID, account: s.AdminAccountID, body: `{"roles":["administrator"]}`}).ok(t)
+		s.do(t, call{method: "PATCH", path: "/admin/accounts/" + s.AdminAccountID, account: s.AdminAccountID, body: `{"roles":["member"]}`}).ok(t)
+		s.refused(t, accept(ticket), 401, "invalidArgument.locationToken")
+	})
+}
+
+func TestActingForAnAccount(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	b := s.signedIn(t, s.AdminEmail, s.AdminPassword)
+	act := "/admin/accounts/" + s.AccountID + "/act"
+	s.refused(t, b.post(t, act, value{"reason": " "}), 400, "invalidArgument.body")
+	if got := b.post(t, act, value{"reason": "ticket 4711"}).ok(t); got["_id"] != s.AccountID {
+		t.Errorf("acts for %v", got)
+	}
+	for _, path := range []string{"/accounts/me", "/accounts/status"} {
+		got := b.get(t, path).ok(t)
+		if within, ok := got["account"].(value); ok {
+			got = within
+		}
+		if got["_id"] != s.AccountID || got["actor"] != s.AdminAccountID {
+			t.Errorf("%s answers %v", path, got)
+		}
+	}
+	s.refused(t, b.get(t, "/admin/accounts"), 403, "accessDenied.unspecified")
+	s.refused(t, b.post(t, "/accounts/me/second-factor", nil), 403, "accessDenied.reauthenticationRequired")
+	s.refused(t, b.post(t, "/accounts/me/orgs/globex", nil), 403, "accessDenied.unspecified")
+
+	mia := s.signedIn(t, s.AccountEmail, s.AccountPassword)
+	reasons := 0
+	for _, open := range items(t, mia.get(t, "/accounts/me/sessions").ok(t), false) {
+		if open.(value)["reason"] == "ticket 4711" {
+			reasons++
+		}
+	}
+	if reasons != 1 {
+		t.Errorf("mia sees %d sessions in which somebody acts for her", reasons)
+	}
+	s.refused(t, mia.post(t, "/admin/accounts/"+s.AdminAccountID+"/act", value{"reason": "curious"}), 403, "accessDenied.unspecified")
+
+	b.post(t, "/accounts/me/logout", nil).ok(t)
+	s.refused(t, b.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
+	s.logged(t)
+	if log := s.log.String(); !strings.Contains(log, "actor="+s.AdminAccountID) {
+		t.Error("the log does not name the actor")
+	}
+}
+
+func TestTheOrgSaysForHowLongDevicesAreRemembered(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	set := func(body string) answer {
+		return s.do(t, call{method: "PATCH", path: "/admin/settings", account: s.AdminAccountID, body: body})
+	}
+	for _, c := range []struct {
+		body string
+		days float64
+	}{{`{}`, 30}, {`{"deviceDays":7}`, 7}, {`{"deviceDays":0}`, 0}, {`{"deviceDays":90}`, 90}} {
+		if got := set(c.body).ok(t)["deviceDays"]; got != c.days {
+			t.Errorf("%s: %v days", c.body, got)
+		}
+	}
+	s.refused(t, set(`{"deviceDays":91}`), 400, "invalidArgument.body")
+	set(`{"deviceDays":0}`).ok(t)
+	login := value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword,
+		"location": value{"verificationToken": totp(t, s.TOTPSecret, 0), "singleUse": false}}
+	if got := s.browser(t).post(t, "/accounts/login", login).ok(t)["remembered"]; got != false {
+		t.Errorf("remembered is %v", got)
+	}
+}
