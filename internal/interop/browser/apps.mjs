@@ -57,9 +57,10 @@ export const checks = {
     const create = form.getByRole('button', { name: 'Create' });
     await create.click();
     await wrong(form, 'Networks').getByText('must be networks such as').waitFor();
+    await form.getByLabel('Networks').fill('127.0.0.0/8\n\n::1/128');
+    await create.click();
     await wrong(form, 'Account 2, by id').getByText('no such account').waitFor();
     await shoot(page, 'apps-wrong');
-    await form.getByLabel('Networks').fill('127.0.0.0/8\n\n::1/128');
     await form.getByLabel('Account 2, by id').fill(tried.reader_account_id);
     await create.click();
     await wrong(form, 'Scope chains').getByText('raed').waitFor();
