@@ -43,4 +43,3 @@ func testRefusedIsNotRecorded(t *testing.T, r *suite.Replays) {
 		r.Claims(t, c.name+", then the honest request", u, nil)
 	}
 }
-
