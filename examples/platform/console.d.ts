@@ -31,7 +31,7 @@ interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number; deviceDays: number }
 interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean; reason?: string }
 interface Org extends Item { account: string; current: boolean }
-interface Invitation extends Item { email: string; roles: string[]; inviter: string; expires: string }
+interface Invitation extends Item { email: string; roles: string[]; maker: string; expires: string }
 interface FactorState { active: boolean; pending: boolean; recoveryCodesLeft: number }
 interface Schema extends Item { plural: string; properties: Property[] }
 interface Property { name: string; fqpp: string; type: string; filterable: boolean; sortable: boolean; list?: string }
