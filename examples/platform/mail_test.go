@@ -212,6 +212,9 @@ func TestMailsAreInTheLogOfTheDemoOnly(t *testing.T) {
 	}
 	s.browser(t).post(t, "/accounts/accept", value{"ticket": link[1], "password": "correct horse"}).ok(t)
 
+	if _, err := (options{mailDir: os.Args[0]}).newMails("", nil); err == nil || !strings.Contains(err.Error(), "-mail-dir") {
+		t.Errorf("a folder that is a file: %v", err)
+	}
 	p := parts(t, io.Discard) // as without the demo
 	if err := p.mails.refused(); err == nil {
 		t.Error("a server that sends no mail takes invitations")
