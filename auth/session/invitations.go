@@ -70,7 +70,7 @@ func (of Mail) Invite(r *http.Request, i Invitation) (ticket MailTicket, err err
 		return ticket, err
 	}
 	s, token := m.newSession(r, t.Org, authentication{account: invitations, Proof: Proof{At: now}}, ticketInvite, i.Expires.Sub(now))
-	s.Address, s.Proof = i.Address, string(about)
+	s.Address, s.Proof, s.Expires = i.Address, string(about), wholeMillis(i.Expires)
 	return MailTicket{text: token.text()}, auth.Unavailable(m.Store.Create(ctx, s, maxInvitations))
 }
 

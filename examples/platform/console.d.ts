@@ -31,7 +31,7 @@ interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number; deviceDays: number }
 interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean; reason?: string }
 interface Org extends Item { account: string; current: boolean }
-interface Invitation extends Item { email: string; roles: string[]; inviter: string; expires: string }
+interface Invitation extends Item { email: string; roles: string[]; maker: string; expires: string }
 interface FactorState { active: boolean; pending: boolean; recoveryCodesLeft: number }
 interface Schema extends Item { plural: string; properties: Property[] }
 interface Property { name: string; fqpp: string; type: string; filterable: boolean; sortable: boolean; list?: string }
@@ -77,7 +77,7 @@ type Refused = import('./console_api.js').Refused;
 interface Elements extends
   Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' | 'invite-form' | 'join-form' |
     'keys-form' | 'keys-list-form' | 'lab-form' | 'live-form' | 'mint-form' | 'factor-form' | 'password-form' | 'people-form' |
-    'people-new-form' | 'role-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
+    'people-new-form' | 'reset-form' | 'role-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
   Record<'again-email' | 'again-password' | 'app-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
     'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
     'org' | 'password' | 'password-now' | 'people-name' |

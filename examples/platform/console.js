@@ -110,7 +110,7 @@ const renew = async () => { entered || await openSection(); };
 
 // move shows the section that the address names.
 async function move() {
-  if (addressed().org !== acting.org || addressed().question.has('join')) {
+  if (addressed().org !== acting.org || ['join', 'reset'].some((ticket) => addressed().question.has(ticket))) {
     return start();
   }
   quiet();

@@ -4,7 +4,7 @@ import { Told } from './console_api.js';
 import { blame, complain, unblame } from './console_fault.js';
 import { byID, code, element, empty, fill, plainly, visible } from './console_render.js';
 
-const views = ['loading', 'sign-in', 'join', 'code', 'enrol', 'account'];
+const views = ['loading', 'sign-in', 'join', 'reset', 'code', 'enrol', 'account'];
 
 // show shows one view. The focus goes to the first field, or to the heading, which
 // a screen reader then reads.

@@ -3,10 +3,10 @@
 import { acting, differing, own, queryOf, reach, Refused, request } from './console_api.js';
 import { showCredential } from './console_credential.js';
 import { complain, unblame } from './console_fault.js';
-import { action, announce, copyable, keep, link, onClick, onSubmit, sure } from './console_page.js';
+import { action, announce, copyable, link, onClick, onSubmit, sure } from './console_page.js';
 import { offer } from './console_pick.js';
 import {
-  box, breakable, byID, code, counted, element, empty, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when,
+  box, breakable, byID, counted, element, empty, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when,
 } from './console_render.js';
 import { askWhy } from './console_scope.js';
 import { showAccountSection } from './console_sections.js';
@@ -295,29 +295,38 @@ async function create(form) {
 // The invitations.
 
 /** @returns {Promise<List<Invitation>>} */
-const askInvitations = () => request('GET', '/invitations?limit=1000');
+const askInvitations = () => request('GET', '/admin/invitations?limit=1000');
 
 /** @param {List<Invitation>} open */
 const showInvitations = ({ data }) => keyed(byID('invitations'), data, ({ _id }) => _id, (invitation) => element('li', {},
   element('h3', {}, named(invitation.email)),
   facts(['Roles', ...visible(invitation.roles.join(', ') || 'none')], ['Expires', when(invitation.expires)]),
-  action('Take back', invitation.email, () => takeBack(invitation), 'quiet danger')));
+  element('div', { className: 'row' },
+    action('Send again', invitation.email, () => resend(invitation), 'quiet'),
+    action('Take back', invitation.email, () => takeBack(invitation), 'quiet danger'))));
 
 /** @param {FormData} form */
 async function invite(form) {
   const mine = visit;
-  const { data: { ticket } } = await request('POST', '/invitations', { email: form.get('email'), roles: form.getAll('role') });
+  /** @type {Invitation} */
+  const { email } = await request('POST', '/admin/invitations', { email: form.get('email'), roles: form.getAll('role') });
   byID('invite-form').reset();
   offerRoles(byID('invite-roles'), ['member']);
-  const url = `${location.origin}/#${acting.org}/account?join=${ticket}`;
-  await keep('The invitation, shown this once', [['Link', code(url)]], url);
+  announce(`The invitation is sent to ${plainly(email)}.`, byID('invite-said'));
   const open = await askInvitations();
   mine === visit && showInvitations(open);
 }
 
 /** @param {Invitation} invitation */
+async function resend({ _id, email }) {
+  await request('POST', `/admin/invitations/${encodeURIComponent(_id)}/resend`).finally(async () => showInvitations(await askInvitations()));
+  byID('invite-title').focus();
+  announce(`The invitation is sent to ${plainly(email)} again.`, byID('invite-said'));
+}
+
+/** @param {Invitation} invitation */
 async function takeBack({ _id, email }) {
-  await request('DELETE', `/invitations/${encodeURIComponent(_id)}`).finally(async () => showInvitations(await askInvitations()));
+  await request('DELETE', `/admin/invitations/${encodeURIComponent(_id)}`).finally(async () => showInvitations(await askInvitations()));
   byID('invite-title').focus();
   announce(`The invitation of ${plainly(email)} is taken back.`, byID('invite-said'));
 }

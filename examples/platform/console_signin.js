@@ -15,6 +15,9 @@ export function showSignIn() {
   if (addressed().question.has('join')) {
     return show('join', 'join-name');
   }
+  if (addressed().question.has('reset')) {
+    return show('reset', 'reset-password');
+  }
   show('sign-in', byID('email').value ? 'password' : 'email');
   performance.mark('usable');
 }
@@ -54,6 +57,12 @@ async function login(body, field) {
     }
     return await secondStep(error);
   }
+  await goIn(who);
+}
+
+// goIn opens the page for somebody whom the server has signed in.
+/** @param {Account} who */
+async function goIn(who) {
   if (!(await status()).loggedin) {
     throw new Told('This browser has not kept the cookie of the session, so nobody is signed in. Allow cookies for this server.');
   }
@@ -120,20 +129,47 @@ async function goTo(org) {
   wanted && await secondStep(wanted);
 }
 
-// join accepts the invitation in the address.
+// join accepts the invitation in the address. An org may then want a second factor.
 /** @param {FormData} form */
 async function join(form) {
   const ticket = addressed().question.get('join');
-  /** @type {Account} */
-  const account = await entry('POST', '/invitations/accept', { ticket, name: form.get('name').trim(), password: form.get('password') });
+  const joined = await entry('POST', '/accounts/accept', { ticket, name: form.get('name').trim(), password: form.get('password') }).catch((error) => {
+    if (isHalf(error)) {
+      return error;
+    }
+    throw error;
+  });
   byID('join-form').reset();
+  history.replaceState(null, '', addressOf('account'));
+  await (isHalf(joined) ? secondStep(joined) : goIn(joined));
+}
+
+// forgot has a ticket mailed to the address in the form.
+async function forgot() {
+  const [org, email] = [byID('org'), byID('email')];
+  if (!org.reportValidity() || !email.reportValidity()) {
+    return;
+  }
+  callOrg(org.value);
+  await entry('POST', '/accounts/forgot', { email: email.value });
+  announce('If there is such an account, a link is mailed to it. It works for half an hour.');
+}
+
+// reset redeems the ticket in the address.
+/** @param {FormData} form */
+async function reset(form) {
+  /** @type {Account} */
+  const account = await entry('POST', '/accounts/reset', { ticket: addressed().question.get('reset'), password: form.get('password') });
+  byID('reset-form').reset();
   history.replaceState(null, '', addressOf('account'));
   byID('email').value = account.email;
   showSignIn();
-  announce('Your account is there. Sign in with the password that you have chosen.');
+  announce('The password has changed. Sign in with the one that you have chosen.');
 }
 
 onSubmit('join-form', join);
+onSubmit('reset-form', reset);
+onClick(byID('forgot'), forgot);
 onSubmit('sign-in-form', signIn);
 onSubmit('code-form', verify);
 onClick(byID('code-back'), showSignIn);

@@ -50,6 +50,7 @@ func (p *platform) startDemo(ctx context.Context, o options, stdout io.Writer) e
 			return err
 		}
 	}
+	p.mails.printed = true // whoever reads the output has the passwords anyway
 	printTips(f, stdout, p.guard.Brand.Header, o.db != memoryDB)
 	return nil
 }

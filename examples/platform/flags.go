@@ -41,7 +41,8 @@ type options struct {
 	ticket         string
 	device         string
 	sha256Codes    bool
-	keyPrefix      string             // of API keys
+	keyPrefix      string // of API keys
+	mailDir        string
 	session        auth.SessionPolicy // of the demo org
 	sessionGiven   bool               // whether a flag of session was given
 	storeTimeout   time.Duration
@@ -83,6 +84,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.brand.Claims, "claim-namespace", "service/", "`prefix` of the token claims")
 	flags.StringVar(&o.brand.Faults, "fault-namespace", "service", "first `word` of errCode")
 	flags.StringVar(&o.keyPrefix, "api-key-prefix", "service_live", "`beginning` of the API keys, for people and secret scanners")
+	flags.StringVar(&o.mailDir, "mail-dir", "", "`folder` that gets each mail as a file (default: the demo prints mails to the log, and other servers send none)")
 	flags.DurationVar(&o.policy.Tolerance, "tolerance", 5*time.Minute, "accepted age of a signature")
 	flags.DurationVar(&o.policy.FutureTolerance, "future-tolerance", time.Minute, "how far ahead of the clock a signature may be")
 	flags.BoolVar(&o.policy.SingleUse, "single-use", false, "accept each signature once, also of GET and HEAD")

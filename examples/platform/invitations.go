@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"net/http"
@@ -15,14 +16,21 @@ import (
 )
 
 // invitations serves the invitations to an org.
-type invitations struct{ provisioning }
+type invitations struct {
+	provisioning
+	mails *mails
+}
 
 type invitationReply struct {
 	envelope.Item
 	Email   string   `json:"email"`
 	Roles   []string `json:"roles"`
-	Inviter string   `json:"inviter"`
+	Maker   string   `json:"maker"`
 	Expires string   `json:"expires"`
+}
+
+func replyOfInvitation(i session.Invitation) invitationReply {
+	return invitationReply{envelope.Item{ID: i.ID, Object: "invitation"}, i.Address, append([]string{}, i.Roles...), i.Inviter, date(i.Expires)}
 }
 
 func (h invitations) list(r *http.Request) (envelope.List[invitationReply], error) {
@@ -30,35 +38,58 @@ func (h invitations) list(r *http.Request) (envelope.List[invitationReply], erro
 	if err != nil {
 		return envelope.List[invitationReply]{}, err
 	}
-	return ownPage(r, "invitation", each(open, func(i session.Invitation) invitationReply {
-		return invitationReply{envelope.Item{ID: i.ID, Object: "invitation"}, i.Address, append([]string{}, i.Roles...), i.Inviter, date(i.Expires)}
-	}))
+	return ownPage(r, "invitation", each(open, replyOfInvitation))
 }
 
 var invitationForm = body.Form{
 	{Path: "email", Kind: checked(notEmail), Required: true},
 	{Path: "roles", Kind: body.Strings}, // member, if there are none
+	{Path: "expires", Kind: instant},    // seven days from now, if it is left out
 }
 
-// ticketReply has the secret of the link that the invited person opens.
-type ticketReply struct {
-	Ticket shownOnce `json:"ticket"`
-}
-
-// create invites somebody. This server sends no mail: whoever invites passes the ticket on, and may do
-// so because they may make the account, too. A service that sends mail mails the ticket to the address,
-// and keeps it out of the reply: then an account that was made with it has a verified address.
-func (h invitations) create(r *http.Request, values map[string]any) (none envelope.Result[ticketReply], err error) {
+func (h invitations) create(r *http.Request, values map[string]any) (invitationReply, error) {
 	i := session.Invitation{Address: strings.TrimSpace(values["email"].(string)), Roles: slices.Clone(openRoles)}
 	setIfGiven(&i.Roles, values, "roles")
-	if err := h.validRoles(r.Context(), auth.From(r.Context()).Org, i.Roles, nil); err != nil {
-		return none, err
+	setIfGiven(&i.Expires, values, "expires")
+	return h.send(r, i)
+}
+
+// resend mails another ticket, which expires when the former one would have. The former one ends. Who sends
+// it again is its maker from then on, and may have made it.
+func (h invitations) resend(r *http.Request) (invitationReply, error) {
+	i, err := h.find(r, func(i session.Invitation) bool { return i.ID == r.PathValue("id") })
+	if err != nil {
+		return invitationReply{}, err
+	}
+	return h.send(r, i)
+}
+
+// send mails the ticket to the address. It is in no reply: so who comes with it reads the mails there.
+func (h invitations) send(r *http.Request, i session.Invitation) (invitationReply, error) {
+	org := auth.From(r.Context()).Org
+	if err := cmp.Or(h.mails.refused(), h.validRoles(r.Context(), org, i.Roles, nil)); err != nil {
+		return invitationReply{}, err
 	}
 	ticket, err := h.sessions.Mail().Invite(r, i)
 	if err != nil {
-		return none, inFields(err, map[string]string{"sub": "email"})
+		return invitationReply{}, inFields(err, map[string]string{"sub": "email"})
 	}
-	return result(ticketReply{shownOnce(ticket.Reveal())}, nil)
+	made, err := h.find(r, func(open session.Invitation) bool { return strings.EqualFold(open.Address, i.Address) })
+	if err == nil {
+		err = h.mails.send(org, i.Address, "Join "+string(org), "join", ticket)
+	}
+	return replyOfInvitation(made), err
+}
+
+func (h invitations) find(r *http.Request, wanted func(session.Invitation) bool) (session.Invitation, error) {
+	open, err := h.sessions.Mail().Invitations(r.Context(), auth.From(r.Context()).Org)
+	if err != nil {
+		return session.Invitation{}, err
+	}
+	if n := slices.IndexFunc(open, wanted); n >= 0 {
+		return open[n], nil
+	}
+	return session.Invitation{}, auth.ErrNotFound
 }
 
 func (h invitations) takeBack(r *http.Request) (envelope.Result[bool], error) {
@@ -71,10 +102,11 @@ var acceptForm = body.Form{
 	{Path: "name", Kind: checked(notName)},
 }
 
-// accept makes the account of an invitation, and signs nobody in. The address and the roles are those
+// accept makes the account of an invitation, and signs it in. The address and the roles are those
 // of the invitation, never those of the request.
-func (h invitations) accept(r *http.Request, values map[string]any) (accountReply, error) {
-	a := newAccount(auth.TenantFrom(r.Context()).Org.Key(), values)
+func (h invitations) accept(w http.ResponseWriter, r *http.Request, values map[string]any) (accountReply, error) {
+	t := auth.TenantFrom(r.Context())
+	a := newAccount(t.Org.Key(), values)
 	join := func(ctx context.Context, i session.Invitation, end func(context.Context, session.Ending) error) error {
 		a.Email, a.Roles = i.Address, i.Roles
 		encoded, err := h.sessions.Passwords().Hash(ctx, values["password"].(string))
@@ -90,6 +122,9 @@ func (h invitations) accept(r *http.Request, values map[string]any) (accountRepl
 		})
 	}
 	if err := h.sessions.Mail().Accept(r, values["ticket"].(string), join); err != nil {
+		return accountReply{}, err
+	}
+	if _, err := h.sessions.Start(w, r, a.ID, session.Proof{At: t.Now(), Methods: []string{session.MethodPassword}}); err != nil {
 		return accountReply{}, err
 	}
 	return replyOfAccount(a), nil

@@ -88,7 +88,10 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return err
 	}
 	log.Info("listening", "address", listener.Addr().String(), "base_url", p.guard.BaseURL)
-	return serve(ctx, listener, p.handler(routes), log)
+	err = serve(ctx, listener, p.handler(routes), log)
+	unsent, cancel := context.WithTimeout(context.Background(), time.Second) // a mail is a file, or a line
+	defer cancel()
+	return errors.Join(err, p.sessions.Wait(unsent))
 }
 
 // warnUnseeded warns if the user may have expected the demo orgs.

@@ -124,6 +124,9 @@ var (
 		"GET /accounts/me/sessions":         ownList[sessionReply]("List the caller's sessions", "session"),
 		"DELETE /accounts/me/sessions/{id}": {Summary: "End a session", Reply: envelope.Result[bool]{}},
 		"DELETE /accounts/me/sessions":      {Summary: "End the other sessions", Reply: envelope.Result[int]{}},
+		"POST /accounts/accept":             {Summary: "Accept an invitation, and sign in", Request: acceptForm, Reply: accountReply{}},
+		"POST /accounts/forgot":             {Summary: "Have a ticket mailed, in place of a forgotten password", Request: forgotForm, Reply: envelope.Result[bool]{}},
+		"POST /accounts/reset":              {Summary: "Choose another password with a mailed ticket", Request: resetForm, Reply: accountReply{}},
 		"GET /accounts/me/orgs":             ownList[orgReply]("List the orgs of the person", "org"),
 		"POST /accounts/me/orgs/{code}": {
 			Summary:     "Enter another org of the person",
@@ -211,15 +214,19 @@ var (
 			Request:     actForm,
 			Reply:       accountReply{},
 		},
-		"GET /invitations": ownList[invitationReply]("List the open invitations", "invitation"),
-		"POST /invitations": {
+		"GET /admin/invitations": ownList[invitationReply]("List the open invitations", "invitation"),
+		"POST /admin/invitations": {
 			Summary:     "Invite somebody",
-			Description: "`ticket` is in no other reply. It is for one account, within seven days. An earlier invitation of the address ends.",
+			Description: "The ticket is mailed to the address. It is for one account, for seven days unless `expires` says otherwise. An earlier invitation of the address ends.",
 			Request:     invitationForm,
-			Reply:       envelope.Result[ticketReply]{},
+			Reply:       invitationReply{},
 		},
-		"DELETE /invitations/{id}": {Summary: "Take an invitation back", Reply: envelope.Result[bool]{}},
-		"POST /invitations/accept": {Summary: "Accept an invitation", Request: acceptForm, Reply: accountReply{}},
+		"DELETE /admin/invitations/{id}": {Summary: "Take an invitation back", Reply: envelope.Result[bool]{}},
+		"POST /admin/invitations/{id}/resend": {
+			Summary:     "Mail an invitation again",
+			Description: "The former ticket ends. The new invitation has another `_id` and expires when the former one would have.",
+			Reply:       invitationReply{},
+		},
 	}
 
 	scriptRoutes = map[string]openapi.Route{

@@ -65,67 +65,6 @@ func TestTheFactorOfAPersonIsNotResetByOneOrg(t *testing.T) {
 	b.send(t, http.MethodPatch, "/admin/accounts/"+s.TOTPAccountID, `{"resetSecondFactor":true}`).ok(t)
 }
 
-func TestInvitations(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	b := s.signedIn(t, s.AdminEmail, s.AdminPassword)
-	invite := func() string {
-		t.Helper()
-		return b.post(t, "/invitations", value{"email": "new@acme.example", "roles": []string{"reader"}}).ok(t)["data"].(value)["ticket"].(string)
-	}
-	accept := func(ticket string) answer {
-		t.Helper()
-		return s.browser(t).post(t, "/invitations/accept", value{"ticket": ticket, "password": "correct horse", "name": "New"})
-	}
-	first, ticket := invite(), invite()
-	listed := items(t, b.get(t, "/invitations").ok(t), false)
-	want := []any{value{"object": "invitation", "email": "new@acme.example", "roles": []any{"reader"}, "inviter": s.AdminAccountID}}
-	for _, i := range listed {
-		delete(i.(value), "_id")
-		delete(i.(value), "expires")
-	}
-	if diff := cmp.Diff(want, listed); diff != "" {
-		t.Errorf("listed (-want +got):\n%s", diff)
-	}
-	s.refused(t, accept(first), 401, "invalidArgument.locationToken") // it was sent again
-	account := accept(ticket).ok(t)
-	if diff := cmp.Diff(value{"_id": account["_id"], "object": "account", "email": "new@acme.example", "name": "New", "roles": []any{"reader"}}, account); diff != "" {
-		t.Errorf("accepted (-want +got):\n%s", diff)
-	}
-	s.refused(t, accept(ticket), 401, "invalidArgument.locationToken")
-	s.signedIn(t, "new@acme.example", "correct horse")
-
-	again := invite() // of an address that has an account
-	s.refused(t, accept(again), 409, "conflict.unspecified")
-	id := items(t, b.get(t, "/invitations").ok(t), false)[0].(value)["_id"].(string) // a conflict uses nothing up
-	b.send(t, http.MethodDelete, "/invitations/"+id, "").ok(t)
-	s.refused(t, accept(again), 401, "invalidArgument.locationToken")
-	s.refused(t, b.send(t, http.MethodDelete, "/invitations/"+id, ""), 404, "notFound.unspecified")
-
-	for name, body := range map[string]value{
-		"a role that is none": {"email": "x@acme.example", "roles": []string{"nobody"}},
-		"no address":          {"email": "x"},
-		"an address to write": {"ticket": ticket},
-	} {
-		t.Run(name, func(t *testing.T) { s.refused(t, b.post(t, "/invitations", body), 400, "invalidArgument.body") })
-	}
-	t.Run("the request chooses neither address nor roles", func(t *testing.T) {
-		body := value{"ticket": invite(), "password": "correct horse", "email": "boss@acme.example", "roles": []string{administrator}}
-		s.refused(t, s.browser(t).post(t, "/invitations/accept", body), 400, "invalidArgument.body")
-	})
-	t.Run("by no administrator", func(t *testing.T) {
-		mia := s.signedIn(t, s.AccountEmail, s.AccountPassword)
-		s.refused(t, mia.post(t, "/invitations", value{"email": "x@acme.example"}), 403, "accessDenied.unspecified")
-		s.refused(t, mia.get(t, "/invitations"), 403, "accessDenied.unspecified")
-	})
-	t.Run("by an inviter who is none any more", func(t *testing.T) {
-		ticket := invite()
-		s.do(t, call{method: "PATCH", path: "/admin/accounts/" + s.AccountID, account: s.AdminAccountID, body: `{"roles":["administrator"]}`}).ok(t)
-		s.do(t, call{method: "PATCH", path: "/admin/accounts/" + s.AdminAccountID, account: s.AdminAccountID, body: `{"roles":["member"]}`}).ok(t)
-		s.refused(t, accept(ticket), 401, "invalidArgument.locationToken")
-	})
-}
-
 func TestActingForAnAccount(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -25,6 +25,7 @@ type platform struct {
 	keys       *token.CachedKeys
 	tokens     *tokens
 	apiKeys    apiKeys
+	mails      *mails
 	sessions   *session.Manager
 	guard      *auth.Guard
 	signatures *signature.Mechanism
@@ -48,6 +49,9 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		asking: newAskQuota(), pairs: newPairQuota()}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
+	}
+	if p.mails, err = o.newMails(baseURL, log); err != nil {
+		return nil, errors.Join(err, p.close())
 	}
 	p.ready = &readiness{stores: []func(context.Context) error{store.takesWrites, p.stores.takesWrites, secondsFrom(time.Now(), o.policy)}}
 	p.keys = token.Cached(p.stores.keys, keyStaleness)

@@ -21,6 +21,7 @@ type router struct {
 // a new app, a token or a recovery code: of them a reference is kept.
 var keptWhole = []string{
 	"POST /admin/accounts", "PATCH /admin/accounts/{id}", "POST /admin/accounts/{id}/activate", "POST /admin/accounts/{id}/deactivate",
+	"POST /admin/invitations", "POST /admin/invitations/{id}/resend",
 	"POST /admin/roles", "PATCH /admin/roles/{name}", "PATCH /admin/settings", "PATCH /apps/{key}",
 }
 

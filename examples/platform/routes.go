@@ -82,11 +82,16 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("POST /admin/accounts/{id}/activate", update, reply(administrators(bodiless(accounts.activate))))
 	mux.HandleFunc("POST /admin/accounts/{id}/act", update.By(session.Name), withBodyAs(actForm, accounts.act))
 
-	invitations := invitations{accounts}
-	mux.HandleFunc("GET /invitations", read, reply(administrators(invitations.list)))
-	mux.HandleFunc("POST /invitations", update, reply(administrators(withBody(invitationForm, invitations.create))))
-	mux.HandleFunc("DELETE /invitations/{id}", update, reply(administrators(bodiless(invitations.takeBack))))
-	mux.HandleFunc("POST /invitations/accept", auth.Public, publicBody(ownPages(p.sessions, reply(withBody(acceptForm, invitations.accept)))))
+	invitations := invitations{accounts, p.mails}
+	mux.HandleFunc("GET /admin/invitations", read, reply(administrators(invitations.list)))
+	mux.HandleFunc("POST /admin/invitations", update, reply(administrators(withBody(invitationForm, invitations.create))))
+	mux.HandleFunc("DELETE /admin/invitations/{id}", update, reply(administrators(bodiless(invitations.takeBack))))
+	mux.HandleFunc("POST /admin/invitations/{id}/resend", update, reply(administrators(bodiless(invitations.resend))))
+	mux.HandleFunc("POST /accounts/accept", auth.Public, publicBody(ownPages(p.sessions, withBodyAs(acceptForm, invitations.accept))))
+
+	forgotten := forgotten{p.store, p.sessions, p.mails, p.log}
+	mux.HandleFunc("POST /accounts/forgot", auth.Public, publicBody(ownPages(p.sessions, reply(withBody(forgotForm, forgotten.forgot)))))
+	mux.HandleFunc("POST /accounts/reset", auth.Public, publicBody(ownPages(p.sessions, reply(withBody(resetForm, forgotten.reset)))))
 }
 
 // tokenRoutes are open to every account and app. What a token or an API key may do depends on

@@ -10,7 +10,8 @@ import (
 // token that could be used again.
 func TestNothingIsTold(t *testing.T) {
 	t.Parallel()
-	s := start(t, "-log", "json")
+	folder := t.TempDir() // of mails, which are else in the log of the demo
+	s := start(t, "-log", "json", "-mail-dir", folder)
 	var faults strings.Builder
 	secrets := map[string]string{
 		"client secret":       s.ClientSecret,
@@ -62,12 +63,20 @@ func TestNothingIsTold(t *testing.T) {
 		note(s.do(t, call{method: "DELETE", path: "/apps/" + s.ClientKey + "/tokens/" + secret}))
 	}
 	// Invitations: a valid ticket, a cut one, and one in place of an id.
-	ticket := note(s.do(t, call{method: "POST", path: "/invitations", body: `{"email":"new@acme.example"}`})).ok(t)["data"].(value)["ticket"].(string)
+	note(s.do(t, call{method: "POST", path: "/admin/invitations", body: `{"email":"new@acme.example"}`})).ok(t)
+	ticket := mailed(t, folder, 1)
 	secrets["invitation"] = ticket
 	for _, ticket := range []string{ticket[1:], ticket, ticket} {
-		note(s.do(t, call{method: "POST", path: "/invitations/accept", unsigned: true, body: `{"ticket":"` + ticket + `","password":"correct horse"}`}))
+		note(s.do(t, call{method: "POST", path: "/accounts/accept", unsigned: true, body: `{"ticket":"` + ticket + `","password":"correct horse"}`}))
 	}
-	note(s.do(t, call{method: "DELETE", path: "/invitations/" + ticket}))
+	note(s.do(t, call{method: "DELETE", path: "/admin/invitations/" + ticket}))
+	// Forgotten passwords: a valid ticket, a cut one, and a used one.
+	note(s.do(t, call{method: "POST", path: "/accounts/forgot", unsigned: true, body: `{"email":"new@acme.example"}`})).ok(t)
+	reset := mailed(t, folder, 2)
+	secrets["reset"] = reset
+	for _, ticket := range []string{reset[1:], reset, reset} {
+		note(s.do(t, call{method: "POST", path: "/accounts/reset", unsigned: true, body: `{"ticket":"` + ticket + `","password":"correct horse 2"}`}))
+	}
 	// Logins with correct and wrong passwords and codes.
 	b := s.browser(t)
 	note(b.post(t, "/accounts/login", value{"email": s.TOTPAccountEmail, "password": "a wrong password"}))

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { Authenticator } from '../totp.mjs';
 import { enter, go, heading, inside, namesOf, open, openAs, openAsMia, settled, signIn, signOut, sure, tried } from './kit.mjs';
 import { shoot } from './look.mjs';
+import { Server } from './server.mjs';
 
 const asAda = () => openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
 
@@ -33,7 +34,10 @@ export const checks = {
   },
 
   'an invited person joins by the link, once': async () => {
-    const { page, problems, close } = await asAda();
+    const server = new Server();
+    await server.start();
+    const { base_url: base, admin_email: email, admin_password: password } = server.facts;
+    const { page, problems, close } = await openAs(email, password, 'Ada Admin', { base });
     await go(page, 'People');
     await settled(page);
     const part = page.getByRole('region', { name: 'Invitations' });
@@ -41,21 +45,21 @@ export const checks = {
       await part.getByLabel('E-mail to invite').fill(email);
       await part.getByRole('checkbox', { name: 'reader' }).check();
       await part.getByRole('button', { name: 'Invite', exact: true }).click();
-      const dialog = page.getByRole('dialog', { name: 'The invitation, shown this once' });
-      const link = await dialog.locator('code').innerText();
-      await shoot(page, 'invitation');
-      await dialog.getByRole('button', { name: 'I have kept it' }).click();
+      await part.getByText(`The invitation is sent to ${email}.`).waitFor();
       await part.getByRole('listitem').filter({ hasText: email }).waitFor();
-      return link;
+      return await server.link(email);
     };
-    const [link, other] = [await invite('ivy@acme.example'), await invite('una@acme.example')];
+    const [former, other] = [await invite('ivy@acme.example'), await invite('una@acme.example')];
     await shoot(page, 'invitations');
+    await part.getByRole('button', { name: 'Send again: ivy@acme.example' }).click();
+    await part.getByText('The invitation is sent to ivy@acme.example again.').waitFor();
+    const link = await server.link('ivy@acme.example', 2);
     await part.getByRole('button', { name: 'Take back: una@acme.example' }).click();
     await part.getByText('The invitation of una@acme.example is taken back.').waitFor();
     assert.equal(await part.getByRole('listitem').count(), 1);
 
     const join = async (at) => {
-      const opened = await open({ base: tried.base_url, path: `/${new URL(at).hash}` });
+      const opened = await open({ base, path: `/${new URL(at).hash}` });
       const form = opened.page.getByRole('region', { name: 'Join the org' });
       await form.getByLabel('Name').fill('Ivy Invited');
       await form.getByLabel('New password').fill('correct horse battery');
@@ -65,19 +69,29 @@ export const checks = {
     await heading(ivy.page, 'Join the org').waitFor();
     await shoot(ivy.page, 'join');
     await ivy.page.getByRole('button', { name: 'Join', exact: true }).click();
-    await ivy.page.getByText('Your account is there.').waitFor();
-    assert.equal(new URL(ivy.page.url()).hash, '#acme', 'the ticket stays in the address');
-    await signIn(ivy.page, 'ivy@acme.example', 'correct horse battery');
     await inside(ivy.page, 'Ivy Invited');
+    assert.equal(new URL(ivy.page.url()).hash, '#acme', 'the ticket stays in the address');
     assert.match(await ivy.page.locator('#account-facts').innerText(), /ivy@acme\.example[^]*reader/);
-    for (const used of [link, other]) {
+    for (const used of [former, link, other]) {
       const again = await join(used);
       await again.page.getByRole('button', { name: 'Join', exact: true }).click();
       await again.page.getByRole('alert').getByText('service.invalidArgument.locationToken').waitFor();
       await again.close();
     }
-    assert.deepEqual([...problems, ...ivy.problems], []);
-    await Promise.all([close(), ivy.close()]);
+    await signOut(ivy.page);
+    await ivy.page.getByRole('region', { name: 'Sign in' }).getByLabel('E-mail').fill('ivy@acme.example');
+    await ivy.page.getByRole('button', { name: 'Forgot the password' }).click();
+    await ivy.page.getByText('If there is such an account, a link is mailed to it.').waitFor();
+    const mailed = await open({ base, path: `/${new URL(await server.link('ivy@acme.example', 3)).hash}` });
+    await heading(mailed.page, 'Choose another password').waitFor();
+    await mailed.page.getByLabel('New password').fill('battery staple horse');
+    await mailed.page.getByRole('button', { name: 'Change the password' }).click();
+    await mailed.page.getByText('The password has changed.').waitFor();
+    await signIn(mailed.page, 'ivy@acme.example', 'battery staple horse');
+    await inside(mailed.page, 'Ivy Invited');
+    assert.deepEqual([...problems, ...ivy.problems, ...mailed.problems], []);
+    await Promise.all([close(), ivy.close(), mailed.close()]);
+    await server.remove();
   },
 
   'a remembered device needs no code until it is forgotten': async () => {
