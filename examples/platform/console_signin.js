@@ -98,13 +98,12 @@ async function showOrgs() {
   /** @type {List<Org>} */
   const { data } = await own('GET', '/accounts/me/orgs?limit=1000').finally(() => { byID('orgs').ariaBusy = 'false'; });
   if (account === acting.account) {
-    const others = data.filter(({ current }) => !current);
-    byID('orgs').replaceChildren(...others.map(({ _id }) => link(`Go to ${_id}`, () => goTo(_id), `Go to ${_id}`)));
+    byID('orgs').replaceChildren(...data.map(({ _id }) => link(`Go to ${_id}`, () => goTo(_id), `Go to ${_id}`)));
   }
 }
 
-// goTo shows another org of the person, in which a session is open or is opened now. The session of
-// this org stays.
+// goTo shows another org of the person, in which a session is open or is opened now: the request to that
+// org carries the cookie of this one, whose session stays.
 /** @param {string} org */
 async function goTo(org) {
   const there = await reach(`/${org}/v2/accounts/status`, { cache: 'no-store' });

@@ -124,13 +124,15 @@ var (
 		"GET /accounts/me/sessions":         ownList[sessionReply]("List the caller's sessions", "session"),
 		"DELETE /accounts/me/sessions/{id}": {Summary: "End a session", Reply: envelope.Result[bool]{}},
 		"DELETE /accounts/me/sessions":      {Summary: "End the other sessions", Reply: envelope.Result[int]{}},
-		"GET /accounts/me/orgs":             ownList[orgReply]("List the orgs of the person", "org"),
-		"POST /accounts/me/orgs/{code}": {
-			Summary:     "Enter another org of the person",
-			Description: "The reply sets the session cookie of that org, and the session of this one stays. The other org decides what it accepts: it may ask for a second factor.",
+		"GET /accounts/me/orgs":             ownList[orgReply]("List the other orgs of the person", "org"),
+		"POST /accounts/enter": {
+			Summary:     "Enter this org from another one of the person",
+			Description: "The request carries the session cookie of another org of this host, whose session stays. This org decides what it accepts: it may ask for a second factor.",
 			Reply:       accountReply{},
 		},
-		"GET /accounts/me/devices":         ownList[sessionReply]("List the devices on which a login needs no code", "device"),
+		"DELETE /accounts/me/act":          {Summary: "Stop acting for the account", Description: "The session of the actor ends, too.", Reply: envelope.Result[bool]{}},
+		"DELETE /accounts/me/devices":      {Summary: "Forget all devices", Reply: envelope.Result[int]{}},
+		"GET /accounts/me/devices":         ownList[deviceReply]("List the devices on which a login needs no code", "device"),
 		"DELETE /accounts/me/devices/{id}": {Summary: "Forget a device", Reply: envelope.Result[bool]{}},
 	}
 
@@ -207,7 +209,7 @@ var (
 		"POST /admin/accounts/{id}/activate":   {Summary: "Enable an account", Reply: wholeReply{}},
 		"POST /admin/accounts/{id}/act": {
 			Summary:     "Act for an account",
-			Description: "For an hour, the session is that of the account. `reason` is shown to its owner. Logout ends it, and the caller's own session with it.",
+			Description: "For an hour, the session is that of the account. `reason` is shown to its owner. DELETE /accounts/me/act ends it, and the caller's own session with it.",
 			Request:     actForm,
 			Reply:       accountReply{},
 		},
