@@ -1,6 +1,6 @@
 // Signing in: the password, and then the second factor, or setting one up where the org requires it.
 
-import { acting, entry, own, reach, Refused, Told } from './console_api.js';
+import { acting, enterOrg, entry, own, reach, Refused, Told } from './console_api.js';
 import { forgetFactor, enrol } from './console_factor.js';
 import { complain } from './console_fault.js';
 import { announce, link, onClick, onSubmit, show } from './console_page.js';
@@ -108,7 +108,7 @@ async function showOrgs() {
 async function goTo(org) {
   const there = await reach(`/${org}/v2/accounts/status`, { cache: 'no-store' });
   const { loggedin } = await there.json();
-  const wanted = loggedin ? null : await own('POST', `/accounts/me/orgs/${org}`).then(() => null, (error) => {
+  const wanted = loggedin ? null : await enterOrg(org).then(() => null, (error) => {
     if (isHalf(error)) {
       return error;
     }
