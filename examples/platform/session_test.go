@@ -452,7 +452,11 @@ func TestADeviceIsRememberedIfItsOwnerAsks(t *testing.T) {
 		if single {
 			s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
 		} else {
-			b.post(t, "/accounts/login", first).ok(t)
+			first["location"] = value{"singleUse": false}
+			if got := b.post(t, "/accounts/login", first).ok(t)["remembered"]; got != true {
+				t.Errorf("once more: remembered is %v", got)
+			}
+			delete(first, "location")
 			devices := items(t, b.get(t, "/accounts/me/devices").ok(t), false)
 			if len(devices) != 1 {
 				t.Fatalf("devices %v", devices)

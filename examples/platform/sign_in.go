@@ -134,15 +134,16 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request, values map[string]
 	}
 	reply.accountReply, err = h.store.ownAccount(r.Context(), p)
 	if asked && err == nil {
-		reply.Remembered, err = h.remembered(r.Context(), p, hasCode)
+		reply.Remembered, err = h.remembered(r.Context(), p)
 	}
 	return reply, err
 }
 
-// remembered reports whether later logins on this device need no code.
-func (h signIn) remembered(ctx context.Context, p auth.Principal, hasCode bool) (*bool, error) {
+// remembered reports whether later logins on this device need no code. The login had a code, if there is a
+// factor, or else the device is remembered already.
+func (h signIn) remembered(ctx context.Context, p auth.Principal) (*bool, error) {
 	factor, err := h.sessions.Factors().State(ctx, p.Org, p.Account)
-	is := hasCode && factor.Active && auth.TenantFrom(ctx).Org.Session.Effective().RememberDevice > 0
+	is := factor.Active && auth.TenantFrom(ctx).Org.Session.Effective().RememberDevice > 0
 	return &is, err
 }
 
