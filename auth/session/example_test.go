@@ -312,16 +312,16 @@ func ExampleSessions_Devices() {
 	secret := session.NewFactorSecret([]byte("enrolled before, 20 B"))
 	a.manager.FactorStore.Save(context.Background(), "acme", "ann", session.Factor{Secret: secret})
 	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
-		_, err := a.manager.VerifyCode(w, r, session.LoginForm{Code: r.PostFormValue("code"), RememberDevice: true})
+		_, err := a.manager.VerifyCode(w, r, session.LoginForm{Code: r.PostFormValue("code"), RememberDevice: true, DeviceName: "Ann's laptop"})
 		return err
 	})
 	a.post("/forget", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) error {
 		p, of := auth.From(r.Context()), a.manager.Sessions()
 		devices, err := of.Devices(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
 		for _, d := range devices {
+			fmt.Printf("%s, this one: %v\n", d.Agent, d.ID == of.Device(r, p.Account))
 			err = errors.Join(err, of.Revoke(r.Context(), p.Org, p.Account, d.ID))
 		}
-		fmt.Println(len(devices), "device")
 		return err
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
@@ -333,7 +333,7 @@ func ExampleSessions_Devices() {
 	// /login 403
 	// /verify 200
 	// /login 200
-	// 1 device
+	// Ann's laptop, this one: true
 	// /forget 200
 	// /login 403
 }

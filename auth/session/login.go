@@ -31,6 +31,10 @@ type LoginForm struct {
 	// beside a right code, and where auth.SessionPolicy.RememberDevice and Manager.DeviceKey permit
 	// it.
 	RememberDevice bool
+
+	// DeviceName is what the person calls that device. Sessions.Devices shows its first 256 bytes as the
+	// Agent, in place of the User-Agent.
+	DeviceName string
 }
 
 // Login authenticates an account by its password, creates a session and sends its
@@ -56,7 +60,7 @@ func (m *Manager) Login(w http.ResponseWriter, r *http.Request, f LoginForm) (au
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	by := authentication{Proof: p, account: account, remember: f.Remember, rememberDevice: f.RememberDevice}
+	by := authentication{Proof: p, account: account, remember: f.Remember, rememberDevice: f.RememberDevice, deviceName: f.DeviceName}
 	return m.proceed(w, r, t, by, f.Code)
 }
 
@@ -76,7 +80,7 @@ func mayStartAs(r *http.Request, account string) error {
 
 // VerifyCode completes a login with a code of the second factor or a recovery code. The
 // request carries the ticket that Login has sent. A ticket is valid for five minutes,
-// five attempts and one session. f has the Code, and may have RememberDevice. VerifyCode returns
+// five attempts and one session. f has the Code, and may have RememberDevice and DeviceName. VerifyCode returns
 // an error that wraps ErrCode, ErrLocked or auth.ErrUnavailable, or an error of SameOrigin.
 func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, f LoginForm) (auth.Principal, error) {
 	t, err := m.tenant(r.Context())
@@ -88,7 +92,7 @@ func (m *Manager) VerifyCode(w http.ResponseWriter, r *http.Request, f LoginForm
 		return auth.Principal{}, err
 	}
 	return m.complete(w, r, t, ticket, func(o *opening) error {
-		o.proof.rememberDevice = f.RememberDevice
+		o.proof.rememberDevice, o.proof.deviceName = f.RememberDevice, f.DeviceName
 		return m.proveCode(r, t, o, f.Code)
 	})
 }

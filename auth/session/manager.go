@@ -197,6 +197,7 @@ type authentication struct {
 	account        string
 	remember       bool         // the account asked to be remembered
 	rememberDevice bool         // it asked that this device is remembered
+	deviceName     string       // "": by its User-Agent
 	completed      bool         // a passkey was the second factor after another first step
 	factor         FactorSecret // of the code that it has just proved
 	origin         string       // of a session that comes from another one
@@ -220,14 +221,13 @@ func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, t
 		Seen:          now,
 		Expires:       now.Add(life),
 		Address:       m.address(r).String(),
-		Agent:         agent(r),
+		Agent:         shown(r.UserAgent()),
 		Remember:      p.remember && org.Session.RememberIdle > 0,
 	}, token
 }
 
-// agent returns the User-Agent as a list may show it: valid UTF-8 of at most 256 bytes.
-func agent(r *http.Request) string {
-	text := r.UserAgent()
+// shown returns what a client says of its device as a list may show it: valid UTF-8 of at most 256 bytes.
+func shown(text string) string {
 	return strings.ToValidUTF8(text[:min(256, len(text))], "")
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"net/http"
@@ -35,6 +36,7 @@ func (m *Manager) nextDevice(r *http.Request, t *auth.Tenant, p authentication) 
 	case p.rememberDevice && !p.factor.isNone():
 		s, _ := m.newSession(r, t.Org, p, ticketDevice, life)
 		s.Hash, s.Created, s.Proof = d.hash(), s.Seen, m.DeviceKey.factorMark(p.factor)
+		s.Agent = cmp.Or(shown(p.deviceName), s.Agent)
 		if known {
 			err = m.Store.Delete(ctx, t.Org.Key(), old.Hash)
 		}
@@ -83,4 +85,17 @@ func (of Sessions) Devices(ctx context.Context, org *auth.Org, account string) (
 	return of.list(ctx, org, account, func(s *Session) bool {
 		return s.Ticket == ticketDevice && of.manager.now().Sub(s.Created) < life
 	})
+}
+
+// Device returns the ID of the remembered device that a request of the account comes from, among those of
+// Devices, or "". It is for showing which one it is, and admits nobody.
+func (of Sessions) Device(r *http.Request, account string) string {
+	t := auth.TenantFrom(r.Context())
+	if t == nil {
+		return ""
+	}
+	ctx, cancel := t.Bound(r.Context())
+	defer cancel()
+	s, _ := of.manager.deviceRecord(ctx, r, t, account)
+	return s.ID
 }

@@ -83,7 +83,7 @@ func TestARememberedDevice(t *testing.T) {
 		w := newWorld(t, knowsDevices)
 		w.rememberedDevice()
 		d := w.devices()[0]
-		if d.ID == "" || d.Address == "" || !d.Created.Equal(w.now()) || len(d.Proof.Methods) > 0 {
+		if d.ID == "" || d.Address == "" || !d.Created.Equal(w.now()) || !d.Expires.Equal(w.now().Add(30*day)) || len(d.Proof.Methods) > 0 {
 			t.Errorf("%+v", d)
 		}
 		if got := must(w.manager.Sessions().Devices(t.Context(), &auth.Org{Code: "acme"}, "")); len(got) > 0 {

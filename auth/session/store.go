@@ -56,13 +56,14 @@ type SessionInfo struct {
 	Created time.Time
 	Seen    time.Time   // the last use, up to a twentieth of the idle time late
 	Address string      // of the client at login
-	Agent   string      // its User-Agent at login, at most 256 bytes of valid UTF-8
+	Agent   string      // its User-Agent at login, or LoginForm.DeviceName, at most 256 bytes of valid UTF-8
+	Expires time.Time   // the absolute end, which a shorter life in the org's settings precedes
 	Proof   Proof       // how the account authenticated, and when it last did
 	From    auth.OrgKey // the org from which it was entered; "": none
 }
 
 func (s *Session) info() SessionInfo {
-	return SessionInfo{s.ID, s.Created, s.Seen, s.Address, s.Agent, parseProof(s.Proof, s.Authenticated), parseOrigin(s.Origin).Org}
+	return SessionInfo{s.ID, s.Created, s.Seen, s.Address, s.Agent, s.Expires, parseProof(s.Proof, s.Authenticated), parseOrigin(s.Origin).Org}
 }
 
 // Store keeps sessions by the hash of their token. Only Create adds a record. No other

@@ -28,9 +28,10 @@ interface APIKey extends Item {
   uses: number; maxUses?: number; lastUsed?: string; lastAddress?: string; successor?: string; key?: string;
 }
 interface Role extends Item { scope: string[] }
-interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number; deviceDays: number }
+interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number; rememberDevices: number }
 interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean; reason?: string }
-interface Org extends Item { account: string; current: boolean }
+interface Device extends Item { name: string; created: string; seen: string; expires: string; current: boolean }
+interface Org extends Item { name: string; account: string }
 interface Invitation extends Item { email: string; roles: string[]; maker: string; expires: string }
 interface FactorState { active: boolean; pending: boolean; recoveryCodesLeft: number }
 interface Schema extends Item { plural: string; properties: Property[] }

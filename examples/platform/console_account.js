@@ -37,7 +37,7 @@ async function showSessions() {
     return; // another has come meanwhile
   }
   const sorted = data.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen));
-  keyed(byID('sessions'), sorted, ({ _id }) => _id, (session) => card(session, 'Revoke', revoke));
+  keyed(byID('sessions'), sorted, ({ _id }) => _id, card);
   byID('revoke-others').hidden = data.length < 2;
   if (hasMore) {
     announce('There are more sessions than are shown.');
@@ -46,28 +46,36 @@ async function showSessions() {
 
 async function showDevices() {
   const { account } = acting;
-  /** @type {List<Session>} */
+  /** @type {List<Device>} */
   const { data } = await own('GET', '/accounts/me/devices?limit=1000');
   if (account === acting.account) {
-    keyed(byID('devices'), data, ({ _id }) => _id, (device) => card(device, 'Forget', forgetDevice));
+    keyed(byID('devices'), data, ({ _id }) => _id, deviceCard);
   }
 }
 
-/** @param {Session} device */
+/** @param {Device} device */
+function deviceCard(device) {
+  return element('li', {},
+    element('h3', {}, element('bdi', { title: plainly(device.name) }, ...visible(deviceOf(device.name))), device.current && element('span', { className: 'mark' }, 'this one')),
+    facts(['Since', when(device.created)], ['Last used', when(device.seen)], ['Until', when(device.expires)]),
+    action('Forget', plainly(deviceOf(device.name)), () => forgetDevice(device), 'quiet danger'));
+}
+
+/** @param {Device} device */
 async function forgetDevice(device) {
   await own('DELETE', `/accounts/me/devices/${encodeURIComponent(device._id)}`).finally(showDevices);
   byID('devices-title').focus();
-  announce(`The device needs a code again: ${nameOf(device)}.`);
+  announce(`The device needs a code again: ${plainly(deviceOf(device.name))}.`);
 }
 
-/** @param {Session} session @param {string} verb @param {(session: Session) => unknown} step */
-function card(session, verb, step) {
+/** @param {Session} session */
+function card(session) {
   return element('li', {},
     element('h3', {}, element('bdi', { title: plainly(session.agent) }, ...visible(deviceOf(session.agent))),
       session.current && element('span', { className: 'mark' }, 'this one')),
     facts(['Address', ...visible(session.address)], ['Since', when(session.created)], ['Last used', when(session.seen)],
       session.reason && ['Somebody acts for you', ...visible(session.reason)]),
-    !session.current && action(verb, nameOf(session), () => step(session), 'quiet danger'));
+    !session.current && action('Revoke', nameOf(session), () => revoke(session), 'quiet danger'));
 }
 
 /** @param {Session} session */

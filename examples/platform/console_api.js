@@ -115,6 +115,10 @@ export const own = (method, path, body) => told(() => call(method, path, body), 
 /** @type {Call} */
 export const entry = (method, path, body) => call(method, path, body);
 
+// enterOrg opens a session at another org, by the session of this one.
+/** @param {string} org */
+export const enterOrg = (org) => send('POST', `/${org}/v2/accounts/enter`);
+
 // requestBy gets a path of the org with a bearer token, whatever is in acting.
 /** @type {(bearer: string, path: string) => Promise<any>} */
 export const requestBy = (bearer, path) => call('GET', path, undefined, bearer, true);

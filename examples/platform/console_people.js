@@ -415,7 +415,7 @@ function showSettings(rules) {
     byID(`settings-${name}-unit`).value = String(unit);
   }
   byID('settings-most').value = String(rules.sessionsPerAccount);
-  byID('settings-devices').value = String(rules.deviceDays);
+  byID('settings-devices').value = String(rules.rememberDevices);
   byID('settings-factor').checked = rules.requireSecondFactor;
 }
 
@@ -424,7 +424,7 @@ async function saveSettings(form) {
   const number = (/** @type {string} */ name) => Number(form.get(name)) * Number(form.get(`${name}Unit`) ?? 1);
   const changes = differing({ ...settings }, {
     idle: number('idle'), maxSession: number('maxSession'), sessionsPerAccount: number('sessionsPerAccount'),
-    deviceDays: number('deviceDays'),
+    rememberDevices: number('rememberDevices'),
     requireSecondFactor: byID('settings-factor').checked,
   });
   const some = Object.keys(changes).length > 0;

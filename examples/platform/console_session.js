@@ -127,7 +127,7 @@ async function reauthenticateFirst() {
 }
 
 async function signOut() {
-  await own('POST', '/accounts/me/logout');
+  await (acting.account?.actor ? own('DELETE', '/accounts/me/act') : own('POST', '/accounts/me/logout'));
   endSession();
   announce('You are signed out.');
 }

@@ -1,6 +1,6 @@
 // Signing in: the password, and then the second factor, or setting one up where the org requires it.
 
-import { acting, entry, own, reach, Refused, Told } from './console_api.js';
+import { acting, enterOrg, entry, own, reach, Refused, Told } from './console_api.js';
 import { forgetFactor, enrol } from './console_factor.js';
 import { complain } from './console_fault.js';
 import { announce, link, onClick, onSubmit, show } from './console_page.js';
@@ -107,18 +107,17 @@ async function showOrgs() {
   /** @type {List<Org>} */
   const { data } = await own('GET', '/accounts/me/orgs?limit=1000').finally(() => { byID('orgs').ariaBusy = 'false'; });
   if (account === acting.account) {
-    const others = data.filter(({ current }) => !current);
-    byID('orgs').replaceChildren(...others.map(({ _id }) => link(`Go to ${_id}`, () => goTo(_id), `Go to ${_id}`)));
+    byID('orgs').replaceChildren(...data.map(({ _id }) => link(`Go to ${_id}`, () => goTo(_id), `Go to ${_id}`)));
   }
 }
 
-// goTo shows another org of the person, in which a session is open or is opened now. The session of
-// this org stays.
+// goTo shows another org of the person, in which a session is open or is opened now: the request to that
+// org carries the cookie of this one, whose session stays.
 /** @param {string} org */
 async function goTo(org) {
   const there = await reach(`/${org}/v2/accounts/status`, { cache: 'no-store' });
   const { loggedin } = await there.json();
-  const wanted = loggedin ? null : await own('POST', `/accounts/me/orgs/${org}`).then(() => null, (error) => {
+  const wanted = loggedin ? null : await enterOrg(org).then(() => null, (error) => {
     if (isHalf(error)) {
       return error;
     }

@@ -79,14 +79,17 @@ func printTips(f *facts, w io.Writer, headerPrefix string, kept bool) {
 type facts = demofile.Facts
 
 var (
-	ada  = ofAda(demoAccount(acme, 1, "Ada Admin", administrator, member))
+	ada  = demoAccount(acme, 1, "Ada Admin", administrator, member)
 	mia  = demoAccount(acme, 2, "Mia Member", member)
 	theo = demoAccount(acme, 3, "Theo Second", member)
 	rita = demoAccount(acme, 4, "Rita Reader", readerRole.Name)
 	gus  = demoAccount(globex, 1, "Gus Globex", member)
 
-	// adaThere is the account of ada at the other org. It has no password: she enters from acme.
-	adaThere = ofAda(demoAccount(globex, 2, "Ada Admin", member))
+	olga = demoAccount(globex, 3, "Olga Other", administrator, member)
+
+	// pat is a person with an account in each org, under one address and password.
+	pat      = ofPat(demoAccount(acme, 5, "Pat Person", member))
+	patThere = ofPat(demoAccount(globex, 2, "Pat Person", member))
 
 	// readerRole only has chains. The other roles have none: access_rules.go says what they permit.
 	readerRole = auth.Role{Name: "reader", Scope: []string{"object.read." + messages.object}}
@@ -151,8 +154,8 @@ func (p *platform) fill(ctx context.Context, o options) (keys map[string]string,
 	}
 	return keys, p.stores.together(ctx, acme, func(tx *sql.Tx, in *sqlstore.In) error {
 		return errors.Join(
-			seedOrg(ctx, tx, auth.Org{Code: acme, Session: open(o.session)}, ada, mia, theo, rita),
-			seedOrg(ctx, tx, auth.Org{Code: globex, Session: open(auth.SessionPolicy{})}, gus, adaThere),
+			seedOrg(ctx, tx, auth.Org{Code: acme, Session: open(o.session)}, ada, mia, theo, rita, pat),
+			seedOrg(ctx, tx, auth.Org{Code: globex, Session: open(auth.SessionPolicy{})}, gus, patThere, olga),
 			putRole(ctx, tx, acme, readerRole),
 			seedApps(ctx, tx, in, keys, pairs),
 		)
@@ -209,6 +212,9 @@ func (p *platform) issue(ctx context.Context, keys map[string]string) (*facts, e
 		{&f.AdminAccountID, &f.AdminEmail, &f.AdminPassword, ada},
 		{&f.ReaderAccountID, &f.ReaderEmail, &f.ReaderPassword, rita},
 		{&f.TOTPAccountID, &f.TOTPAccountEmail, &f.TOTPPassword, theo},
+		{&f.PersonID, &f.PersonEmail, &f.PersonPassword, pat},
+		{&f.PersonOtherID, &f.PersonEmail, &f.PersonPassword, patThere},
+		{new(string), &f.OtherAdminEmail, &f.OtherAdminPassword, olga},
 	} {
 		*to.id, *to.email = to.of.ID, to.of.Email
 		err = errors.Join(err, p.newPassword(ctx, to.of, to.password))
@@ -229,7 +235,7 @@ func (p *platform) issue(ctx context.Context, keys map[string]string) (*facts, e
 }
 
 func (p *platform) newPassword(ctx context.Context, a account, password *string) error {
-	*password = rand.Text()
+	*password = cmp.Or(*password, rand.Text())
 	encoded, err := p.sessions.Passwords().Hash(ctx, *password)
 	if err != nil {
 		return err
@@ -351,9 +357,9 @@ func demoAccount(org auth.OrgKey, n int, name string, roles ...string) account {
 	}
 }
 
-// ofAda makes an account one of the person who has several.
-func ofAda(a account) account {
-	a.Person = demoID("", "person", 1)
+// ofPat makes an account one of the person who has several.
+func ofPat(a account) account {
+	a.Person, a.Email = demoID("", "person", 1), "pat@people.example"
 	return a
 }
 

@@ -54,8 +54,8 @@ func TestDemoFacts(t *testing.T) {
 	slices.Sort(names)
 	want := []string{
 		"account_email", "account_id", "account_password", "admin_account_id", "admin_email", "admin_password", "admin_token", "api_key", "api_key_id", "base_url",
-		"client_key", "client_secret", "ephemeral_token", "limited_token", "narrow_client_key", "narrow_client_secret", "narrow_token", "org", "other_account_id", "other_client_key",
-		"other_client_secret", "other_org", "reader_account_id", "reader_email", "reader_password", "totp_account_email", "totp_account_id",
+		"client_key", "client_secret", "ephemeral_token", "limited_token", "narrow_client_key", "narrow_client_secret", "narrow_token", "org", "other_account_id", "other_admin_email", "other_admin_password", "other_client_key",
+		"other_client_secret", "other_org", "person_account_id", "person_email", "person_other_account_id", "person_password", "reader_account_id", "reader_email", "reader_password", "totp_account_email", "totp_account_id",
 		"totp_account_password", "totp_secret", "v2_client_key", "v2_client_secret",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {

@@ -437,12 +437,12 @@ func TestRoles(t *testing.T) {
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	want := value{"_id": "acme", "object": "settings", "idle": 1800.0, "maxSession": 43200.0, "requireSecondFactor": false, "sessionsPerAccount": 100.0, "deviceDays": 30.0}
+	want := value{"_id": "acme", "object": "settings", "idle": 1800.0, "maxSession": 43200.0, "requireSecondFactor": false, "sessionsPerAccount": 100.0, "rememberDevices": 30.0}
 	if diff := cmp.Diff(want, s.as(t, "", "GET", "/admin/settings", "").ok(t)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got := s.as(t, "", "PATCH", "/admin/settings", `{"requireSecondFactor":true,"idle":60}`).ok(t)
-	want["idle"], want["requireSecondFactor"], want["deviceDays"] = 60.0, true, 0.0
+	want["idle"], want["requireSecondFactor"], want["rememberDevices"] = 60.0, true, 0.0
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -127,13 +127,15 @@ var (
 		"POST /accounts/accept":             {Summary: "Accept an invitation, and sign in", Request: acceptForm, Reply: accountReply{}},
 		"POST /accounts/forgot":             {Summary: "Have a ticket mailed, in place of a forgotten password", Request: forgotForm, Reply: envelope.Result[bool]{}},
 		"POST /accounts/reset":              {Summary: "Choose another password with a mailed ticket", Request: resetForm, Reply: accountReply{}},
-		"GET /accounts/me/orgs":             ownList[orgReply]("List the orgs of the person", "org"),
-		"POST /accounts/me/orgs/{code}": {
-			Summary:     "Enter another org of the person",
-			Description: "The reply sets the session cookie of that org, and the session of this one stays. The other org decides what it accepts: it may ask for a second factor.",
+		"GET /accounts/me/orgs":             ownList[orgReply]("List the other orgs of the person", "org"),
+		"POST /accounts/enter": {
+			Summary:     "Enter this org from another one of the person",
+			Description: "The request carries the session cookie of another org of this host, whose session stays. This org decides what it accepts: it may ask for a second factor.",
 			Reply:       accountReply{},
 		},
-		"GET /accounts/me/devices":         ownList[sessionReply]("List the devices on which a login needs no code", "device"),
+		"DELETE /accounts/me/act":          {Summary: "Stop acting for the account", Description: "The session of the actor ends, too.", Reply: envelope.Result[bool]{}},
+		"DELETE /accounts/me/devices":      {Summary: "Forget all devices", Reply: envelope.Result[int]{}},
+		"GET /accounts/me/devices":         ownList[deviceReply]("List the devices on which a login needs no code", "device"),
 		"DELETE /accounts/me/devices/{id}": {Summary: "Forget a device", Reply: envelope.Result[bool]{}},
 	}
 
@@ -210,7 +212,7 @@ var (
 		"POST /admin/accounts/{id}/activate":   {Summary: "Enable an account", Reply: wholeReply{}},
 		"POST /admin/accounts/{id}/act": {
 			Summary:     "Act for an account",
-			Description: "For an hour, the session is that of the account. `reason` is shown to its owner. Logout ends it, and the caller's own session with it.",
+			Description: "For an hour, the session is that of the account. `reason` is shown to its owner. DELETE /accounts/me/act ends it, and the caller's own session with it.",
 			Request:     actForm,
 			Reply:       accountReply{},
 		},

@@ -18,7 +18,7 @@ type settingsReply struct {
 	MaxSession          int64 `json:"maxSession"` // seconds
 	RequireSecondFactor bool  `json:"requireSecondFactor"`
 	SessionsPerAccount  int64 `json:"sessionsPerAccount"`
-	DeviceDays          int64 `json:"deviceDays"` // in which a remembered device needs no code; 0: none is remembered
+	RememberDevices     int64 `json:"rememberDevices"` // in which a remembered device needs no code; 0: none is remembered
 }
 
 func replyOfSettings(o *auth.Org) settingsReply {
@@ -29,7 +29,7 @@ func replyOfSettings(o *auth.Org) settingsReply {
 		MaxSession:          int64(s.Max / time.Second),
 		RequireSecondFactor: s.SecondFactor,
 		SessionsPerAccount:  int64(s.PerAccount),
-		DeviceDays:          int64(max(s.RememberDevice, 0) / day),
+		RememberDevices:     int64(max(s.RememberDevice, 0) / day),
 	}
 }
 
@@ -50,7 +50,7 @@ var settingsForm = body.Form{
 	{Path: "maxSession", Kind: between(1, year)},
 	{Path: "requireSecondFactor", Kind: body.Boolean},
 	{Path: "sessionsPerAccount", Kind: between(1, 1000)},
-	{Path: "deviceDays", Kind: between(0, 90)},
+	{Path: "rememberDevices", Kind: between(0, 90)},
 }
 
 func (h settings) update(r *http.Request, values map[string]any) (settingsReply, error) {
@@ -65,7 +65,7 @@ func (h settings) update(r *http.Request, values map[string]any) (settingsReply,
 		if most, given := values["sessionsPerAccount"].(int64); given {
 			o.Session.PerAccount = int(most)
 		}
-		if days, given := values["deviceDays"].(int64); given {
+		if days, given := values["rememberDevices"].(int64); given {
 			o.Session.RememberDevice = cmp.Or(time.Duration(days)*day, -1) // 0 would be the default
 		}
 		setIfGiven(&o.Session.SecondFactor, values, "requireSecondFactor")

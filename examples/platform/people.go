@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -37,27 +40,28 @@ func (s *store) Accounts(ctx context.Context, person string) (all []auth.Account
 	return all, err
 }
 
-// memberships serves the orgs of the person who is signed in.
+// memberships serves the orgs of a person.
 type memberships struct {
 	store    *store
 	sessions *session.Manager
+	guard    *auth.Guard
 }
 
 type orgReply struct {
 	envelope.Item        // its _id is the org's code
+	Name          string `json:"name"` // here no org has another name than its code
 	Account       string `json:"account"`
-	Current       bool   `json:"current"`
 }
 
-// list answers with the orgs in which the person has an enabled account. Somebody who acts for the
-// account does not learn where else its owner belongs.
+// list answers with the other orgs in which the person has an enabled account. Somebody who acts for
+// the account does not learn where else its owner belongs.
 func (h memberships) list(r *http.Request) (envelope.List[orgReply], error) {
 	ctx, p := r.Context(), auth.From(r.Context())
 	a, err := h.store.account(ctx, p.Org, p.Account)
 	if err != nil {
 		return envelope.List[orgReply]{}, err
 	}
-	accounts := []auth.Account{a.Account}
+	var accounts []auth.Account
 	if a.Person != "" && p.Actor() == "" {
 		if accounts, err = h.store.Accounts(ctx, a.Person); err != nil {
 			return envelope.List[orgReply]{}, err
@@ -65,23 +69,81 @@ func (h memberships) list(r *http.Request) (envelope.List[orgReply], error) {
 	}
 	var orgs []orgReply
 	for _, a := range accounts {
-		if !a.Disabled {
-			orgs = append(orgs, orgReply{envelope.Item{ID: string(a.Org), Object: "org"}, a.ID, a.Org == p.Org})
+		if !a.Disabled && a.Org != p.Org {
+			orgs = append(orgs, orgReply{envelope.Item{ID: string(a.Org), Object: "org"}, string(a.Org), a.ID})
 		}
 	}
 	return ownPage(r, "org", orgs)
 }
 
-// enter opens a session at another org of the person, and answers with the account there.
+// enter opens a session at the org of the URL for the person of a session at another org, whose cookie
+// the request carries. It answers with the account here.
 func (h memberships) enter(w http.ResponseWriter, r *http.Request) (accountReply, error) {
 	return bodiless(func(r *http.Request) (accountReply, error) {
-		p, err := h.sessions.Enter(w, r, r.PathValue("code"))
-		if err != nil {
-			return accountReply{}, err
+		err := error(&auth.Error{Detail: auth.DetailNoCredentials})
+		for _, origin := range h.origins(r) {
+			var p auth.Principal
+			if p, err = h.enterFrom(w, r, origin); err == nil {
+				return h.store.ownAccount(r.Context(), p)
+			}
+			if refused, ok := errors.AsType[*auth.Error](err); !auth.IsNotFound(err) && (!ok || refused.Fault().Status != http.StatusUnauthorized) {
+				break // a session of another org would not be better
+			}
 		}
-		return h.store.ownAccount(r.Context(), p)
+		return accountReply{}, err
 	})(r)
 }
+
+// maxOrigins is how many orgs one request looks for a session in.
+const maxOrigins = 8
+
+// origins returns the other orgs whose session cookies the request carries.
+func (h memberships) origins(r *http.Request) (codes []string) {
+	const hostPrefix = "__Host-" // which cookies of a loopback URL lack
+	before, after, _ := strings.Cut(strings.TrimPrefix(h.sessions.Cookies.Session, hostPrefix), "{org}")
+	for _, c := range r.Cookies() {
+		code, isSession := strings.CutPrefix(strings.TrimPrefix(c.Name, hostPrefix), before)
+		code, ends := strings.CutSuffix(code, after)
+		if isSession && ends && code != auth.TenantFrom(r.Context()).Org.Code && len(codes) < maxOrigins && !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	return codes
+}
+
+// enterFrom takes the request to the Guard as one to the origin, which admits it by its session there.
+// What the Guard itself would answer is not sent: its refusals are those of the other org.
+func (h memberships) enterFrom(w http.ResponseWriter, r *http.Request, origin string) (p auth.Principal, err error) {
+	to := auth.TenantFrom(r.Context())
+	there := r.Clone(r.Context())
+	there.URL.Path, there.URL.RawPath = "/"+origin+"/"+to.Version+"/accounts/enter", ""
+	unseen := &unsent{header: make(http.Header)}
+	err = &auth.Error{Detail: auth.DetailNoCredentials}
+	entered := h.guard.Require(bySession)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		p, err = h.sessions.Enter(w, r, to.Org.Code)
+	}))
+	h.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		refused := err
+		if _, err = h.guard.Check(r, bySession); err == nil {
+			err = refused // unless Require admits it
+			entered.ServeHTTP(unseen, r)
+		}
+	})).ServeHTTP(unseen, there)
+	if unseen.status >= http.StatusInternalServerError {
+		err = auth.ErrUnavailable
+	}
+	return p, err
+}
+
+// unsent is a response that nobody gets.
+type unsent struct {
+	header http.Header
+	status int
+}
+
+func (u *unsent) Header() http.Header            { return u.header }
+func (u *unsent) WriteHeader(status int)         { u.status = status }
+func (u *unsent) Write(text []byte) (int, error) { return len(text), nil }
 
 var actForm = body.Form{{Path: "reason", Kind: checked(notReason), Required: true}}
 
@@ -90,7 +152,7 @@ func notReason(reason string) string {
 }
 
 // act lets an administrator act for an account for an hour. The session of the browser is then that of
-// the account, and logout ends it.
+// the account, until stopActing.
 func (h provisioning) act(w http.ResponseWriter, r *http.Request, values map[string]any) (accountReply, error) {
 	if err := requireAdministrator(r); err != nil {
 		return accountReply{}, err

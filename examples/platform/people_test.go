@@ -2,7 +2,7 @@ package main
 
 import (
 	"net/http"
-	"slices"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -19,45 +19,83 @@ func (b *browser) at(org string) *browser {
 func TestAPersonEntersAnotherOrg(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	b := s.signedIn(t, s.AdminEmail, s.AdminPassword)
-	want := []any{
-		value{"_id": "acme", "object": "org", "account": s.AdminAccountID, "current": true},
-		value{"_id": "globex", "object": "org", "account": adaThere.ID, "current": false},
-	}
+	b := s.signedIn(t, s.PersonEmail, s.PersonPassword)
+	want := []any{value{"_id": "globex", "object": "org", "name": "globex", "account": s.PersonOtherID}}
 	if diff := cmp.Diff(want, items(t, b.get(t, "/accounts/me/orgs").ok(t), false)); diff != "" {
 		t.Errorf("orgs (-want +got):\n%s", diff)
 	}
 	there := b.at("globex")
 	s.refused(t, there.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
-	if got := b.post(t, "/accounts/me/orgs/globex", nil).ok(t); got["_id"] != adaThere.ID {
-		t.Errorf("entered as %v", got)
-	}
-	if got := there.get(t, "/accounts/me").ok(t); got["_id"] != adaThere.ID || slices.Contains(got["roles"].([]any), any(administrator)) {
-		t.Errorf("globex answers to %v", got)
-	}
-	s.refused(t, there.get(t, "/admin/accounts"), 403, "accessDenied.unspecified")
-	if got := b.get(t, "/accounts/me").ok(t); got["_id"] != s.AdminAccountID {
-		t.Errorf("acme answers to %v", got)
-	}
-	if got := b.send(t, http.MethodPost, "/accounts/me/orgs/globex", "", "Sec-Fetch-Site", "cross-site"); got.status != 403 {
+	if got := there.send(t, http.MethodPost, "/accounts/enter", "", "Sec-Fetch-Site", "cross-site"); got.status != 403 {
 		t.Errorf("from a page of another origin: %d", got.status)
 	}
-	s.refused(t, b.post(t, "/accounts/me/orgs/nowhere", nil), 404, "notFound.env")
+	s.refused(t, there.post(t, "/accounts/enter", value{"org": "acme"}), 400, "invalidArgument.body")
+	s.refused(t, there.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
+	if got := there.post(t, "/accounts/enter", nil).ok(t); got["_id"] != s.PersonOtherID {
+		t.Errorf("entered as %v", got)
+	}
+	if got := there.get(t, "/accounts/me").ok(t); got["_id"] != s.PersonOtherID {
+		t.Errorf("globex answers to %v", got)
+	}
+	if got := b.get(t, "/accounts/me").ok(t); got["_id"] != s.PersonID {
+		t.Errorf("acme answers to %v", got)
+	}
+	s.refused(t, there.get(t, "/admin/accounts"), 403, "accessDenied.unspecified")
 
+	back := s.browser(t).at("globex")
+	back.post(t, "/accounts/login", value{"email": s.PersonEmail, "password": s.PersonPassword}).ok(t)
+	if got := back.at("acme").post(t, "/accounts/enter", nil).ok(t); got["_id"] != s.PersonID {
+		t.Errorf("entered as %v", got)
+	}
+}
+
+func TestNobodyElseEntersAnotherOrg(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.refused(t, s.browser(t).at("globex").post(t, "/accounts/enter", nil), 401, "accessDenied.noCredentialsSupplied")
 	mia := s.signedIn(t, s.AccountEmail, s.AccountPassword)
-	if got := items(t, mia.get(t, "/accounts/me/orgs").ok(t), false); len(got) != 1 {
+	s.refused(t, mia.at("globex").post(t, "/accounts/enter", nil), 404, "notFound.unspecified")
+	s.refused(t, mia.post(t, "/accounts/enter", nil), 401, "accessDenied.noCredentialsSupplied") // it is no other org
+	if got := items(t, mia.get(t, "/accounts/me/orgs").ok(t), false); len(got) != 0 {
 		t.Errorf("mia belongs to %v", got)
 	}
-	s.refused(t, mia.post(t, "/accounts/me/orgs/globex", nil), 404, "notFound.unspecified")
+	pat := s.signedIn(t, s.PersonEmail, s.PersonPassword)
+	ended := s.browser(t)
+	where, err := url.Parse(s.BaseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended.jar.SetCookies(where, []*http.Cookie{{Name: "session-nowhere", Value: "x"}, {Name: "session-acme", Value: strings.Repeat("A", 43)}})
+	s.refused(t, ended.at("globex").post(t, "/accounts/enter", nil), 401, "accessDenied.sessionExpired")
+	pat.post(t, "/accounts/me/logout", nil).ok(t)
+	s.refused(t, pat.at("globex").post(t, "/accounts/enter", nil), 401, "accessDenied.noCredentialsSupplied")
+}
+
+// What the other org wants beyond the login is asked with its ticket, and done there.
+func TestTheOtherOrgAsksForASecondFactor(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	olga := s.browser(t).at("globex")
+	olga.post(t, "/accounts/login", value{"email": s.OtherAdminEmail, "password": s.OtherAdminPassword}).ok(t)
+	olga.send(t, http.MethodPatch, "/admin/settings", `{"requireSecondFactor":true}`).ok(t)
+	b := s.signedIn(t, s.PersonEmail, s.PersonPassword)
+	there := b.at("globex")
+	s.refused(t, there.post(t, "/accounts/enter", nil), 403, "accessDenied.unverifiedLocation")
+	s.refused(t, there.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
+	enrolled := there.post(t, "/accounts/me/second-factor", nil).ok(t)["data"].(value)
+	there.post(t, "/accounts/me/second-factor/confirm", value{"code": totp(t, enrolled["secret"].(string), 0)}).ok(t)
+	if got := there.get(t, "/accounts/me").ok(t); got["_id"] != s.PersonOtherID {
+		t.Errorf("globex answers to %v", got)
+	}
 }
 
 func TestTheFactorOfAPersonIsNotResetByOneOrg(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	b := s.signedIn(t, s.AdminEmail, s.AdminPassword)
-	enrolled := b.post(t, "/accounts/me/second-factor", nil).ok(t)["data"].(value)
-	b.post(t, "/accounts/me/second-factor/confirm", value{"code": totp(t, enrolled["secret"].(string), 0)}).ok(t)
-	one := "/admin/accounts/" + s.AdminAccountID
+	pat := s.signedIn(t, s.PersonEmail, s.PersonPassword)
+	enrolled := pat.post(t, "/accounts/me/second-factor", nil).ok(t)["data"].(value)
+	pat.post(t, "/accounts/me/second-factor/confirm", value{"code": totp(t, enrolled["secret"].(string), 0)}).ok(t)
+	b, one := s.signedIn(t, s.AdminEmail, s.AdminPassword), "/admin/accounts/"+s.PersonID
 	s.refused(t, b.send(t, http.MethodPatch, one, `{"resetSecondFactor":true}`), 403, "accessDenied.unspecified")
 	if got := b.get(t, one).ok(t)["secondFactor"].(value)["active"]; got != true {
 		t.Errorf("active is %v", got)
@@ -85,7 +123,8 @@ func TestActingForAnAccount(t *testing.T) {
 	}
 	s.refused(t, b.get(t, "/admin/accounts"), 403, "accessDenied.unspecified")
 	s.refused(t, b.post(t, "/accounts/me/second-factor", nil), 403, "accessDenied.reauthenticationRequired")
-	s.refused(t, b.post(t, "/accounts/me/orgs/globex", nil), 403, "accessDenied.unspecified")
+	s.refused(t, b.at("globex").post(t, "/accounts/enter", nil), 403, "accessDenied.unspecified")
+	s.refused(t, s.signedIn(t, s.AccountEmail, s.AccountPassword).send(t, http.MethodDelete, "/accounts/me/act", ""), 404, "notFound.unspecified")
 
 	mia := s.signedIn(t, s.AccountEmail, s.AccountPassword)
 	reasons := 0
@@ -99,7 +138,7 @@ func TestActingForAnAccount(t *testing.T) {
 	}
 	s.refused(t, mia.post(t, "/admin/accounts/"+s.AdminAccountID+"/act", value{"reason": "curious"}), 403, "accessDenied.unspecified")
 
-	b.post(t, "/accounts/me/logout", nil).ok(t)
+	b.send(t, http.MethodDelete, "/accounts/me/act", "").ok(t)
 	s.refused(t, b.get(t, "/accounts/me"), 401, "accessDenied.noCredentialsSupplied")
 	s.logged(t)
 	if log := s.log.String(); !strings.Contains(log, "actor="+s.AdminAccountID) {
@@ -116,13 +155,13 @@ func TestTheOrgSaysForHowLongDevicesAreRemembered(t *testing.T) {
 	for _, c := range []struct {
 		body string
 		days float64
-	}{{`{}`, 30}, {`{"deviceDays":7}`, 7}, {`{"deviceDays":0}`, 0}, {`{"deviceDays":90}`, 90}} {
-		if got := set(c.body).ok(t)["deviceDays"]; got != c.days {
+	}{{`{}`, 30}, {`{"rememberDevices":7}`, 7}, {`{"rememberDevices":0}`, 0}, {`{"rememberDevices":90}`, 90}} {
+		if got := set(c.body).ok(t)["rememberDevices"]; got != c.days {
 			t.Errorf("%s: %v days", c.body, got)
 		}
 	}
-	s.refused(t, set(`{"deviceDays":91}`), 400, "invalidArgument.body")
-	set(`{"deviceDays":0}`).ok(t)
+	s.refused(t, set(`{"rememberDevices":91}`), 400, "invalidArgument.body")
+	set(`{"rememberDevices":0}`).ok(t)
 	login := value{"email": s.TOTPAccountEmail, "password": s.TOTPPassword,
 		"location": value{"verificationToken": totp(t, s.TOTPSecret, 0), "singleUse": false}}
 	if got := s.browser(t).post(t, "/accounts/login", login).ok(t)["remembered"]; got != false {

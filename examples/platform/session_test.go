@@ -452,12 +452,27 @@ func TestADeviceIsRememberedIfItsOwnerAsks(t *testing.T) {
 		if single {
 			s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
 		} else {
-			b.post(t, "/accounts/login", first).ok(t)
+			first["location"] = value{"singleUse": false}
+			if got := b.post(t, "/accounts/login", first).ok(t)["remembered"]; got != true {
+				t.Errorf("once more: remembered is %v", got)
+			}
+			delete(first, "location")
 			devices := items(t, b.get(t, "/accounts/me/devices").ok(t), false)
 			if len(devices) != 1 {
 				t.Fatalf("devices %v", devices)
 			}
-			b.send(t, http.MethodDelete, "/accounts/me/devices/"+devices[0].(value)["_id"].(string), "").ok(t)
+			device := devices[0].(value)
+			created, bad := time.Parse(dateLayout, device["created"].(string))
+			expires, wrong := time.Parse(dateLayout, device["expires"].(string))
+			if bad != nil || wrong != nil || device["object"] != "device" || device["name"] != "desk" || device["current"] != true || expires.Sub(created) != 30*24*time.Hour {
+				t.Errorf("the device is %v", device)
+			}
+			own := items(t, b.get(t, "/accounts/me/sessions").ok(t), false)[0].(value)["_id"].(string)
+			s.refused(t, b.send(t, http.MethodDelete, "/accounts/me/devices/"+own, ""), 404, "notFound.unspecified") // it is a session
+			b.send(t, http.MethodDelete, "/accounts/me/devices/"+device["_id"].(string), "").ok(t)
+			if got := b.send(t, http.MethodDelete, "/accounts/me/devices", "").ok(t)["data"]; got != 0.0 {
+				t.Errorf("forgot %v more", got)
+			}
 			s.refused(t, b.post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")
 		}
 		s.refused(t, s.browser(t).post(t, "/accounts/login", first), 403, "accessDenied.unverifiedLocation")

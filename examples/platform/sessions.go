@@ -28,29 +28,14 @@ func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error)
 	if err != nil {
 		return envelope.List[sessionReply]{}, err
 	}
-	return h.page(r, "session", open)
-}
-
-// devices lists the devices on which a login needs no code.
-func (h openSessions) devices(r *http.Request) (envelope.List[sessionReply], error) {
-	p := auth.From(r.Context())
-	devices, err := h.sessions.Sessions().Devices(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
-	if err != nil {
-		return envelope.List[sessionReply]{}, err
-	}
-	return h.page(r, "device", devices)
-}
-
-func (h openSessions) page(r *http.Request, object string, of []session.SessionInfo) (envelope.List[sessionReply], error) {
-	current := auth.From(r.Context()).SessionID
-	return ownPage(r, object, each(of, func(s session.SessionInfo) sessionReply {
+	return ownPage(r, "session", each(open, func(s session.SessionInfo) sessionReply {
 		return sessionReply{
-			Item:    envelope.Item{ID: s.ID, Object: object},
+			Item:    envelope.Item{ID: s.ID, Object: "session"},
 			Created: date(s.Created),
 			Seen:    date(s.Seen),
 			Address: s.Address,
 			Agent:   s.Agent,
-			Current: s.ID == current,
+			Current: s.ID == p.SessionID,
 			Reason:  s.Proof.Text,
 		}
 	}))
@@ -96,14 +81,18 @@ func (p *platform) sessionRoutes(mux router) {
 	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(withBody(codeForm, factor.renewRecovery)))
 	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, reply(withBody(codeForm, factor.remove)))
 
-	of := memberships{p.store, p.sessions}
+	of := memberships{p.store, p.sessions, p.guard}
 	mux.HandleFunc("GET /accounts/me/orgs", bySession, reply(of.list))
-	mux.HandleFunc("POST /accounts/me/orgs/{code}", bySession, replyAs(of.enter))
+	mux.HandleFunc("POST /accounts/enter", auth.Public, publicBody(ownPages(p.sessions, replyAs(of.enter))))
+	mux.HandleFunc("DELETE /accounts/me/act", bySession, replyAs(signIn.stopActing))
 
 	open := openSessions{p.sessions}
 	mux.HandleFunc("GET /accounts/me/sessions", bySession, reply(open.list))
 	mux.HandleFunc("DELETE /accounts/me/sessions/{id}", bySession, reply(bodiless(open.revoke)))
 	mux.HandleFunc("DELETE /accounts/me/sessions", bySession, reply(bodiless(open.revokeOthers)))
-	mux.HandleFunc("GET /accounts/me/devices", bySession, reply(open.devices))
-	mux.HandleFunc("DELETE /accounts/me/devices/{id}", bySession, reply(bodiless(open.revoke)))
+
+	devices := devices{p.sessions}
+	mux.HandleFunc("GET /accounts/me/devices", bySession, reply(devices.list))
+	mux.HandleFunc("DELETE /accounts/me/devices/{id}", bySession, reply(bodiless(devices.forget)))
+	mux.HandleFunc("DELETE /accounts/me/devices", bySession, reply(bodiless(devices.forgetAll)))
 }

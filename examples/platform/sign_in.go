@@ -102,7 +102,7 @@ var loginForm = body.Form{
 	{Path: "email", Kind: body.String},
 	{Path: "password", Kind: body.String},
 	{Path: "location.verificationToken", Kind: body.String},
-	{Path: "location.locationName", Kind: body.String}, // accepted and ignored
+	{Path: "location.locationName", Kind: body.String}, // of the remembered device
 	{Path: "location.singleUse", Kind: body.Boolean},   // false asks to remember the device
 }
 
@@ -118,13 +118,14 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request, values map[string]
 	email, hasEmail := values["email"].(string)
 	password, hasPassword := values["password"].(string)
 	code, hasCode := values["location.verificationToken"].(string)
+	name, _ := values["location.locationName"].(string)
 	asked := values["location.singleUse"] == false // to remember this device
 	var p auth.Principal
 	switch {
 	case hasEmail && hasPassword:
-		p, err = h.sessions.Login(w, r, session.LoginForm{Login: email, Password: password, Code: code, RememberDevice: asked})
+		p, err = h.sessions.Login(w, r, session.LoginForm{Login: email, Password: password, Code: code, RememberDevice: asked, DeviceName: name})
 	case hasCode && !hasEmail && !hasPassword:
-		p, err = h.sessions.VerifyCode(w, r, session.LoginForm{Code: code, RememberDevice: asked})
+		p, err = h.sessions.VerifyCode(w, r, session.LoginForm{Code: code, RememberDevice: asked, DeviceName: name})
 	default:
 		err = required(values, "email", "password")
 	}
@@ -133,15 +134,16 @@ func (h signIn) login(w http.ResponseWriter, r *http.Request, values map[string]
 	}
 	reply.accountReply, err = h.store.ownAccount(r.Context(), p)
 	if asked && err == nil {
-		reply.Remembered, err = h.remembered(r.Context(), p, hasCode)
+		reply.Remembered, err = h.remembered(r.Context(), p)
 	}
 	return reply, err
 }
 
-// remembered reports whether later logins on this device need no code.
-func (h signIn) remembered(ctx context.Context, p auth.Principal, hasCode bool) (*bool, error) {
+// remembered reports whether later logins on this device need no code. The login had a code, if there is a
+// factor, or else the device is remembered already.
+func (h signIn) remembered(ctx context.Context, p auth.Principal) (*bool, error) {
 	factor, err := h.sessions.Factors().State(ctx, p.Org, p.Account)
-	is := hasCode && factor.Active && auth.TenantFrom(ctx).Org.Session.Effective().RememberDevice > 0
+	is := factor.Active && auth.TenantFrom(ctx).Org.Session.Effective().RememberDevice > 0
 	return &is, err
 }
 
@@ -183,6 +185,15 @@ func (h signIn) status(r *http.Request) (statusReply, error) {
 		return statusReply{}, nil
 	}
 	return statusReply{Fault: refused.Fault().Encode(h.guard.Brand.Faults)}, nil
+}
+
+// stopActing ends the session in which somebody acts for the account. The one of the actor ends with it,
+// because its cookie is gone.
+func (h signIn) stopActing(w http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
+	if auth.From(r.Context()).Actor() == "" {
+		return envelope.Result[bool]{}, auth.ErrNotFound
+	}
+	return h.logout(w, r)
 }
 
 func (h signIn) logout(w http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {

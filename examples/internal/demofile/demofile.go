@@ -43,6 +43,12 @@ type Facts struct {
 	NarrowToken        string `json:"narrow_token"`
 	APIKey             string `json:"api_key"` // acts as the account, with the scope object.read.c_message
 	APIKeyID           string `json:"api_key_id"`
+	PersonEmail        string `json:"person_email"` // of the accounts of one person in both orgs
+	PersonPassword     string `json:"person_password"`
+	PersonID           string `json:"person_account_id"`
+	PersonOtherID      string `json:"person_other_account_id"`
+	OtherAdminEmail    string `json:"other_admin_email"`
+	OtherAdminPassword string `json:"other_admin_password"`
 }
 
 // Read returns the facts in a file. Without a name there are none.

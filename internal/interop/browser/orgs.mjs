@@ -10,22 +10,22 @@ const asAda = () => openAs(tried.admin_email, tried.admin_password, 'Ada Admin')
 
 export const checks = {
   'somebody switches to another org and back': async () => {
-    const { page, context, problems, close } = await asAda();
+    const { page, context, problems, close } = await openAs(tried.person_email, tried.person_password, 'Pat Person');
     await page.getByRole('button', { name: 'Go to globex' }).click();
-    await page.getByText('Ada Admin of globex').waitFor();
-    await inside(page, 'Ada Admin');
+    await page.getByText('Pat Person of globex').waitFor();
+    await inside(page, 'Pat Person');
     assert.match(page.url(), /#globex$/);
-    assert.match(await page.locator('#account-facts').innerText(), /globex[^]*ada@globex\.example[^]*member/);
+    assert.match(await page.locator('#account-facts').innerText(), /globex[^]*pat@people\.example[^]*member/);
     assert.deepEqual((await namesOf(context)).filter((name) => name.startsWith('session-')), ['session-acme', 'session-globex']);
     await shoot(page, 'other-org');
     const two = await context.newPage(); // each tab has its org
     await two.goto(`${tried.base_url}/#acme`);
-    await two.getByText('Ada Admin of acme').waitFor();
+    await two.getByText('Pat Person of acme').waitFor();
     await page.getByRole('button', { name: 'Go to acme' }).click();
-    await page.getByText('Ada Admin of acme').waitFor();
-    await inside(page, 'Ada Admin');
+    await page.getByText('Pat Person of acme').waitFor();
+    await inside(page, 'Pat Person');
     await page.goBack();
-    await page.getByText('Ada Admin of globex').waitFor();
+    await page.getByText('Pat Person of globex').waitFor();
     assert.deepEqual(problems, []);
     await close();
     const mia = await openAsMia();

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -150,7 +151,20 @@ func (s *Server) invite(_ http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (s *Server) invitations(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return s.sessions.Mail().Invitations(r.Context(), auth.From(r.Context()).Org)
+	all, err := s.sessions.Mail().Invitations(r.Context(), auth.From(r.Context()).Org)
+	open := make([]invitation, len(all))
+	for i, one := range all {
+		open[i] = invitation(one)
+	}
+	return open, err
+}
+
+// invitation is how the page sees a session.Invitation, whose JSON is that of the store.
+type invitation struct {
+	ID, Address string
+	Roles       []string
+	Inviter     string
+	Expires     time.Time
 }
 
 func (s *Server) takeBack(_ http.ResponseWriter, r *http.Request) (any, error) {

@@ -145,8 +145,10 @@ func TestSeveralOrgs(t *testing.T) {
 	ann.gets(401, "/globex/v2/me")
 	ann.posts(200, "/acme/v2/enter", "org", "globex")
 	ann.is("globex", "7", "")
-	ann.is("acme", "ann", "") // two tabs, in two orgs
-	ann.posts(403, "/globex/v2/enter", "org", "acme")
+	ann.is("acme", "ann", "")                         // two tabs, in two orgs
+	ann.posts(200, "/globex/v2/enter", "org", "acme") // its session there stays open
+	seven := w.signedIn("globex", "ann")
+	seven.posts(403, "/globex/v2/enter", "org", "acme") // acme accepts nobody who comes from elsewhere
 	ann.posts(404, "/acme/v2/enter", "org", "initech")
 
 	bob := w.signedIn("acme", "bob")
