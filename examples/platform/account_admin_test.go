@@ -38,7 +38,7 @@ func TestAccountsOfOthers(t *testing.T) {
 		for _, item := range items(t, s.as(t, "", "GET", "/admin/accounts", "").ok(t), false) {
 			emails = append(emails, item.(value)["email"].(string))
 		}
-		want := []string{"ada@acme.example", "mia@acme.example", "theo@acme.example", "rita@acme.example"}
+		want := []string{"ada@acme.example", "mia@acme.example", "theo@acme.example", "rita@acme.example", "pat@people.example"}
 		if diff := cmp.Diff(want, emails); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

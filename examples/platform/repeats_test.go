@@ -171,6 +171,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestTransportsRepeatSafely(t *testing.T) {
 	t.Parallel()
 	s := start(t)
+	s.ready(t) // a response that is lost must not be the 401 of a server that began in the same second
 	at := s.BaseURL + "/" + s.Org + "/v2"
 	source := func(context.Context) (token.Token, error) { return token.Token(s.EphemeralToken), nil }
 	for name, of := range map[string]func(http.RoundTripper) http.RoundTripper{
