@@ -56,7 +56,7 @@ async function showDevices() {
 /** @param {Device} device */
 function deviceCard(device) {
   return element('li', {},
-    element('h3', {}, element('bdi', { title: plainly(device.name) }, ...visible(deviceOf(device.name))), device.current && element('span', { className: 'mark' }, 'this one')),
+    element('h3', {}, element('bdi', { title: plainly(device.name) }, ...visible(deviceOf(device.name))), device.current && element('span', { className: 'mark' }, 'this device')),
     facts(['Since', when(device.created)], ['Last used', when(device.seen)], ['Until', when(device.expires)]),
     action('Forget', plainly(deviceOf(device.name)), () => forgetDevice(device), 'quiet danger'));
 }

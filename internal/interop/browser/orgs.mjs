@@ -84,7 +84,7 @@ export const checks = {
     await ivy.page.getByText('If there is such an account, a link is mailed to it.').waitFor();
     const mailed = await open({ base, path: `/${new URL(await server.link('ivy@acme.example', 3)).hash}` });
     await heading(mailed.page, 'Choose another password').waitFor();
-    await mailed.page.getByLabel('New password').fill('battery staple horse');
+    await mailed.page.getByRole('region', { name: 'Choose another password' }).getByLabel('New password').fill('battery staple horse');
     await mailed.page.getByRole('button', { name: 'Change the password' }).click();
     await mailed.page.getByText('The password has changed.').waitFor();
     await signIn(mailed.page, 'ivy@acme.example', 'battery staple horse');
