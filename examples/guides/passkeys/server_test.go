@@ -1,6 +1,8 @@
 package passkeys_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/x509"
 	"encoding/json"
 	"net/http"
 	"net/http/cookiejar"
@@ -132,10 +134,23 @@ type device struct {
 	virtualwebauthn.Credential
 }
 
+// newDevice returns an authenticator with a key pair. Its library leaves out leading zeros of a
+// coordinate, which no real authenticator does, so the key has none.
+func newDevice() *device {
+	for {
+		c := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+		key, _ := x509.ParsePKCS8PrivateKey(c.Key.Data)
+		private, _ := key.(*ecdsa.PrivateKey)
+		if point, err := private.PublicKey.Bytes(); err == nil && point[1] != 0 && point[33] != 0 {
+			return &device{virtualwebauthn.NewAuthenticator(), c}
+		}
+	}
+}
+
 // adds makes a passkey of the account that has signed in.
 func (p *person) adds() *device {
 	p.t.Helper()
-	d := &device{virtualwebauthn.NewAuthenticator(), virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
+	d := newDevice()
 	status, options := p.posts("/acme/v2/passkeys/begin", "")
 	if status != 200 {
 		p.t.Fatal(status)
@@ -320,7 +335,7 @@ func TestWhoAddsAPasskey(t *testing.T) {
 	}
 	// bob answers what ann has begun.
 	_, options := w.signedIn("ann").posts("/acme/v2/passkeys/begin", "")
-	d := &device{virtualwebauthn.NewAuthenticator(), virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)}
+	d := newDevice()
 	body := d.created(t, w.rp, options)
 	if status, _ := w.signedIn("bob").posts("/acme/v2/passkeys", body); status != 400 && status != 401 {
 		t.Errorf("another account: %d", status)
