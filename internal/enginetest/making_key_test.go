@@ -33,7 +33,7 @@ func (r *round) tryOtherKey(p *principal) *principal {
 	path += "/" + old.id() + "/replace"
 	with := map[string]any{"overlap": 0}
 	if life := r.withinEnd(p, one(r.random, lives)); life > 0 {
-		with["expiresIn"] = life
+		with["expires"] = instant(time.Now().Add(time.Duration(life) * time.Second))
 	}
 	got, ok := r.try(p, "replaced API key", "POST", path, with)
 	return r.keyHolder(p, "POST "+path+" "+written(with)+" of "+written(body), key, got, ok)
@@ -60,11 +60,16 @@ func (r *round) keyBody(c credential) map[string]any {
 	if c.networks != nil {
 		body["networks"] = c.networks
 	}
-	if !c.notAfter.IsZero() {
-		body["expiresIn"] = max(1, int64(time.Until(c.notAfter)/time.Second))
+	if soon := time.Now().Add(time.Second); !c.notAfter.IsZero() && c.notAfter.Before(soon) {
+		body["expires"] = instant(soon)
+	} else if !c.notAfter.IsZero() {
+		body["expires"] = instant(c.notAfter)
 	}
 	return body
 }
+
+// instant returns a time as bodies have it.
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // keyHolder returns the holder of the key in a reply, whose other members say what it may do.
 func (r *round) keyHolder(maker *principal, how, clientKey string, got outcome, ok bool) *principal {

@@ -201,7 +201,7 @@ func TestARestrictionThatIsNotKnown(t *testing.T) {
 				}
 			}
 			// An account that would come back as another one.
-			clientKey, _, err = credentials.Create(t.Context(), "acme", signature.Credential{Account: "ann\xff"})
+			_, _, err = credentials.Create(t.Context(), "acme", signature.Credential{Account: "ann\xff"})
 			if err == nil {
 				t.Error("not UTF-8: no error")
 			}
