@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // MailTicket is the secret of a link that the application mails to an account: 43
@@ -274,7 +275,8 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	if err != nil {
 		return err
 	}
-	return m.endOwn(r.Context(), t, s.Account, "")
+	auth.Emit(r.Context(), auth.Event{Verb: verbs.PasswordReset, Account: s.Account})
+	return m.endOwn(r.Context(), t, s.Account, "", verbs.PasswordReset)
 }
 
 // Mail.AddressTicket makes a ticket for the link in a mail to address, by which the account
