@@ -1,12 +1,12 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/verbs"
@@ -107,7 +107,7 @@ func (c *call) trace(e Event) Event {
 		who = c.tenant.notes.Load().identifiedBy()
 	}
 	if who != nil && e.Actor == "" {
-		e.Actor, e.By, e.Mechanism = who.Caller, who.by(), who.Mechanism
+		e.Actor, e.By, e.Mechanism = cmp.Or(who.Caller, who.Account), who.by(), who.Mechanism
 	}
 	e.Reason, e.Route = line(e.Reason, maxLine), c.below.Pattern
 	c.place(&e, &c.below)
@@ -117,7 +117,10 @@ func (c *call) trace(e Event) Event {
 // place adds where a request comes from, and when.
 func (c *call) place(e *Event, r *http.Request) {
 	g := c.tenant.guard
-	e.Address, e.Agent, e.Time = c.tenant.ClientAddr(r), line(r.UserAgent(), maxLine), g.now()
+	e.Address, e.Time = c.tenant.ClientAddr(r), g.now()
+	if agent := r.Header["User-Agent"]; len(agent) > 0 {
+		e.Agent = line(agent[0], maxLine)
+	}
 	if g.RequestID != nil {
 		e.Request = line(g.RequestID(r), maxClaimed)
 	}
@@ -140,8 +143,13 @@ const maxLine = 256 // bytes
 
 // line returns a text that is short and printable.
 func line(text string, longest int) string {
-	if len(text) <= longest && !strings.ContainsFunc(text, unprintable) {
-		return text
+	if len(text) > longest {
+		return shorten(text, longest)
 	}
-	return shorten(text, longest)
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return shorten(text, longest)
+		}
+	}
+	return text
 }

@@ -28,7 +28,7 @@ func (m *Manager) Logout(w http.ResponseWriter, r *http.Request) error {
 	acting, err := m.carried(ctx, r, t)
 	if from := parseOrigin(acting.Origin); err == nil && from.Acting {
 		if err = m.Sessions().end(ctx, from.Org, from.Account, from.ID); err == nil {
-			m.Sessions().emitEnded(ctx, auth.Event{Org: from.Org, Account: from.Account, Session: from.ID, Count: 1, Reason: "logout"})
+			m.Sessions().emitEnded(ctx, 1, auth.Event{Org: from.Org, Account: from.Account, Session: from.ID, Reason: "logout"})
 		} else if auth.IsNotFound(err) {
 			err = nil
 		}
@@ -65,7 +65,7 @@ func (m *Manager) endPresented(ctx context.Context, r *http.Request, t *auth.Ten
 				return auth.Unavailable(err)
 			}
 			if unknown == nil && open.Ticket == "" {
-				m.Sessions().emitEnded(ctx, auth.Event{Org: open.Org, Account: open.Account, Session: open.ID, Count: 1, Reason: why})
+				m.Sessions().emitEnded(ctx, 1, auth.Event{Org: open.Org, Account: open.Account, Session: open.ID, Reason: why})
 			}
 		}
 	}
@@ -123,11 +123,11 @@ func (of Sessions) Revoke(ctx context.Context, org auth.OrgKey, account, id stri
 	if err := of.end(ctx, org, account, id); err != nil {
 		return err
 	}
-	e := auth.Event{Org: org, Account: account, Session: id, Count: 1, Reason: "revoked"}
+	e := auth.Event{Org: org, Account: account, Session: id, Reason: "revoked"}
 	if slices.ContainsFunc(open, func(s Session) bool { return s.ID == id && s.Ticket == ticketDevice }) {
 		e.Verb, e.Session, e.Credential = verbs.DeviceForgotten, "", id
 	}
-	of.emitEnded(ctx, e)
+	of.emitEnded(ctx, 1, e)
 	return nil
 }
 
@@ -142,9 +142,9 @@ func (of Sessions) end(ctx context.Context, org auth.OrgKey, account, id string)
 	return auth.Unavailable(err)
 }
 
-// emitEnded reports Count sessions as ended, if there are any.
-func (of Sessions) emitEnded(ctx context.Context, e auth.Event) {
-	if of.later || e.Count == 0 {
+// emitEnded reports that n sessions have ended.
+func (of Sessions) emitEnded(ctx context.Context, n int, e auth.Event) {
+	if of.later || n == 0 {
 		return
 	}
 	e.Verb = cmp.Or(e.Verb, verbs.SessionEnded)
@@ -175,7 +175,7 @@ func (of Sessions) revokeAll(ctx context.Context, org auth.OrgKey, account, exce
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	n, err := of.store.DeleteAll(ctx, org, account, except)
-	of.emitEnded(ctx, auth.Event{Org: org, Account: account, Count: int64(n), Reason: why})
+	of.emitEnded(ctx, n, auth.Event{Org: org, Account: account, Count: int64(n), Reason: why})
 	return n, auth.Unavailable(err)
 }
 
@@ -194,7 +194,7 @@ func (of Sessions) RevokeOrg(ctx context.Context, org auth.OrgKey) (int, error) 
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	n, err := of.store.DeleteOrg(ctx, org)
-	of.emitEnded(ctx, auth.Event{Org: org, Count: int64(n), Reason: "revoked"})
+	of.emitEnded(ctx, n, auth.Event{Org: org, Count: int64(n), Reason: "revoked"})
 	return n, auth.Unavailable(err)
 }
 

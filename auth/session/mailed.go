@@ -270,7 +270,7 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	if err := m.redeem(r, t, s); err != nil {
 		return err
 	}
-	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Mechanism: Name})
+	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})
 	_, err = m.storing(func(changed time.Time) error { return store(r.Context(), s.Account, encoded, changed) })
 	if err != nil {
 		return err
@@ -371,7 +371,7 @@ func (of Mail) VerifyAddress(r *http.Request, ticket string) (account, address s
 	if err := m.redeem(r, t, s); err != nil {
 		return "", "", err
 	}
-	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Mechanism: Name})
+	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})
 	return s.Account, s.Address, nil
 }
 

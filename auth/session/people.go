@@ -232,7 +232,7 @@ func (of Sessions) revokePerson(ctx context.Context, person, except, why string)
 	// Twice: a session that was entered during the first round comes from one that was open then.
 	for _, a := range slices.Concat(accounts, accounts) {
 		n, failed := of.store.DeleteAll(ctx, a.Org, a.ID, except)
-		of.emitEnded(ctx, auth.Event{Org: a.Org, Account: a.ID, Count: int64(n), Reason: why})
+		of.emitEnded(ctx, n, auth.Event{Org: a.Org, Account: a.ID, Count: int64(n), Reason: why})
 		ended, err = ended+n, cmp.Or(err, failed)
 	}
 	return ended, auth.Unavailable(err)

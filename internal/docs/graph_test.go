@@ -78,6 +78,7 @@ var arrows = map[string]string{
 	"internal/api":         "", // only tests
 
 	// Only tests import these.
+	"internal/testing/heard":   "auth",
 	"internal/testing/printed": "",
 	"internal/testing/rawhttp": "",
 }
