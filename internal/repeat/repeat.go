@@ -2,8 +2,8 @@
 package repeat
 
 import (
-	"errors"
 	"crypto/rand"
+	"errors"
 	"io"
 	mathrand "math/rand/v2"
 	"net/http"
