@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/idempotency"
+	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -14,7 +15,8 @@ import (
 // may send: without a caller there is nobody to whom a key belongs.
 type router struct {
 	*auth.Mux
-	keys *idempotency.Keys
+	keys      *idempotency.Keys
+	described map[string]openapi.Route
 }
 
 // keptWhole are the routes whose responses are kept. Those of all others may hold a secret, such as that of
@@ -35,8 +37,9 @@ func keepsWhole(pattern string) bool {
 	})
 }
 
-func (m router) Handle(pattern string, n auth.Need, h http.Handler) {
+func (m router) Handle(pattern string, n auth.Need, h http.Handler, described openapi.Route) {
 	if takesKey(pattern, n) {
+		described.IdempotencyKey = "optional"
 		h = refusalsHaveNoEffect(h)
 		if keepsWhole(pattern) {
 			h = m.keys.Wrap(h)
@@ -44,10 +47,13 @@ func (m router) Handle(pattern string, n auth.Need, h http.Handler) {
 			h = m.keys.Wrap(h, idempotency.Reference)
 		}
 	}
+	m.described[pattern] = described
 	m.Mux.Handle(pattern, n, h)
 }
 
-func (m router) HandleFunc(pattern string, n auth.Need, h http.HandlerFunc) { m.Handle(pattern, n, h) }
+func (m router) HandleFunc(pattern string, n auth.Need, h http.HandlerFunc, described openapi.Route) {
+	m.Handle(pattern, n, h, described)
+}
 
 // refusalsHaveNoEffect lets a client correct what was refused before anything was written, and keep its key.
 func refusalsHaveNoEffect(h http.Handler) http.Handler {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 )
@@ -66,33 +67,61 @@ const stepUp = 10 * time.Minute
 
 func (p *platform) sessionRoutes(mux router) {
 	signIn := signIn{p.store, p.sessions, p.guard, newRegisterQuota()}
-	mux.HandleFunc("POST /accounts", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.register))))
-	mux.HandleFunc("POST /accounts/login", auth.Public, publicBody(ownPages(p.sessions, withBodyAs(loginForm, signIn.login))))
-	mux.HandleFunc("GET /accounts/status", auth.Public, reply(signIn.status))
-	mux.HandleFunc("GET /accounts/me", auth.Authenticated, reply(signIn.me))
-	mux.HandleFunc("POST /accounts/me/logout", bySession, replyAs(signIn.logout))
-	mux.HandleFunc("POST /accounts/me/reauthenticate", bySession, withBodyAs(passwordForm, signIn.reauthenticate))
-	mux.HandleFunc("POST /accounts/me/password", fresh, withBodyAs(changeForm, signIn.changePassword))
+	mux.HandleFunc("POST /accounts", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.register))),
+		openapi.Route{Summary: "Register an account", Request: registrationForm, Reply: accountReply{}})
+	mux.HandleFunc("POST /accounts/login", auth.Public, publicBody(ownPages(p.sessions, withBodyAs(loginForm, signIn.login))), openapi.Route{
+		Summary:     "Sign in",
+		Description: "If a second factor is wanted, send the same body with `location`, or `location` alone with the ticket cookie.",
+		Request:     loginForm,
+		Reply:       loginReply{},
+	})
+	mux.HandleFunc("GET /accounts/status", auth.Public, reply(signIn.status), openapi.Route{Summary: "Who is signed in", Reply: statusReply{}})
+	mux.HandleFunc("GET /accounts/me", auth.Authenticated, reply(signIn.me), openapi.Route{Summary: "The caller's account", Reply: meReply{}})
+	mux.HandleFunc("POST /accounts/me/logout", bySession, replyAs(signIn.logout),
+		openapi.Route{Summary: "End the session", Reply: envelope.Result[bool]{}})
+	mux.HandleFunc("POST /accounts/me/reauthenticate", bySession, withBodyAs(passwordForm, signIn.reauthenticate),
+		openapi.Route{Summary: "Prove the password again", Request: passwordForm, Reply: accountReply{}})
+	mux.HandleFunc("POST /accounts/me/password", fresh, withBodyAs(changeForm, signIn.changePassword),
+		openapi.Route{Summary: "Change the password", Request: changeForm, Reply: accountReply{}})
 
 	factor := secondFactor{p.store, p.sessions}
-	mux.HandleFunc("GET /accounts/me/second-factor", bySession, reply(factor.state))
-	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, publicBody(ownPages(p.sessions, reply(bodiless(factor.enrol)))))
-	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, publicBody(ownPages(p.sessions, withBodyAs(codeForm, factor.confirm))))
-	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(withBody(codeForm, factor.renewRecovery)))
-	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, reply(withBody(codeForm, factor.remove)))
+	mux.HandleFunc("GET /accounts/me/second-factor", bySession, reply(factor.state),
+		openapi.Route{Summary: "What second factor the caller has", Reply: envelope.Result[factorReply]{}})
+	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, publicBody(ownPages(p.sessions, reply(bodiless(factor.enrol)))),
+		openapi.Route{Summary: "Begin a second factor", Reply: envelope.Result[enrolmentReply]{}})
+	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, publicBody(ownPages(p.sessions, withBodyAs(codeForm, factor.confirm))),
+		openapi.Route{Summary: "Confirm a second factor", Request: codeForm, Reply: envelope.Result[recoveryReply]{}})
+	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(withBody(codeForm, factor.renewRecovery)), openapi.Route{
+		Summary:     "Replace the recovery codes",
+		Description: "All former recovery codes end.",
+		Request:     codeForm,
+		Reply:       envelope.Result[recoveryReply]{},
+	})
+	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, reply(withBody(codeForm, factor.remove)),
+		openapi.Route{Summary: "Remove the second factor", Request: codeForm, Reply: envelope.Result[bool]{}})
 
 	of := memberships{p.store, p.sessions, p.guard}
-	mux.HandleFunc("GET /accounts/me/orgs", bySession, reply(of.list))
-	mux.HandleFunc("POST /accounts/enter", auth.Public, publicBody(ownPages(p.sessions, replyAs(of.enter))))
-	mux.HandleFunc("DELETE /accounts/me/act", bySession, replyAs(signIn.stopActing))
+	mux.HandleFunc("GET /accounts/me/orgs", bySession, reply(of.list), ownList[orgReply]("List the other orgs of the person", "org"))
+	mux.HandleFunc("POST /accounts/enter", auth.Public, publicBody(ownPages(p.sessions, replyAs(of.enter))), openapi.Route{
+		Summary:     "Enter this org from another one of the person",
+		Description: "The request carries the session cookie of another org of this host, whose session stays. This org decides what it accepts: it may ask for a second factor.",
+		Reply:       accountReply{},
+	})
+	mux.HandleFunc("DELETE /accounts/me/act", bySession, replyAs(signIn.stopActing),
+		openapi.Route{Summary: "Stop acting for the account", Description: "The session of the actor ends, too.", Reply: envelope.Result[bool]{}})
 
 	open := openSessions{p.sessions}
-	mux.HandleFunc("GET /accounts/me/sessions", bySession, reply(open.list))
-	mux.HandleFunc("DELETE /accounts/me/sessions/{id}", bySession, reply(bodiless(open.revoke)))
-	mux.HandleFunc("DELETE /accounts/me/sessions", bySession, reply(bodiless(open.revokeOthers)))
+	mux.HandleFunc("GET /accounts/me/sessions", bySession, reply(open.list), ownList[sessionReply]("List the caller's sessions", "session"))
+	mux.HandleFunc("DELETE /accounts/me/sessions/{id}", bySession, reply(bodiless(open.revoke)),
+		openapi.Route{Summary: "End a session", Reply: envelope.Result[bool]{}})
+	mux.HandleFunc("DELETE /accounts/me/sessions", bySession, reply(bodiless(open.revokeOthers)),
+		openapi.Route{Summary: "End the other sessions", Reply: envelope.Result[int]{}})
 
 	devices := devices{p.sessions}
-	mux.HandleFunc("GET /accounts/me/devices", bySession, reply(devices.list))
-	mux.HandleFunc("DELETE /accounts/me/devices/{id}", bySession, reply(bodiless(devices.forget)))
-	mux.HandleFunc("DELETE /accounts/me/devices", bySession, reply(bodiless(devices.forgetAll)))
+	mux.HandleFunc("GET /accounts/me/devices", bySession, reply(devices.list),
+		ownList[deviceReply]("List the devices on which a login needs no code", "device"))
+	mux.HandleFunc("DELETE /accounts/me/devices/{id}", bySession, reply(bodiless(devices.forget)),
+		openapi.Route{Summary: "Forget a device", Reply: envelope.Result[bool]{}})
+	mux.HandleFunc("DELETE /accounts/me/devices", bySession, reply(bodiless(devices.forgetAll)),
+		openapi.Route{Summary: "Forget all devices", Reply: envelope.Result[int]{}})
 }
