@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	beginFaults = "<!-- faults: go test -run TestGenerated ./internal/docs -update -->\n\n"
+	beginFaults = "<!-- faults: go test -run TestGenerated ./internal/docs ./examples/platform -update -->\n\n"
 	endFaults   = "\n<!-- end -->\n"
 )
 
