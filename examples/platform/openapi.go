@@ -32,7 +32,7 @@ func (p *platform) describe(mux *auth.Mux) *openapi.Document {
 		Version: "2",
 		Contact: "https://github.com/tenantkit/tenantkit",
 		Description: "A small complete tenant platform. Administrative routes need the role `administrator` beside their scope. " +
-			"Unknown fields of bodies are refused.",
+			"Unknown fields of bodies are rejected.",
 		Routes: routes,
 	}
 }
@@ -116,7 +116,7 @@ var (
 		"POST /accounts/me/second-factor/confirm": {Summary: "Confirm a second factor", Request: codeForm, Reply: envelope.Result[recoveryReply]{}},
 		"POST /accounts/me/second-factor/recovery-codes": {
 			Summary:     "Replace the recovery codes",
-			Description: "All former recovery codes end.",
+			Description: "All previous recovery codes become invalid.",
 			Request:     codeForm,
 			Reply:       envelope.Result[recoveryReply]{},
 		},
@@ -145,7 +145,7 @@ var (
 		"GET /apps/{key}":                 {Summary: "Read an app", Reply: appReply{}},
 		"PATCH /apps/{key}":               {Summary: "Change an app", Request: appPatch, Reply: appReply{}},
 		"DELETE /apps/{key}":              {Summary: "Delete an app", Reply: envelope.Result[bool]{}},
-		"POST /apps/{key}/keypair":        {Summary: "Replace the key pair", Request: keyPairForm, BodyOptional: true, Reply: appReply{}},
+		"POST /apps/{key}/keypair":        {Summary: "Replace the token signing key", Request: keyPairForm, BodyOptional: true, Reply: appReply{}},
 		"POST /apps/{key}/secret":         {Summary: "Replace the client secret", Request: rotationForm, BodyOptional: true, Reply: envelope.Result[secretReply]{}},
 		"POST /apps/{key}/tokens":         {Summary: "Mint a token", Request: tokenBody, Reply: envelope.Result[mintReply]{}},
 		"DELETE /apps/{key}/tokens/{jti}": {Summary: "Revoke a token", Reply: envelope.Result[bool]{}},
@@ -161,7 +161,7 @@ var (
 		},
 		"GET /apps/{key}/subjects/{sub}/tokens": {
 			Summary:     "List the tokens of a subject",
-			Description: "Only administrators see makers, apps and parents that are not the subject's own.",
+			Description: "Only administrators see creators, apps and parents that are not the subject's own.",
 			List:        tokenSchema,
 			Reply:       envelope.List[tokenReply]{},
 		},
@@ -176,7 +176,7 @@ var (
 		},
 		"POST /apps/{key}/keys": {
 			Summary:     "Make an API key",
-			Description: "`key` is in no other reply. It acts as the account, through the app, within the scope. Nobody makes one beyond themselves.",
+			Description: "`key` is in no other response. It acts as the account, through the app, within the scope. No caller creates one beyond its own rights.",
 			Request:     newKeyForm,
 			Reply:       keyReply{},
 		},
@@ -218,15 +218,15 @@ var (
 		},
 		"GET /admin/invitations": ownList[invitationReply]("List the open invitations", "invitation"),
 		"POST /admin/invitations": {
-			Summary:     "Invite somebody",
-			Description: "The ticket is mailed to the address. It is for one account, for seven days unless `expires` says otherwise. An earlier invitation of the address ends.",
+			Summary:     "Invite a person",
+			Description: "The ticket is mailed to the address. It is for one account, for seven days unless it has `expires`. It replaces an earlier invitation of the address.",
 			Request:     invitationForm,
 			Reply:       invitationReply{},
 		},
 		"DELETE /admin/invitations/{id}": {Summary: "Take an invitation back", Reply: envelope.Result[bool]{}},
 		"POST /admin/invitations/{id}/resend": {
 			Summary:     "Mail an invitation again",
-			Description: "The former ticket ends. The new invitation has another `_id` and expires when the former one would have.",
+			Description: "The previous ticket becomes invalid. The new invitation has another `_id` and expires when the previous one would have.",
 			Reply:       invitationReply{},
 		},
 	}
@@ -238,7 +238,7 @@ var (
 		"GET /views":                ownList[builtinReply]("List the views", "view"),
 		"GET /views/{name}": {
 			Summary:     "Run a view",
-			Description: "The view `messages` takes the arguments of a list and replies with one. `message_token` takes none.",
+			Description: "The view `messages` takes the arguments of a list and returns one. `message_token` takes none.",
 			List:        messages,
 			Reply:       openapi.AnyOf{openapi.ListOf(messages), envelope.Result[mintReply]{}},
 		},
