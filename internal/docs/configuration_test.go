@@ -76,7 +76,7 @@ func leftOut(typ ast.Expr, comment string) string {
 		return "off"
 	}
 	if m := requirement.FindStringSubmatch(comment); m != nil {
-		return strings.ToLower(m[1])
+		return strings.ToLower(m[1][:1]) + m[1][1:]
 	}
 	for _, form := range defaults {
 		if m := form.FindStringSubmatch(comment); m != nil {
@@ -86,11 +86,33 @@ func leftOut(typ ast.Expr, comment string) string {
 	return none
 }
 
-var requirement = regexp.MustCompile(`(?:^|[;:.,] )([Rr]equired\b[^;:.]*)`)
+var requirement = regexp.MustCompile(`(?:^|[;:.,] )([Rr]equired\b(?:[^;:.]|\.\S)*)`)
 
 // The forms in which comments tell a default: "0: 30 min", "5 minutes if 0", "If it is nil, no device is known".
 var defaults = []*regexp.Regexp{
 	regexp.MustCompile(`(?:^|[.;,:] )(?:0|nil|""|[Zz]ero|The zero value)(?::| means| is| accepts) (.+?)(?:[.;](?: |$)|$)`),
-	regexp.MustCompile(`(?:^|[.;:,] )((?:[^.;:, ]|[.,]\S| )+?) if (?:0|nil|empty)\b`),
-	regexp.MustCompile(`(?:If it is nil|If nil),? (.+?)(?:[.;](?: |$)|$)`),
+	regexp.MustCompile(`(?:^|[.;:,] )((?:[^.;:, ]|[.,:]\S| )+?) if (?:0|nil|empty)\b`),
+	regexp.MustCompile(`(?:If it is nil|If nil|Without it),? (.+?)(?:[.;](?: |$)|$)`),
+}
+
+func TestLeftOut(t *testing.T) {
+	for comment, want := range map[string]string{
+		"keys of one account; 0: 100":                                   "100",
+		"Tolerance is how long it is valid; 5 minutes if 0.":            "5 minutes",
+		"Base sends the requests; http.DefaultTransport if nil.":        "http.DefaultTransport",
+		`begins all keys; "tenantkit:" if empty`:                        `"tenantkit:"`,
+		`Prefix begins the names. "" means "tenantkit_".`:               `"tenantkit_"`,
+		"DeviceKey exempts devices. If it is nil, no device is known.":  "no device is known",
+		"BaseURL is the address of the service. Required. Over http":    "required",
+		"required for the verbs of passwords, and for Mail.SendReset":   "required for the verbs of passwords, and for Mail.SendReset",
+		"Version is 1 or 2. 0 is 1, or 2 with a Signer. Version 2 also": "1, or 2 with a Signer",
+		"Observe receives each decision. The request waits for it.":     none,
+	} {
+		if got := leftOut(ast.NewIdent("int"), comment); got != want {
+			t.Errorf("%s: %q, want %q", comment, got, want)
+		}
+	}
+	if got := leftOut(ast.NewIdent("bool"), "required: a second factor"); got != "off" {
+		t.Errorf("a flag: %q", got)
+	}
 }
