@@ -318,7 +318,7 @@ func (p *platform) sessionRoutes(mux router) {
 		openapi.Route{Summary: "Confirm a second factor", Request: codeForm, Reply: envelope.Result[recoveryReply]{}})
 	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(withBody(codeForm, factor.renewRecovery)), openapi.Route{
 		Summary:     "Replace the recovery codes",
-		Description: "All former recovery codes end.",
+		Description: "All previous recovery codes become invalid.",
 		Request:     codeForm,
 		Reply:       envelope.Result[recoveryReply]{},
 	})
