@@ -20,13 +20,13 @@ var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 var tables = []string{
 	"schema", "replays", "ledger", "keys", "former_keys", "credentials", "formers", "sessions", "attempts", "factors", "wrapped", "api_keys",
-	"marks", "repeats",
+	"marks", "repeats", "audit", "audit_heads", "audit_personal",
 }
 
 // version is the version of schema. The names of all tables but {schema} contain it: an instance
 // of another version never finds them, also if it runs while they are replaced. Raise it with
 // each change of the tables or of what their columns mean.
-const version = 8
+const version = 9
 
 // schema creates the tables. It may run again. In SQLite they are STRICT.
 const schema = `CREATE TABLE IF NOT EXISTS {schema} ( -- one row
@@ -195,6 +195,49 @@ CREATE TABLE IF NOT EXISTS {repeats} (
 ){strict};
 CREATE INDEX IF NOT EXISTS {repeats}_caller ON {repeats} (org, caller, keep, cost);
 CREATE INDEX IF NOT EXISTS {repeats}_keep ON {repeats} (keep);
+
+-- The audit log, a chain for each org. Texts are empty if there is nothing.
+CREATE TABLE IF NOT EXISTS {audit} (
+	org {text} NOT NULL,
+	n {int} NOT NULL,         -- 1, 2, 3, …: the order
+	time {int} NOT NULL,      -- Unix milliseconds
+	hash {text} NOT NULL,     -- of this row and the one before
+	verb {text} NOT NULL,
+	actor {text} NOT NULL,    -- account
+	account {text} NOT NULL,
+	app {text} NOT NULL,      -- client key
+	credential {text} NOT NULL, -- API key
+	token {text} NOT NULL,
+	session {text} NOT NULL,
+	by_what {text} NOT NULL,  -- of the actor: session, token or app
+	reason {text} NOT NULL,
+	counted {int} NOT NULL,   -- 0: one
+	detail {text} NOT NULL,
+	route {text} NOT NULL,
+	request {text} NOT NULL,
+	commitment {text} NOT NULL, -- to the row in {audit_personal}
+	PRIMARY KEY (org, n)
+){strict};
+CREATE INDEX IF NOT EXISTS {audit}_seals ON {audit} (org, n) WHERE verb = 'audit.sealed';
+
+-- The end of each chain.
+CREATE TABLE IF NOT EXISTS {audit_heads} (
+	org {text} PRIMARY KEY,
+	n {int} NOT NULL,
+	time {int} NOT NULL,
+	hash {text} NOT NULL
+){strict};
+
+-- What of the audit log can be erased.
+CREATE TABLE IF NOT EXISTS {audit_personal} (
+	org {text} NOT NULL,
+	n {int} NOT NULL,
+	address {text} NOT NULL,
+	agent {text} NOT NULL,
+	mail {text} NOT NULL,
+	salt {text} NOT NULL,
+	PRIMARY KEY (org, n)
+){strict};
 `
 
 // newTables creates all tables.
@@ -227,7 +270,7 @@ var migrationName = fmt.Sprintf("%05d_tables.sql", version)
 
 // migrate creates the tables. It writes nothing if they are there.
 func (s *Store) migrate(ctx context.Context) error {
-	found, err := schemaVersion(ctx, conn{s, s.db})
+	found, err := schemaVersion(ctx, conn{store: s, on: s.db})
 	switch {
 	case err == nil && found != 0:
 		return checkVersion(found)
@@ -237,7 +280,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	// The tables are missing or unreadable: the transaction returns the error, if any.
-	return s.transact(ctx, "schema", func(q conn) error {
+	return s.transact(ctx, func(q conn) error {
 		found, err := schemaVersion(ctx, q)
 		if err != nil {
 			return err
@@ -246,7 +289,7 @@ func (s *Store) migrate(ctx context.Context) error {
 			return checkVersion(found)
 		}
 		return q.execAll(ctx, newTables)
-	})
+	}, "schema")
 }
 
 // checkVersion refuses the tables of another version. To carry them over is for a program that the
