@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -148,9 +147,9 @@ func auditable(text string) string {
 	}, text)
 }
 
-func (c conn) head(ctx context.Context, org auth.OrgKey, text string) (audit.Head, error) {
+func (c conn) head(ctx context.Context, org auth.OrgKey, text string, more ...any) (audit.Head, error) {
 	head, at := audit.Head{Org: org}, int64(0)
-	err := c.one(ctx, text, []any{org}, &head.Count, &head.Hash, &at)
+	err := c.one(ctx, text, append([]any{org}, more...), &head.Count, &head.Hash, &at)
 	if head.Count > 0 {
 		head.Time = time.UnixMilli(at).UTC()
 	}
@@ -225,37 +224,52 @@ func (a *Audit) List(ctx context.Context, org auth.OrgKey, before int64, limit i
 // the database, if that is not the zero Head. A *audit.Broken names the entry at which the chain does
 // not hold. Verify takes some seconds for a million entries, and holds a connection for so long.
 func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.Head) error {
+	for {
+		v := audit.Verifier{Checkpoint: checkpoint}
+		err := a.verify(ctx, org, &v)
+		now := v.After
+		if err != nil { // another call may have sealed entries meanwhile
+			_ = a.store.read(ctx, func(q conn) (err error) { now, err = q.seal(ctx, org); return err })
+		}
+		if now.Count <= v.After.Count {
+			return failed("verify the audit log", err)
+		}
+	}
+}
+
+func (a *Audit) verify(ctx context.Context, org auth.OrgKey, v *audit.Verifier) error {
+	err := a.store.read(ctx, func(q conn) (err error) { v.After, err = q.seal(ctx, org); return err })
+	if err != nil {
+		return err
+	}
 	head, err := a.Head(ctx, org)
 	if err != nil {
 		return err
 	}
-	after, err := a.seal(ctx, org)
-	if err != nil {
-		return failed("verify the audit log", err)
-	}
-	v := audit.Verifier{After: after, Checkpoint: checkpoint}
-	var broken error
 	// Not by read, which would add entries again.
-	err = conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{org, after.Count, head.Count},
+	err = conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{org, v.After.Count, head.Count},
 		func(rows *sql.Rows) error {
 			e, err := entryOf(rows)
 			if err == nil {
-				broken = v.Add(&e)
+				err = v.Add(&e)
 			}
-			return cmp.Or(err, broken)
+			return err
 		})
-	if broken == nil && err == nil {
-		broken = v.End(head)
+	if err == nil {
+		err = v.End(head)
 	}
-	return failed("verify the audit log", cmp.Or(broken, err))
+	return err
 }
 
 // seal returns the head after which the entries of an org begin.
-func (a *Audit) seal(ctx context.Context, org auth.OrgKey) (audit.Head, error) {
-	e, err := get(ctx, a.store, selectEntries+`AND a.verb = 'audit.sealed' ORDER BY a.n DESC LIMIT 1`, []any{org}, entryOf)
-	at, _ := e.Sealed()
+func (c conn) seal(ctx context.Context, org auth.OrgKey) (at audit.Head, err error) {
+	err = c.each(ctx, selectEntries+`AND a.verb = 'audit.sealed' ORDER BY a.n DESC LIMIT 1`, []any{org}, func(rows *sql.Rows) error {
+		e, err := entryOf(rows)
+		at, _ = e.Sealed()
+		return err
+	})
 	at.Org = org
-	return at, found(err, nil)
+	return at, err
 }
 
 // Seal replaces the entries of an org whose N is less than before by one entry at the end, audit.sealed, which
@@ -263,21 +277,22 @@ func (a *Audit) seal(ctx context.Context, org auth.OrgKey) (audit.Head, error) {
 // them. After an error, some of them may be left: call it again. It returns auth.ErrNotFound if there is no
 // entry before-1.
 func (a *Audit) Seal(ctx context.Context, org auth.OrgKey, before int64) error {
-	after, err := a.seal(ctx, org)
-	if err == nil && before-1 > after.Count {
-		err = a.store.transact(ctx, func(q conn) error {
-			at, err := q.head(ctx, org, fmt.Sprintf(`SELECT n, hash, time FROM {audit} WHERE org = $1 AND n = %d`, before-1))
-			if err == nil && at.Count == 0 {
-				err = auth.ErrNotFound
-			}
-			if err == nil {
-				e := at.Seal(at.Count - after.Count)
-				e.Event = auth.Trace(ctx, e.Event)
-				_, err = q.append(ctx, org, e)
-			}
+	err := a.store.transact(ctx, func(q conn) error {
+		after, err := q.seal(ctx, org)
+		if err != nil || before-1 <= after.Count {
 			return err
-		}, auditLock(org))
-	}
+		}
+		at, err := q.head(ctx, org, `SELECT n, hash, time FROM {audit} WHERE org = $1 AND n = $2`, before-1)
+		if err == nil && at.Count == 0 {
+			err = auth.ErrNotFound
+		}
+		if err == nil {
+			e := at.Seal(at.Count - after.Count)
+			e.Event = auth.Trace(ctx, e.Event)
+			_, err = q.append(ctx, org, e)
+		}
+		return err
+	}, auditLock(org))
 	for _, table := range []string{"{audit}", "{audit_personal}"} {
 		for n := int64(batch); err == nil && n == batch; {
 			n, err = a.store.exec(ctx, `DELETE FROM `+table+` WHERE org = $1 AND n IN (SELECT n FROM `+table+` WHERE org = $1 AND n < $2 ORDER BY n LIMIT $3)`,
