@@ -210,6 +210,23 @@ func entryOf(rows *sql.Rows) (e audit.Entry, err error) {
 	return e, err
 }
 
+// View returns the statement that creates a view of the log of all orgs, which has what List has, for a list of
+// package sqllist. Its columns are text, and NULL for empty: org, id (of n), verb, actor, account, app,
+// credential, token, session, by_what, reason, detail, route, request, commitment, hash, address, agent, mail
+// and salt. n and counted are integers, and time is a time of whole milliseconds.
+func (a *Audit) View(name string) string {
+	at := `strftime('%Y-%m-%dT%H:%M:%S', a.time / 1000, 'unixepoch') || printf('.%03dZ', a.time % 1000)`
+	if a.store.dialect == PostgreSQL {
+		at = `CAST(timestamptz 'epoch' + a.time * interval '1 millisecond' AS timestamptz(3))`
+	}
+	text := `CREATE VIEW ` + name + ` AS SELECT a.org, CAST(a.n AS text) AS id, a.n, ` + at + ` AS time, a.verb, NULLIF(a.counted, 0) AS counted, a.hash`
+	for _, column := range []string{"a.actor", "a.account", "a.app", "a.credential", "a.token", "a.session", "a.by_what", "a.reason", "a.detail", "a.route",
+		"a.request", "a.commitment", "p.address", "p.agent", "p.mail", "p.salt"} {
+		text += `, NULLIF(` + column + `, '') AS ` + column[2:]
+	}
+	return a.store.text(text + ` FROM {audit} AS a LEFT JOIN {audit_personal} AS p ON p.org = a.org AND p.n = a.n`)
+}
+
 // List returns entries of an org, the latest first: those whose N is less than before, or the latest ones
 // if before is 0. limit is 1 to 1000. For the next ones, call it again with the last N.
 func (a *Audit) List(ctx context.Context, org auth.OrgKey, before int64, limit int) ([]audit.Entry, error) {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -74,7 +75,8 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 	defer h.apiKeys.Invalidate(p.Org)
 	var a *account
 	err := h.stores.together(ctx, p.Org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
-		a, err = changeAccount(ctx, tx, p.Org, r.PathValue("id"), func(a *account) error {
+		e := auth.Event{Verb: "account.changed", Org: p.Org, Account: r.PathValue("id")}
+		a, err = changeAccount(ctx, tx, p.Org, e.Account, func(a *account) error {
 			before := *a
 			if err := alter(a); err != nil {
 				return err
@@ -83,8 +85,12 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 				a.Changed = time.Now()
 				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(a.Changed)}, time.Time.Compare)
 			}
+			e.Reason = changesOfAccount(&before, a)
 			return mayChangeAccount(p, &before, a, reset)
 		})
+		if err == nil {
+			err = h.store.audited(ctx, tx, e, "")
+		}
 		if err == nil && (a.Disabled || reset) {
 			sessions, ledger := h.stores.ending(in)
 			err = shutOut(ctx, a, h.sessions.Sessions().In(sessions), ledger)
@@ -106,6 +112,21 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 		return wholeReply{}, err
 	}
 	return h.whole(ctx, a)
+}
+
+// changesOfAccount says in the audit log what has changed.
+func changesOfAccount(before, after *account) string {
+	var changes []string
+	if before.Disabled != after.Disabled {
+		changes = append(changes, map[bool]string{true: "disabled", false: "enabled"}[after.Disabled])
+	}
+	if len(without(after.Roles, before.Roles))+len(without(before.Roles, after.Roles)) > 0 {
+		changes = append(changes, "roles: "+strings.Join(after.Roles, " "))
+	}
+	if !before.TokensFrom.Equal(after.TokensFrom) {
+		changes = append(changes, "tokens of before end")
+	}
+	return strings.Join(changes, ", ")
 }
 
 // shutOut ends an account's sessions and, if it is disabled, the tokens that the apps of

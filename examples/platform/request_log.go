@@ -32,6 +32,7 @@ func entryOf(ctx context.Context) *entry {
 // observe puts a decision of the Guard into the entry of its request, and passes it on
 // to those who watch the org.
 func (p *platform) observe(ctx context.Context, decision auth.Event) {
+	p.stores.sql.Audit().Observe(ctx, decision)
 	e := entryOf(ctx)
 	e.decision = decision
 	p.feed.publish(decision.Org, func() eventReply { return p.event(e.id, decision) })

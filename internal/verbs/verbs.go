@@ -57,6 +57,8 @@ const (
 	AccountChanged = "account.changed" // roles, name, disabled
 	AccountRevoked = "account.revoked" // all that it has open ended
 	AccountDeleted = "account.deleted"
+	RoleChanged    = "role.changed"    // made, deleted, or its scope
+	OrgChanged     = "org.changed"     // its settings
 	OrgDeleted     = "org.deleted"
 
 	RepeatAnswered   = "repeat.answered" // an Idempotency-Key came again
@@ -80,7 +82,7 @@ func All() []string {
 		CredentialMade, CredentialRestricted, CredentialReplaced, CredentialEnded,
 		APIKeyMade, APIKeyRestricted, APIKeyReplaced, APIKeyEnded,
 		InvitationMade, InvitationResent, InvitationEnded, InvitationAccepted,
-		AccountMade, AccountChanged, AccountRevoked, AccountDeleted, OrgDeleted,
+		AccountMade, AccountChanged, AccountRevoked, AccountDeleted, RoleChanged, OrgChanged, OrgDeleted,
 		RepeatAnswered, RequestRefused, StoreUnavailable, EndsSoon, AuditErased, AuditSealed,
 	}
 }
