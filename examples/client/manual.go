@@ -137,7 +137,7 @@ the server's public key: give --checkpoint-key if others can write to the file.`
 	},
 	"audit export": {
 		purpose:  "Prints the audit log of the org as OCSF events, one line of JSON each, the oldest first.",
-		examples: `client audit export > audit.ndjson`,
+		examples: `client audit export`,
 	},
 	"login": {
 		purpose: "Keeps a server and a credential as a profile, so that other commands need no flags.",

@@ -60,9 +60,9 @@ const auditView = "platform_audit"
 var auditList = sqllist.Must[auditEvent](sqllist.Declaration{Table: auditView, Object: "event", Count: true, IgnoreUnknown: true})
 
 // showAudit makes the view that the list reads, of the tables of this release.
-func (s *store) showAudit(ctx context.Context, log *sqlstore.Audit) error {
+func (s *store) showAudit(ctx context.Context, db *sql.DB, log *sqlstore.Audit) error {
 	return s.alone(ctx, func() error {
-		return inTx(ctx, s.db, func(tx *sql.Tx) error {
+		return inTx(ctx, db, func(tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, "DROP VIEW IF EXISTS "+auditView)
 			if err == nil {
 				_, err = tx.ExecContext(ctx, log.View(auditView))

@@ -99,7 +99,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 		}
 		return storeFailed(err)
 	}
-	if err := s.showAudit(ctx, kept.Audit()); err != nil {
+	if err := s.showAudit(ctx, s.db, kept.Audit()); err != nil {
 		return nil, fmt.Errorf("-db: %w", err)
 	}
 	// Reseal seals the secrets of an older key again. A secret that no key opens is of one org, and
