@@ -25,7 +25,7 @@ var (
 		"changed": 3, "renewed": 3, "rotated": 3, "restricted": 3, "replaced": 3, "resent": 3, "reset": 3, "accepted": 3, "exposed": 3,
 		"ended": 4, "removed": 4, "forgotten": 4, "revoked": 4, "deleted": 4, "spent": 4, "reused": 4, "erased": 4, "sealed": 4,
 	}
-	failures = []string{"wrong", "delayed", "refused", "reused", "unavailable"}
+	failures = []string{"wrong", "delayed", "refused", "reused"}
 )
 
 // object is a JSON object. Members that are empty are left out.

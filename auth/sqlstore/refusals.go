@@ -33,7 +33,7 @@ type refusal struct {
 
 // repeatable are verbs that change nothing, and that anybody can repeat.
 var repeatable = map[string]bool{
-	verbs.LoginWrong: true, verbs.LoginDelayed: true, verbs.CodeRefused: true, verbs.RepeatAnswered: true, verbs.StoreUnavailable: true,
+	verbs.LoginWrong: true, verbs.LoginDelayed: true, verbs.CodeRefused: true, verbs.RepeatAnswered: true,
 }
 
 // Observe counts requests that were rejected, wrong passwords and codes, and repeated requests, for

@@ -37,7 +37,7 @@ func accountRow(org auth.OrgKey, id string) row {
 }
 
 func roleRow(org auth.OrgKey, name string) row {
-	return row{org, "platform_roles", "org = $1 AND name = $2", []any{org, name}, auth.Event{Verb: "role.changed", Org: org, Detail: name}}
+	return row{org, "platform_roles", "org = $1 AND name = $2", []any{org, name}, auth.Event{Verb: "role.changed", Org: org, Reason: name}}
 }
 
 type reader interface {
