@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 
@@ -9,6 +10,7 @@ import (
 )
 
 func ExampleVerifier() {
+	public, key, _ := ed25519.GenerateKey(nil)
 	head := audit.Head{Org: "acme"} // of an org without entries
 	var log []audit.Entry
 	for _, account := range []string{"ann", "ben", "eve"} {
@@ -20,7 +22,7 @@ func ExampleVerifier() {
 
 	log[1].Account = "bob"
 	checkpoint, signer, err := audit.ReadCheckpoint(line)
-	if err != nil || !signer.Equal(key.Public()) {
+	if err != nil || !signer.Equal(public) {
 		panic("a forged checkpoint")
 	}
 	v := audit.Verifier{After: audit.Head{Org: "acme"}, Checkpoint: checkpoint}

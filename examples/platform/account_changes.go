@@ -80,7 +80,7 @@ func (h provisioning) change(r *http.Request, why string, reset bool, alter func
 	defer h.apiKeys.Invalidate(p.Org)
 	var a *account
 	err := h.stores.together(ctx, p.Org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
-		e := auth.Event{Verb: "account.changed", Org: p.Org, Account: r.PathValue("id")}
+		e := auth.Event{Verb: "account.changed", Org: p.Org, Account: r.PathValue("id"), Reason: why}
 		a, err = changeAccount(ctx, tx, p.Org, e.Account, func(a *account) error {
 			before := *a
 			if err := alter(a); err != nil {
@@ -90,7 +90,6 @@ func (h provisioning) change(r *http.Request, why string, reset bool, alter func
 				a.Changed = time.Now()
 				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(a.Changed)}, time.Time.Compare)
 			}
-			e.Reason = changesOfAccount(&before, a)
 			return mayChangeAccount(p, &before, a, reset)
 		})
 		if err == nil {
@@ -124,21 +123,6 @@ func (h provisioning) change(r *http.Request, why string, reset bool, alter func
 		return wholeReply{}, err
 	}
 	return h.whole(ctx, a)
-}
-
-// changesOfAccount says in the audit log what has changed.
-func changesOfAccount(before, after *account) string {
-	var changes []string
-	if before.Disabled != after.Disabled {
-		changes = append(changes, map[bool]string{true: "disabled", false: "enabled"}[after.Disabled])
-	}
-	if len(without(after.Roles, before.Roles))+len(without(before.Roles, after.Roles)) > 0 {
-		changes = append(changes, "roles: "+strings.Join(after.Roles, " "))
-	}
-	if !before.TokensFrom.Equal(after.TokensFrom) {
-		changes = append(changes, "tokens of before end")
-	}
-	return strings.Join(changes, ", ")
 }
 
 // shutOut ends an account's sessions and, if it is disabled, the tokens that the apps of

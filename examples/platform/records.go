@@ -29,7 +29,7 @@ func orgRow(code string) row {
 }
 
 func appRow(org auth.OrgKey, clientKey string) row {
-	return row{org, "platform_apps", "org = $1 AND client_key = $2", []any{org, clientKey}, auth.Event{}}
+	return row{org, "platform_apps", "org = $1 AND client_key = $2", []any{org, clientKey}, auth.Event{Verb: "app.changed", Org: org, App: clientKey}}
 }
 
 func accountRow(org auth.OrgKey, id string) row {

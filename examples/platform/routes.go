@@ -119,7 +119,7 @@ func (p *platform) adminRoutes(mux router) {
 	audit := auditLog{p.store, p.stores.sql.Audit(), p.auditing}
 	mux.HandleFunc("GET /audit", read, reply(administrators(audit.list)), openapi.Route{
 		Summary: "List the audit log",
-		Description: "The newest entries first, unless `sort` says otherwise. `n` is their order, whatever `time` says. `hash` is of the entry " +
+		Description: "The newest entries first, unless `sort` sets another order. `n` is their order, whatever `time` says. `hash` is of the entry " +
 			"and the one before, and `commitment` of `address`, `agent` and `mail` with `salt`, which can be erased: `client audit verify` checks all.",
 		List: auditList,
 	})
