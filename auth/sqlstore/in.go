@@ -57,7 +57,7 @@ var ErrTx = errors.New("sqlstore: In needs another transaction")
 // Locks last until tx ends, and who waits for one waits as long as its own context lasts: other makers of
 // tokens for the same app and subject, other changes of the same credential, logins of an account whose
 // sessions tx has ended or whose API keys it has changed, and all who change key pairs unless tx used
-// Keys.Ensure alone. So end tx soon, call nothing slow before it ends,
+// Keys.Ensure alone. With Options.Audit, all verbs of the same org wait. So end tx soon, call nothing slow before it ends,
 // and call verbs about several accounts or apps in one order everywhere. If two transactions wait for
 // each other, the engine ends one. That error reaches the caller unchanged, who alone can repeat the
 // whole transaction.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -36,11 +37,12 @@ var repeatable = map[string]bool{
 	verbs.LoginWrong: true, verbs.LoginDelayed: true, verbs.CodeRefused: true, verbs.RepeatAnswered: true,
 }
 
-// Observe counts requests that were rejected, wrong passwords and codes, and repeated requests, for
+// Observe counts requests that were rejected, by the Guard or by a handler with accessDenied, wrong passwords and codes, and repeated requests, for
 // auth.Guard.Observe. Each minute, Store.Run appends an entry for each code and network. It ignores all other
 // events: their verbs append entries themselves. It never waits for the database.
 func (a *Audit) Observe(_ context.Context, e auth.Event) {
-	if !a.store.options.Audit || e.Org == "" || !repeatable[e.Verb] && (e.Verb != "" || e.Detail == "" || e.Allowed) {
+	rejected := e.Verb == "" && e.Detail != "" && (!e.Allowed || strings.HasPrefix(e.Detail, "accessDenied."))
+	if !a.store.options.Audit || e.Org == "" || !rejected && !repeatable[e.Verb] {
 		return
 	}
 	key := refusal{verb: verbs.RequestRefused, detail: e.Detail, network: networkOf(e.Address)}
