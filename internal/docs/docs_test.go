@@ -26,8 +26,9 @@ func documents() []string {
 
 // guides returns the pages about one subject each.
 func guides() []string {
-	pages, _ := filepath.Glob("examples/guides/*.md") // the pattern is well-formed
-	return pages
+	pages, _ := filepath.Glob("examples/guides/*.md")   // the patterns are well-formed
+	below, _ := filepath.Glob("examples/guides/*/*.md") // start and reference
+	return append(pages, below...)
 }
 
 func TestGuidesAreChecked(t *testing.T) {

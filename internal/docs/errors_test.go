@@ -32,7 +32,7 @@ func TestErrorPage(t *testing.T) {
 		if lacks := lacking(byHand); lacks != "" {
 			t.Errorf("%s: %s has no text for %s", errorPage, detail, lacks)
 		}
-		fmt.Fprintf(&page, "<a id=\"%s\"></a>\n\n### %s\n\n**%d** `%s` *%s*\n\n%s\n\n", detail, detail, f.Status, f.Code, f.Message, byHand)
+		fmt.Fprintf(&page, "<a id=\"%s\"></a>\n\n### %s\n\n**%d** `%s` `%s`\n\n%s\n\n", detail, detail, f.Status, f.Code, f.Message, byHand)
 	}
 	for detail := range entries {
 		t.Errorf("%s has an entry for %s, which is no code", errorPage, detail)
