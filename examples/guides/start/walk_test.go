@@ -5,9 +5,12 @@ package start
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	"github.com/oauth2-proxy/mockoidc"
 )
 
@@ -42,27 +46,60 @@ func TestWalks(t *testing.T) {
 	}
 	began := time.Now()
 	for _, walk := range walks {
-		t.Run(walk.page, func(t *testing.T) {
-			page := read(t, walk.page)
-			folder := module(t, fileOf(t, page, walk.program))
-			script, want := "", ""
-			for _, b := range fenced.FindAllStringSubmatch(page, -1) {
-				switch b[1] {
-				case "start":
-					script += "start() {\n" + b[3] + "}\nstart >/dev/null &\nuntil curl -s localhost:8081 >nothing; do kill -0 $! && sleep 0.1; done\n"
-				case "run":
-					script += b[3]
-				case "output":
-					want += b[3]
-				}
-			}
-			pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), "…", "[^\n]*") + "$"
-			if got := strings.TrimSpace(shell(t, folder, script)); want == "" || !regexp.MustCompile(pattern).MatchString(got) {
-				t.Errorf("%s promises:\n%s\nprinted was:\n%s", walk.page, want, got)
-			}
-		})
+		if testing.Short() && walk.program != "first" {
+			continue
+		}
+		t.Run(walk.page, func(t *testing.T) { walkPage(t, walk.page, walk.program, "") })
+		if source := os.Getenv("DATABASE_URL"); source != "" && walk.program == "database" {
+			t.Run(walk.page+" on PostgreSQL", func(t *testing.T) { walkPage(t, walk.page, walk.program, database(t, source)) })
+		}
 	}
 	t.Logf("all pages in %.1f s", time.Since(began).Seconds())
+}
+
+// walkPage builds the program of a page in a new module, runs the page's commands, and compares what
+// they print.
+func walkPage(t *testing.T, name, program, db string) {
+	page := read(t, name)
+	folder := module(t, fileOf(t, page, program))
+	script, want := "", ""
+	for _, b := range fenced.FindAllStringSubmatch(page, -1) {
+		switch b[1] {
+		case "start":
+			script += "start() {\n" + b[3] + "}\nstart >/dev/null &\nuntil curl -s localhost:8081 >nothing; do kill -0 $! && sleep 0.1; done\n"
+		case "run":
+			script += b[3]
+		case "output":
+			want += b[3]
+		}
+	}
+	pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(want)), "…", "[^\n]*") + "$"
+	if got := strings.TrimSpace(shell(t, folder, db, script)); want == "" || !regexp.MustCompile(pattern).MatchString(got) {
+		t.Errorf("%s promises:\n%s\nprinted was:\n%s", name, want, got)
+	}
+}
+
+// database creates an empty database, and returns its URL.
+func database(t *testing.T, source string) string {
+	t.Helper()
+	admin, err := sql.Open("pgx", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("walk_%d", time.Now().UnixNano())
+	if _, err := admin.ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		admin.ExecContext(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)")
+		admin.Close()
+	})
+	u, err := url.Parse(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Path = "/" + name
+	return u.String()
 }
 
 // fenced matches a block and the comment above it.
@@ -141,8 +178,8 @@ func run(t *testing.T, folder, name string, args ...string) []byte {
 // prelude stands for what a reader has at hand: the built program for go run, and an authenticator. All
 // that was started ends with the script.
 const prelude = `set -eu
-trap 'kill $(cat pid) $(jobs -p) 2>/dev/null || true' EXIT; trap 'exit 1' INT
-go() { [ "$1" = run ] || return 0; shift 2; ./notes "$@" & echo $! >pid; wait $!; }
+trap 'kill $(jobs -p) $(cat pid) 2>/dev/null || true' EXIT; trap 'exit 1' INT
+go() { [ "$1" = run ] || return 0; shift 2; ./notes ${NOTES_DB:+-db "$NOTES_DB"} "$@" & echo $! >>pid; wait $!; }
 oathtool() {
 	key=$(printf '%s' "$3" | base32 -d | od -An -v -tx1 | tr -d ' \n')
 	mac=$(printf "$(printf '%016x' $(($(date +%s) / 30)) | sed 's/../\\x&/g')" |
@@ -153,7 +190,7 @@ oathtool() {
 `
 
 // shell runs the commands of a page in a folder, and returns what they print.
-func shell(t *testing.T, folder, script string) string {
+func shell(t *testing.T, folder, db, script string) string {
 	t.Helper()
 	if connection, err := net.Dial("tcp", "localhost:8081"); err == nil {
 		connection.Close()
@@ -168,7 +205,7 @@ func shell(t *testing.T, folder, script string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", prelude+script)
 	cmd.Dir = folder
-	cmd.Env = append(slices.Clone(os.Environ()), "ISSUER="+provider.Issuer(), "CLIENT_ID="+provider.ClientID, "CLIENT_SECRET="+provider.ClientSecret)
+	cmd.Env = append(slices.Clone(os.Environ()), "NOTES_DB="+db, "ISSUER="+provider.Issuer(), "CLIENT_ID="+provider.ClientID, "CLIENT_SECRET="+provider.ClientSecret)
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, 10*time.Second
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -118,6 +118,7 @@ func (s *server) remove(_ http.ResponseWriter, r *http.Request) (envelope.Result
 func main() {
 	source := flag.String("db", "notes.db", "`URL` of PostgreSQL, or a file of SQLite")
 	keyFile := flag.String("key", "sealing.key", "`file` of the sealing key: 64 hexadecimal digits")
+	listen := flag.String("listen", "localhost:8081", "`address` to listen on")
 	baseURL := flag.String("base-url", "http://localhost:8081", "`URL` that clients see")
 	proxies := flag.String("proxies", "", "`networks` of the reverse proxies, such as 10.0.0.0/8")
 	user := flag.String("add", "", "add the `address` to acme, with the password of $PASSWORD, and exit")
@@ -171,14 +172,14 @@ func main() {
 		}
 	})
 	go store.Run(ctx, func(err error) { log.Print(err) }) // deletes what has expired
-	web := &http.Server{Addr: "localhost:8081", Handler: http.MaxBytesHandler(site, 1<<20), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	web := &http.Server{Addr: *listen, Handler: http.MaxBytesHandler(site, 1<<20), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 	go func() {
 		<-ctx.Done()
 		drain, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		web.Shutdown(drain)
 	}()
-	log.Print("listening on http://localhost:8081/acme/v2")
+	log.Print("listening on ", *listen, ", as ", *baseURL, "/acme/v2")
 	if err := web.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		log.Fatal(err)
 	}
