@@ -37,7 +37,7 @@ var arrows = map[string]string{
 	"paging/sqllist": "envelope internal/faults internal/listing internal/ascii paging paging/sqlpage scope",
 	"paging/walk":    "envelope internal/clock internal/strictjson paging",
 
-	"auth":             "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/listing internal/orgkey internal/recent internal/urlpath scope",
+	"auth":             "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/listing internal/orgkey internal/recent internal/urlpath internal/verbs scope",
 	"auth/signature":   "auth internal/ascii internal/listing scope signing",
 	"auth/apikey":      "auth internal/admission internal/compact internal/listing internal/recent internal/redacted",
 	"auth/idempotency": "auth internal/ascii internal/clock scope",
@@ -68,6 +68,7 @@ var arrows = map[string]string{
 	"internal/redacted":    "",
 	"internal/repeat":      "internal/clock",
 	"internal/urlpath":     "internal/ascii",
+	"internal/verbs":       "",
 	"internal/replaytable": "",
 	"internal/strictjson":  "",
 	"internal/suite":       "auth auth/session signing token",
