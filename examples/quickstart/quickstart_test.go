@@ -54,6 +54,17 @@ func TestQuickstart(t *testing.T) {
 	}
 }
 
+// TestQuickstartIsShort keeps the program to what the README can show.
+func TestQuickstartIsShort(t *testing.T) {
+	source, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(source, []byte("\n")) - 1; lines > 40 { // without its comment
+		t.Errorf("%d lines, and 40 at most", lines)
+	}
+}
+
 func get(t *testing.T, client *http.Client, base string, header http.Header) (int, string) {
 	r, err := http.NewRequestWithContext(t.Context(), "GET", base+"/profile", nil)
 	if err != nil {

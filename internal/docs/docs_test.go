@@ -108,6 +108,37 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
+var anchoredLink = regexp.MustCompile(`\]\(([^):#]*)#([^)]+)\)`)
+
+// TestDocumentedAnchors checks that the part of a page exists that a link names: a heading as a code host
+// names it, or an id.
+func TestDocumentedAnchors(t *testing.T) {
+	t.Chdir(root)
+	for _, document := range documents() {
+		for _, m := range anchoredLink.FindAllStringSubmatch(fenced.ReplaceAllString(read(t, document), ""), -1) {
+			target := document
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(document), m[1])
+			}
+			if filepath.Ext(target) == ".md" && !slices.Contains(anchors(read(t, target)), m[2]) {
+				t.Errorf("%s links to %s#%s, which is not there", document, m[1], m[2])
+			}
+		}
+	}
+}
+
+var (
+	heading   = regexp.MustCompile(`(?m)^#+ (.+)$|<a id="([^"]+)">`)
+	notInSlug = regexp.MustCompile(`[^a-z0-9 _-]`)
+)
+
+func anchors(text string) (all []string) {
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		all = append(all, m[2], strings.ReplaceAll(notInSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return all
+}
+
 var citedTest = regexp.MustCompile("`(Test\\w+)`\\s+in\\s+\\[[^\\]]*\\]\\(([^)]+)\\)")
 
 // TestDocumentedTests checks that each test exists that a document cites, as `TestX` in a folder
@@ -214,6 +245,9 @@ func TestDocumentsAreShort(t *testing.T) {
 	for document, most := range map[string]int{
 		"THREATS.md":   30_000,
 		"CHANGELOG.md": 3_000, // until there is a release
+		"README.md":    6_000,
+
+		"examples/guides/concepts.md": 10_000,
 	} {
 		if size := len(read(t, document)); size > most {
 			t.Errorf("%s has %d bytes, and %d at most: what its data can generate belongs into a generated page", document, size, most)
