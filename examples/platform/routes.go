@@ -109,10 +109,11 @@ func (p *platform) adminRoutes(mux router) {
 		openapi.Route{Summary: "Change the org's settings", Request: settingsForm, Reply: settingsReply{}})
 
 	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard}.serve, openapi.Route{
-		Summary:     "Watch requests as they happen",
-		Description: "Server-sent events: `event` with a decision, `dropped` with a count, and `end` with the fault that ended the stream.",
-		MediaType:   "text/event-stream",
-		Reply:       "",
+		Summary: "Watch requests and what they do as they happen",
+		Description: "Server-sent events: `event` with a decision or a verb, `dropped` with a count, and `end` with the fault that ended the stream. " +
+			"The arguments `account`, `app` and `verb` choose events; `verb` may be a kind, such as `login`.",
+		MediaType: "text/event-stream",
+		Reply:     "",
 	})
 
 	accounts := provisioning{p.store, p.stores, p.sessions, p.apiKeys.mechanism}

@@ -63,6 +63,7 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, 
 	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
 		return accountReply{}, err
 	}
+	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID, Reason: "registered"})
 	if _, err := h.sessions.Start(w, r, a.ID, session.Proof{At: t.Now(), Methods: []string{session.MethodPassword}}); err != nil {
 		return accountReply{}, err
 	}
