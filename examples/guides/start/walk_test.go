@@ -66,7 +66,7 @@ func walkPage(t *testing.T, name, program, db string) {
 	for _, b := range fenced.FindAllStringSubmatch(page, -1) {
 		switch b[1] {
 		case "start":
-			script += "start() {\n" + b[3] + "}\nstart >/dev/null &\nuntil curl -s localhost:8081 >nothing; do kill -0 $! && sleep 0.1; done\n"
+			script += "start() {\n" + b[3] + "}\nstart >/dev/null &\nuntil curl -s localhost:8085 >nothing; do kill -0 $! && sleep 0.1; done\n"
 		case "run":
 			script += b[3]
 		case "output":
@@ -192,10 +192,7 @@ oathtool() {
 // shell runs the commands of a page in a folder, and returns what they print.
 func shell(t *testing.T, folder, db, script string) string {
 	t.Helper()
-	if connection, err := net.Dial("tcp", "localhost:8081"); err == nil {
-		connection.Close()
-		t.Fatal("another program listens on localhost:8081")
-	}
+	waitForPort(t)
 	provider, err := mockoidc.Run()
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +212,21 @@ func shell(t *testing.T, folder, db, script string) string {
 		t.Fatalf("%v\n%s%s\n%s", err, out, stderr.Bytes(), log)
 	}
 	return string(out)
+}
+
+// waitForPort waits until the port of the pages is free: another clone may be walked at the same time.
+func waitForPort(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		connection, err := net.Dial("tcp", "localhost:8085")
+		if err != nil {
+			return
+		}
+		connection.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("another program listens on localhost:8085")
+		}
+	}
 }
 
 // TestPagesHaveTheirPrograms writes each program into its page with -update.

@@ -118,8 +118,8 @@ func (s *server) remove(_ http.ResponseWriter, r *http.Request) (envelope.Result
 func main() {
 	source := flag.String("db", "notes.db", "`URL` of PostgreSQL, or a file of SQLite")
 	keyFile := flag.String("key", "sealing.key", "`file` of the sealing key: 64 hexadecimal digits")
-	listen := flag.String("listen", "localhost:8081", "`address` to listen on")
-	baseURL := flag.String("base-url", "http://localhost:8081", "`URL` that clients see")
+	listen := flag.String("listen", "localhost:8085", "`address` to listen on")
+	baseURL := flag.String("base-url", "http://localhost:8085", "`URL` that clients see")
 	proxies := flag.String("proxies", "", "`networks` of the reverse proxies, such as 10.0.0.0/8")
 	user := flag.String("add", "", "add the `address` to acme, with the password of $PASSWORD, and exit")
 	flag.Parse()

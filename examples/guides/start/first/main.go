@@ -79,7 +79,7 @@ func main() {
 	}
 
 	guard := &auth.Guard{
-		BaseURL:    "http://localhost:8081",
+		BaseURL:    "http://localhost:8085",
 		Directory:  directory,
 		Roles:      auth.RolesLimit,
 		Mechanisms: []auth.Mechanism{s.people},
@@ -88,6 +88,6 @@ func main() {
 	mux.HandleFunc("POST /login", auth.Public, s.login)
 	mux.HandleFunc("GET /notes", auth.Allow("object.read.note"), s.list)
 	mux.Handle("POST /notes", auth.Allow("object.create.note"), body.Handle(s.create))
-	log.Print("listening on http://localhost:8081/acme/v2")
-	log.Fatal(http.ListenAndServe("localhost:8081", mux))
+	log.Print("listening on http://localhost:8085/acme/v2")
+	log.Fatal(http.ListenAndServe("localhost:8085", mux))
 }

@@ -89,7 +89,7 @@ func main() {
 	apiKeys := &apikey.Mechanism{Formats: []apikey.Format{{Prefix: "acme_live"}}, Store: new(apikey.Memory)}
 	s.keys = apiKeys.Keys()
 	credential := &signature.Credential{Key: key, Account: "partner", Scope: reads}
-	guard := &auth.Guard{BaseURL: "http://localhost:8081", Directory: directory, Roles: auth.RolesLimit, Ceiling: true, Mechanisms: []auth.Mechanism{
+	guard := &auth.Guard{BaseURL: "http://localhost:8085", Directory: directory, Roles: auth.RolesLimit, Ceiling: true, Mechanisms: []auth.Mechanism{
 		s.people,
 		apiKeys,
 		&signature.Mechanism{Credentials: signature.Memory{clientKey: credential}, Replays: signing.NewMemory(1e6)},
@@ -109,6 +109,6 @@ func main() {
 	site := http.NewServeMux()
 	site.Handle("/.well-known/", tokens.Metadata(guard))
 	site.Handle("/", mux)
-	log.Printf("listening on http://localhost:8081/acme/v2 client_key=%s client_secret=%s", clientKey, string(secret))
-	log.Fatal(http.ListenAndServe("localhost:8081", site))
+	log.Printf("listening on http://localhost:8085/acme/v2 client_key=%s client_secret=%s", clientKey, string(secret))
+	log.Fatal(http.ListenAndServe("localhost:8085", site))
 }

@@ -114,7 +114,7 @@ func main() {
 		t.passwords[string(org)+" ann@example.com"] = encoded
 	}
 
-	mux := (&auth.Guard{BaseURL: "http://localhost:8081", Directory: t, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.people}}).Mux()
+	mux := (&auth.Guard{BaseURL: "http://localhost:8085", Directory: t, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.people}}).Mux()
 	signedIn := auth.Authenticated.By(session.Name)
 	for pattern, route := range map[string]struct {
 		need auth.Need
@@ -135,6 +135,6 @@ func main() {
 			return envelope.Result[any]{Data: data}, err
 		}))
 	}
-	log.Print("listening on http://localhost:8081/acme/v2")
-	log.Fatal(http.ListenAndServe("localhost:8081", mux))
+	log.Print("listening on http://localhost:8085/acme/v2")
+	log.Fatal(http.ListenAndServe("localhost:8085", mux))
 }

@@ -126,11 +126,11 @@ func main() {
 	memory := new(session.Memory)
 	s := &server{people: &session.Manager{Store: memory, Attempts: memory}, provider: provider, issuer: issuer, bound: map[string]string{}}
 	s.client = oauth2.Config{ClientID: os.Getenv("CLIENT_ID"), ClientSecret: os.Getenv("CLIENT_SECRET"), Endpoint: provider.Endpoint(),
-		RedirectURL: "http://localhost:8081/acme/v2/callback", Scopes: []string{oidc.ScopeOpenID}}
+		RedirectURL: "http://localhost:8085/acme/v2/callback", Scopes: []string{oidc.ScopeOpenID}}
 	s.accounts.PutOrg(auth.Org{Code: "acme", Session: auth.SessionPolicy{Issuers: []string{issuer}}}) // who vouches for acme's people
 	s.accounts.PutRole("acme", auth.Role{Name: "member", Scope: []string{"object.read"}})
 
-	mux := (&auth.Guard{BaseURL: "http://localhost:8081", Directory: &s.accounts, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.people}}).Mux()
+	mux := (&auth.Guard{BaseURL: "http://localhost:8085", Directory: &s.accounts, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.people}}).Mux()
 	handle := func(pattern string, do func(http.ResponseWriter, *http.Request) error) {
 		mux.HandleFunc(pattern, auth.Public, func(w http.ResponseWriter, r *http.Request) {
 			if err := do(w, r); err != nil {
@@ -143,6 +143,6 @@ func main() {
 	mux.HandleFunc("GET /me", auth.Authenticated, func(w http.ResponseWriter, r *http.Request) {
 		auth.Reply(w, r, map[string]any{"by": auth.From(r.Context()).Mechanism, "roles": auth.From(r.Context()).Roles})
 	})
-	log.Print("listening on http://localhost:8081/acme/v2")
-	log.Fatal(http.ListenAndServe("localhost:8081", mux))
+	log.Print("listening on http://localhost:8085/acme/v2")
+	log.Fatal(http.ListenAndServe("localhost:8085", mux))
 }
