@@ -66,7 +66,8 @@ func read(t *testing.T, document string) string {
 
 // TestDocumentedCode compares each Go block, and each other block that names a file, with the
 // file named above it. The block must be a part of that file, word for word, except for
-// indentation. Each file is compiled or run. File names are relative to the root.
+// indentation, and for lines that it leaves out where it has the line "// …". Each file is compiled or
+// run. File names are relative to the root.
 func TestDocumentedCode(t *testing.T) {
 	t.Chdir(root)
 	for _, document := range documents() {
@@ -79,9 +80,55 @@ func TestDocumentedCode(t *testing.T) {
 				t.Errorf("%s: a block of code needs a comment that names its file: %v", document, err)
 				continue
 			}
-			if !strings.Contains(unindented(string(source)), unindented(b.text)) {
+			if !quotes(b.text, string(source)) {
 				t.Errorf("%s: not to be found in %s:\n%s", document, b.comment, b.text)
 			}
+		}
+	}
+}
+
+// quotes reports whether the parts of a block follow each other in a file.
+func quotes(block, source string) bool {
+	rest := unindented(source)
+	for part := range strings.SplitSeq(unindented(block), "\n// …\n") {
+		part = "\n" + strings.Trim(part, "\n") + "\n"
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			return false
+		}
+		rest = "\n" + after
+	}
+	return true
+}
+
+func TestQuotes(t *testing.T) {
+	const source = "a\n\tb\nc\nd\ne\n"
+	for block, want := range map[string]bool{
+		"b\nc":             true,
+		"a\n// …\nd\ne":    true,
+		"a\n// …\nb":       true,
+		"\ta\n\t// …\n\te": true,
+		"d\n// …\nb":       false, // another order
+		"a\nc":             false, // left out without saying so
+		"a\n// …\nf":       false,
+		"a\n// …\na":       false,
+	} {
+		if quotes(block, source) != want {
+			t.Errorf("%q: want %t", block, want)
+		}
+	}
+}
+
+// TestGuidesNameTheirImports checks that each guide with Go code says which packages it needs.
+func TestGuidesNameTheirImports(t *testing.T) {
+	t.Chdir(root)
+	for _, guide := range guides() {
+		found := blocks(t, guide)
+		isGo := func(b block) bool { return b.language == "go" }
+		if slices.ContainsFunc(found, isGo) && !slices.ContainsFunc(found, func(b block) bool {
+			return isGo(b) && strings.Contains(b.text, "import (\n") && strings.Contains(b.text, module)
+		}) {
+			t.Errorf("%s has no import", guide)
 		}
 	}
 }
