@@ -49,10 +49,14 @@ func faultComponents(namespace string, keyed bool) object {
 func faultResponse(status int, examples object) object {
 	text := cmp.Or(http.StatusText(status), "Any other refusal") + "."
 	content := object{"schema": ref("schemas", "Fault"), "examples": examples}
-	response := object{"description": text, "content": object{
-		"application/json":         content,
-		"application/problem+json": object{"schema": ref("schemas", "Problem")},
-	}}
+	media := object{"application/json": content}
+	if status == 0 {
+		// Only here: generators of clients type a response by its media type if it has one, and compare
+		// the whole header, charset included, if it has two.
+		media["application/problem+json"] = object{"schema": ref("schemas", "Problem")}
+		text += " Each fault, of every status, is a problem (RFC 9457) for clients whose Accept prefers application/problem+json."
+	}
+	response := object{"description": text, "content": media}
 	switch status {
 	case http.StatusUnauthorized:
 		response["headers"] = object{"WWW-Authenticate": header("string", "A challenge for each mechanism.")}
