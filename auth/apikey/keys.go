@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/face"
 )
 
 // Keys makes keys and ends them. Its changes hold for the next request in this process: see
@@ -30,11 +28,7 @@ func (m *Mechanism) Keys() Keys { return Keys{m, m.Store} }
 // key is valid once the transaction has been committed: show it then, and call Mechanism.Invalidate.
 func (k Keys) In(store Issuing) Keys { return Keys{k.mechanism, store} }
 
-// The greatest name in bytes, and the greatest number of networks.
-const (
-	maxName     = 128
-	maxNetworks = 64
-)
+const maxNetworks = 64
 
 // Make decides whether a principal may make a key in the tenant's org, and makes it. The Key is
 // returned only here. The owner is judged by auth.Principal.MayMake, like scope, end, networks and app:
@@ -106,8 +100,7 @@ func (g *Grant) vet(t *auth.Tenant, now time.Time) error {
 		is           bool
 		path, reason string
 	}{
-		{len(g.Name) > maxName || !utf8.ValidString(g.Name) || strings.ContainsFunc(g.Name, unicode.IsControl), "name",
-			fmt.Sprintf("at most %d bytes of a line of UTF-8", maxName)},
+		{!face.IsName(g.Name), "name", fmt.Sprintf("a printable line of at most %d bytes", face.MaxName)},
 		{compact.TooLong(g.Scope), "scope", "at most 8 KiB"},
 		{len(g.Networks) > maxNetworks, "networks", fmt.Sprintf("at most %d", maxNetworks)},
 		{slices.ContainsFunc(g.Networks, invalid), "networks", "a network has no bits behind its mask"},

@@ -389,14 +389,14 @@ func TestAUseThatIsNotWrittenIsRepeated(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.mechanism.Stale = 3 * time.Hour })
 	key, r := w.make(t, nil)
 	w.want(t, "the key", key, 200)
-	w.clock.Advance(apikey.SeenEvery)
+	w.clock.Advance(time.Hour)
 	w.store.away.Store(true)
 	for range 2 {
 		w.want(t, "while the store is away", key, 503)
 	}
 	w.store.away.Store(false)
 	w.want(t, "afterwards", key, 200)
-	w.clock.Advance(apikey.SeenEvery)
+	w.clock.Advance(time.Hour)
 	if err := w.store.Memory.Revoke(t.Context(), "acme", r.ID); err != nil {
 		t.Fatal(err)
 	}

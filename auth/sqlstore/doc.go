@@ -37,7 +37,7 @@
 // # Tables
 //
 // Open creates the tables that are missing. Their names share one prefix; all but the table
-// "schema" then have the version, as in tenantkit_v8_ledger. Any number of
+// "schema" then have the version, as in tenantkit_v9_ledger. Any number of
 // instances may call Open at the same time. If the program may not create tables, run the
 // file of Migrations before, and set Options.NoMigrate. Its role then needs SELECT, INSERT,
 // UPDATE and DELETE on all tables.

@@ -78,9 +78,9 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 	case strings.HasPrefix(query, "SELECT fence, sealed"), strings.Contains(query, "RETURNING fence, sealed"):
 		return &rows{{"fence", []byte("sealed")}}, nil
 	case strings.Contains(query, "maker, maker_app, parent"):
-		return &rows{{"ann", "app", "up"}}, nil
+		return &rows{{"ann", "app", "up", "ci", int64(1)}}, nil
 	case strings.Contains(query, "max(version)"):
-		return &rows{{int64(8)}}, nil
+		return &rows{{int64(9)}}, nil
 	case strings.Contains(query, "relpersistence"):
 		return &rows{{strings.HasSuffix(args[0].Value.(string), "_marks")}}, nil
 	case strings.Contains(query, "count(*)"):
@@ -212,10 +212,20 @@ func TestSpendIsOneStatement(t *testing.T) {
 		}
 		for _, uses := range []int64{0, 5} {
 			e.sent = 0
-			l, err := s.Ledger().Spend(t.Context(), token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key", MaxUses: uses})
-			if err != nil || l != (token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up"}) || e.sent != 1 {
+			r := token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key", MaxUses: uses}
+			l, err := s.Ledger().Spend(t.Context(), r)
+			if err != nil || l != (token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up", Name: "ci"}) || e.sent != 1 {
 				t.Errorf("dialect %v, %d uses: Spend = %+v, %v by %d statements", dialect, uses, l, err, e.sent)
 			}
+			r.Seen = time.UnixMilli(2 + time.Hour.Milliseconds())
+			e.sent, e.fails = 0, map[string]error{"UPDATE": errors.New("disk full")}
+			if uses > 0 {
+				e.fails = nil // the one statement
+			}
+			if _, err := s.Ledger().Spend(t.Context(), r); err != nil || e.sent != 2-int(min(uses, 1)) {
+				t.Errorf("dialect %v, %d uses, an hour later: Spend = %v by %d statements", dialect, uses, err, e.sent)
+			}
+			e.fails = nil
 		}
 	}
 }

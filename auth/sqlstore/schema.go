@@ -26,7 +26,7 @@ var tables = []string{
 // version is the version of schema. The names of all tables but {schema} contain it: an instance
 // of another version never finds them, also if it runs while they are replaced. Raise it with
 // each change of the tables or of what their columns mean.
-const version = 8
+const version = 9
 
 // schema creates the tables. It may run again. In SQLite they are STRICT.
 const schema = `CREATE TABLE IF NOT EXISTS {schema} ( -- one row
@@ -66,6 +66,9 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 	org {text} NOT NULL,
 	generation {int} NOT NULL DEFAULT 0, -- how often it was renewed
 	graced {int} NOT NULL DEFAULT 0,     -- Unix milliseconds: the generation before is accepted until then
+	name {text} NOT NULL DEFAULT '',
+	seen {int} NOT NULL DEFAULT 0,       -- Unix milliseconds; 0: never
+	seen_from {text} NOT NULL DEFAULT '',
 	PRIMARY KEY (client_key, id)
 ){strict};
 CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject, issued, id);
@@ -102,7 +105,9 @@ CREATE TABLE IF NOT EXISTS {credentials} (
 	org {text} NOT NULL,
 	version {text} NOT NULL,  -- random, new with each change
 	sealed {bytes} NOT NULL,  -- the secret
-	restrictions {text} NOT NULL -- JSON
+	restrictions {text} NOT NULL, -- JSON
+	seen {int} NOT NULL DEFAULT 0, -- Unix milliseconds; 0: never
+	seen_from {text} NOT NULL DEFAULT ''
 ){strict};
 CREATE INDEX IF NOT EXISTS {credentials}_org ON {credentials} (org, client_key);
 

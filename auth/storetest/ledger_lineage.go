@@ -11,6 +11,7 @@ import (
 func testLineage(t *testing.T, l *suite.Ledger) {
 	parent := l.Add(t, nil)
 	for _, lineage := range []token.Lineage{
+		{Maker: "x", Name: "nightly build, ü☃"},
 		{},
 		{Maker: l.F.NewAccount()},
 		{Maker: l.F.NewAccount(), MakerApp: suite.Random()},
