@@ -78,7 +78,7 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 	case strings.HasPrefix(query, "SELECT fence, sealed"), strings.Contains(query, "RETURNING fence, sealed"):
 		return &rows{{"fence", []byte("sealed")}}, nil
 	case strings.Contains(query, "maker, maker_app, parent"):
-		return &rows{{"ann", "app", "up", "ci", int64(1)}}, nil
+		return &rows{{"ann", "app", "up", "ci", int64(0)}}, nil
 	case strings.Contains(query, "max(version)"):
 		return &rows{{int64(9)}}, nil
 	case strings.Contains(query, "relpersistence"):
@@ -217,9 +217,13 @@ func TestSpendIsOneStatement(t *testing.T) {
 			if err != nil || l != (token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up", Name: "ci"}) || e.sent != 1 {
 				t.Errorf("dialect %v, %d uses: Spend = %+v, %v by %d statements", dialect, uses, l, err, e.sent)
 			}
-			r.Seen = time.UnixMilli(2 + time.Hour.Milliseconds())
+			r.Seen = time.UnixMilli(time.Hour.Milliseconds())
 			e.sent = 0
-			if _, err := s.Ledger().Spend(t.Context(), r); err != nil || e.sent != 2-int(min(uses, 1)) {
+			most := 1
+			if uses == 0 && dialect == sqlstore.PostgreSQL { // the fake refuses a prepared update, which is not counted
+				most = 2
+			}
+			if _, err := s.Ledger().Spend(t.Context(), r); err != nil || e.sent != most {
 				t.Errorf("dialect %v, %d uses, an hour later: Spend = %v by %d statements", dialect, uses, err, e.sent)
 			}
 			if e.fails = map[string]error{"UPDATE": errors.New("disk full")}; uses == 0 {
