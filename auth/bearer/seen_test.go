@@ -59,19 +59,19 @@ func (c *seeing) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 	return c.Ledger.Spend(ctx, r)
 }
 
-// TestLastUse uses a token every ten minutes of a day and a half that ends with it.
+// TestLastUse uses a token every ten minutes of a day and a half, in which its last 14 days begin.
 func TestLastUse(t *testing.T) {
 	var soon []auth.Event
+	ledger := new(seeing)
 	m := newMinting(t, func(w *world) {
+		ledger.Ledger, w.mechanism.Ledger = &w.ledger, ledger
 		w.guard.Observe = func(_ context.Context, e auth.Event) {
 			if e.Verb != "" {
 				soon = append(soon, e)
 			}
 		}
 	})
-	ledger := &seeing{Ledger: &m.ledger}
-	m.mechanism.Ledger = ledger
-	end := noon.Add(15 * 24 * time.Hour)
+	end := noon.Add(15*24*time.Hour - 13*time.Hour) // in 14 days at 23:00
 	raw, claims, err := m.try(t, session("ann"), wish("ann", permanent, until(end)))
 	if err != nil {
 		t.Fatal(err)
@@ -87,10 +87,10 @@ func TestLastUse(t *testing.T) {
 	if ledger.uses != 36*6 || ledger.recorded != 36 {
 		t.Errorf("%d uses, %d recorded, want 36", ledger.uses, ledger.recorded)
 	}
-	if len(soon) != 1 { // 14 days before the end is noon of the second day
+	if len(soon) != 1 { // with the first use of the second day
 		t.Fatalf("%d events: %+v", len(soon), soon)
 	}
-	if e := soon[0]; e.Verb != "ends.soon" || e.Token != claims.ID || e.App != appA || e.Account != "ann" || e.Reason != "2026-01-17" || e.Org != "acme" {
+	if e := soon[0]; e.Verb != "ends.soon" || e.Token != claims.ID || e.App != appA || e.Account != "ann" || e.Reason != "2026-01-16" || e.Org != "acme" {
 		t.Errorf("got %+v", e)
 	}
 	want(t, m.me(t, m.mint(t, session("ann"), wish("ann"))), 200, "")
