@@ -38,6 +38,7 @@ var keySchema = &paging.Schema{
 type keyReply struct {
 	envelope.Item
 	face
+	Name      string         `json:"name"` // each has one
 	Account   string         `json:"account"`
 	Scope     []string       `json:"scope"`
 	Networks  []netip.Prefix `json:"networks"` // null: anywhere
@@ -52,7 +53,8 @@ type keyReply struct {
 func replyOfKey(r apikey.Record) keyReply {
 	reply := keyReply{
 		Item:      envelope.Item{ID: r.ID, Object: keySchema.Object},
-		face:      faceOf(r.Name, r.Maker, r.Seen, r.From),
+		Name:      r.Name,
+		face:      faceOf("", r.Maker, r.Seen, r.From),
 		Account:   r.Account,
 		Scope:     append([]string{}, r.Scope...),
 		Networks:  r.Networks,
