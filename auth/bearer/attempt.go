@@ -2,6 +2,7 @@ package bearer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -26,6 +27,8 @@ type attempt struct {
 	daily bool // its use is the first of a day
 
 	maker, makerApp string // set if they differ from its subject and its issuer
+
+	token *token.Verified // nil: none with a right signature for this org
 }
 
 // admit decides whether a genuine token is valid in this org, and sets its roles and scope. It
@@ -34,6 +37,7 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) (err error) {
 	if _, err := a.tenant.App(ctx, v.Issuer()); err != nil {
 		return admission.Refuse(err)
 	}
+	a.token = v
 	if a.roles, err = admission.Enter(ctx, a.tenant, v.Subject(), v.IssuedAt(), v.Roles()); err != nil {
 		return err
 	}
@@ -73,6 +77,24 @@ func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.L
 		auth.Emit(ctx, auth.Event{Verb: verbs.EndsSoon, App: r.ClientKey, Account: r.Subject, Token: v.ID(), Reason: v.Expires().Format(time.DateOnly)})
 	}
 	return nil
+}
+
+// emit reports a use after the last one, and a former token of a family.
+func (a *attempt) emit(ctx context.Context, err error) {
+	e := auth.Event{Verb: verbs.TokenSpent}
+	switch {
+	case a.token != nil && errors.Is(err, token.ErrReused):
+		e.Verb = verbs.TokenReused
+	case a.token == nil, !errors.Is(err, token.ErrExhausted):
+		return
+	}
+	emit(ctx, e, a.token.Claims())
+}
+
+// emit reports a verb about a token.
+func emit(ctx context.Context, e auth.Event, c token.Claims) {
+	e.App, e.Account, e.Token = c.Issuer, c.Subject, c.RecordID()
+	auth.Emit(ctx, e)
 }
 
 func (a *attempt) principal(v *token.Verified) auth.Principal {
