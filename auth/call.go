@@ -254,6 +254,7 @@ func scheme(challenge string) string {
 }
 
 func (c *call) observe(r *http.Request, e *Error, d decision) {
+	c.count(e, d)
 	g := c.tenant.guard
 	if g.Observe == nil {
 		return

@@ -81,6 +81,9 @@ func Emit(ctx context.Context, e Event) {
 func (c *call) tell(e Event) {
 	defer func() {
 		if cause := recover(); cause != nil {
+			if counted := c.tenant.guard.counted.Load(); counted != nil {
+				counted.Dropped.Add(1)
+			}
 			slog.Error("auth.Guard.Observe panicked", "cause", cause, "verb", e.Verb, "stack", string(debug.Stack()))
 		}
 	}()

@@ -5,9 +5,12 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/clock"
+	"github.com/tenantkit/tenantkit/internal/faults"
+	"github.com/tenantkit/tenantkit/internal/stats"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -79,7 +82,8 @@ type Guard struct {
 	settings Settings
 	recorded recordedSets
 	stamps   stamps
-	warned   sync.Once // of a proxy whose header is not read
+	warned   sync.Once                       // of a proxy whose header is not read
+	counted  atomic.Pointer[stats.Decisions] // nil: nobody has asked
 }
 
 // Brand holds a server's own names on the wire. Mechanisms and clients use them.
@@ -103,5 +107,31 @@ type Address struct {
 }
 
 func (g *Guard) timeout() time.Duration { return cmp.Or(g.Timeout, 500*time.Millisecond) }
+
+// Stats returns how many decisions there were of each mechanism and detail, faults of handlers aside. It counts
+// from its first call on: call it once before the Guard serves. It panics if the Guard is not valid.
+func (g *Guard) Stats() stats.Guard {
+	g.mustBeValid()
+	if g.counted.Load() == nil {
+		g.counted.CompareAndSwap(nil, stats.NewDecisions(g.names.mechanisms, faults.Details()))
+	}
+	return g.counted.Load().Read()
+}
+
+// count counts a decision.
+func (c *call) count(e *Error, d decision) {
+	counted := c.tenant.guard.counted.Load()
+	if counted == nil || d.handler {
+		return
+	}
+	detail := ""
+	if e != nil {
+		detail = e.Fault().Detail
+	}
+	c.mu.Lock()
+	mechanism := c.mechanism
+	c.mu.Unlock()
+	counted.Add(mechanism, detail)
+}
 
 func (g *Guard) now() time.Time { return clock.Now(g.Now) }

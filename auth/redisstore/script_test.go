@@ -272,6 +272,23 @@ func TestListsOfAnotherKind(t *testing.T) {
 	}
 }
 
+// TestStats counts commands from the first question on.
+func TestStats(t *testing.T) {
+	var reply any = int64(0)
+	s := openReplying(t, &reply)
+	first := s.Stats()
+	if _, err := s.Ledger().RevokeSubject(t.Context(), token.Holder{Subject: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	n := int64(0)
+	for i, count := range s.Stats().Counts {
+		n += count - first.Counts[i]
+	}
+	if n != 1 || first.Sum != 0 || s.Stats().Sum <= 0 {
+		t.Errorf("%d commands, %v; at first %v", n, s.Stats().Sum, first.Sum)
+	}
+}
+
 func TestAContextThatHasEndedSendsNothing(t *testing.T) {
 	s := &server{info: fit, config: everysec, scripts: true}
 	replays := open(t, s.do).Replays()

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -232,6 +233,37 @@ func TestSpendIsOneStatement(t *testing.T) {
 				}
 			}
 			e.fails = nil
+		}
+	}
+}
+
+// TestStats counts calls from the first question on, and those of a transaction once.
+func TestStats(t *testing.T) {
+	s, err := sqlite("3.42.0").open(sqlstore.SQLite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := func() (n int64) {
+		stats := s.Stats()
+		if len(stats.Counts) != len(stats.Bounds)+1 || !slices.IsSorted(stats.Bounds) || stats.Sum < 0 {
+			t.Errorf("got %+v", stats)
+		}
+		for _, count := range stats.Counts {
+			n += count
+		}
+		return n
+	}
+	if n := calls(); n != 0 {
+		t.Errorf("%d calls before the first question", n)
+	}
+	r := token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key"}
+	for i, call := range []func() error{
+		func() error { _, err := s.Ledger().Spend(t.Context(), r); return err },
+		func() error { r.MaxUses = 1; _, err := s.Ledger().Spend(t.Context(), r); return err },
+		func() error { return s.Ledger().Issue(t.Context(), r, nil, 1) },
+	} {
+		if err := call(); err != nil || calls() != int64(i+1) {
+			t.Errorf("call %d: %v, %d counted", i, err, calls())
 		}
 	}
 }

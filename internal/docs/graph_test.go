@@ -37,7 +37,7 @@ var arrows = map[string]string{
 	"paging/sqllist": "envelope internal/faults internal/listing internal/ascii paging paging/sqlpage scope",
 	"paging/walk":    "envelope internal/clock internal/strictjson paging",
 
-	"auth":             "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/listing internal/orgkey internal/recent internal/urlpath internal/verbs scope",
+	"auth":             "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/listing internal/orgkey internal/recent internal/stats internal/urlpath internal/verbs scope",
 	"auth/signature":   "auth internal/ascii internal/face internal/listing internal/verbs scope signing",
 	"auth/apikey":      "auth internal/admission internal/compact internal/face internal/listing internal/recent internal/redacted internal/verbs",
 	"auth/idempotency": "auth internal/ascii internal/clock internal/verbs scope",
@@ -45,9 +45,9 @@ var arrows = map[string]string{
 	"auth/issuer":      "auth internal/admission internal/compact internal/jwks internal/listing internal/recent internal/strictjson scope token",
 	"auth/oauth":       "auth auth/bearer auth/openapi auth/signature internal/compact internal/strictjson internal/whole scope signing token",
 	"auth/openapi":     "auth envelope envelope/body internal/faults internal/jsonfields internal/listing internal/whole",
-	"auth/sqlstore":    "auth auth/apikey auth/idempotency auth/session auth/signature internal/face internal/prepared internal/redacted internal/sqldialect signing token",
+	"auth/sqlstore":    "auth auth/apikey auth/idempotency auth/session auth/signature internal/face internal/prepared internal/redacted internal/sqldialect internal/stats signing token",
 	"auth/session":     "auth internal/clock internal/hotp internal/listing internal/redacted internal/verbs scope",
-	"auth/redisstore":  "auth auth/apikey auth/idempotency auth/session internal/face signing token",
+	"auth/redisstore":  "auth auth/apikey auth/idempotency auth/session internal/face internal/stats signing token",
 	"auth/storetest":   "auth auth/apikey auth/idempotency auth/session auth/signature internal/suite signing token",
 	"auth/authtest":    "auth auth/session internal/hotp signing token",
 
@@ -56,6 +56,7 @@ var arrows = map[string]string{
 	"internal/admission":   "auth scope token",
 	"internal/compact":     "internal/ascii internal/strictjson",
 	"internal/face":        "",
+	"internal/stats":       "",
 	"internal/faults":      "envelope",
 	"internal/hotp":        "",
 	"internal/jsonfields":  "",
