@@ -81,9 +81,7 @@ func Emit(ctx context.Context, e Event) {
 func (c *call) tell(e Event) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			if counted := c.tenant.guard.counted.Load(); counted != nil {
-				counted.Dropped.Add(1)
-			}
+			c.tenant.guard.counted.Drop()
 			slog.Error("auth.Guard.Observe panicked", "cause", cause, "verb", e.Verb, "stack", string(debug.Stack()))
 		}
 	}()

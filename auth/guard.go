@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/clock"
@@ -82,8 +81,8 @@ type Guard struct {
 	settings Settings
 	recorded recordedSets
 	stamps   stamps
-	warned   sync.Once                       // of a proxy whose header is not read
-	counted  atomic.Pointer[stats.Decisions] // nil: nobody has asked
+	warned   sync.Once // of a proxy whose header is not read
+	counted  stats.Decisions
 }
 
 // Brand holds a server's own names on the wire. Mechanisms and clients use them.
@@ -112,26 +111,7 @@ func (g *Guard) timeout() time.Duration { return cmp.Or(g.Timeout, 500*time.Mill
 // from its first call on: call it once before the Guard serves. It panics if the Guard is not valid.
 func (g *Guard) Stats() stats.Guard {
 	g.mustBeValid()
-	if g.counted.Load() == nil {
-		g.counted.CompareAndSwap(nil, stats.NewDecisions(g.names.mechanisms, faults.Details()))
-	}
-	return g.counted.Load().Read()
-}
-
-// count counts a decision.
-func (c *call) count(e *Error, d decision) {
-	counted := c.tenant.guard.counted.Load()
-	if counted == nil || d.handler {
-		return
-	}
-	detail := ""
-	if e != nil {
-		detail = e.Fault().Detail
-	}
-	c.mu.Lock()
-	mechanism := c.mechanism
-	c.mu.Unlock()
-	counted.Add(mechanism, detail)
+	return g.counted.Read(g.names.mechanisms, faults.Details())
 }
 
 func (g *Guard) now() time.Time { return clock.Now(g.Now) }

@@ -54,9 +54,6 @@ func (c *Cache) groups() *recent.Groups {
 	return &c.orgs
 }
 
-// Used returns how many of its Bytes are used, about.
-func (c *Cache) Used() int { return c.seen.Used(c.groups()) * 1024 }
-
 func (c *Cache) get(raw string) (known seen) {
 	if c != nil {
 		known, _ = c.seen.Find(c.groups(), time.Time{}, raw)

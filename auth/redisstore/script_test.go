@@ -274,10 +274,11 @@ func TestListsOfAnotherKind(t *testing.T) {
 
 // TestStats counts commands from the first question on.
 func TestStats(t *testing.T) {
-	var reply any = int64(0)
+	var reply any
 	s := openReplying(t, &reply)
 	first := s.Stats()
-	if _, err := s.Ledger().RevokeSubject(t.Context(), token.Holder{Subject: "ann"}); err != nil {
+	reply = int64(0)
+	if err := s.Ledger().Revoke(t.Context(), token.Holder{ClientKey: "app", Subject: "ann"}, "id"); err != nil {
 		t.Fatal(err)
 	}
 	n := int64(0)

@@ -71,13 +71,6 @@ func (s *share[K, V]) oldest() *answer[K, V] {
 // and evicts few answers. A name that is asked for often is soon kept.
 const admission = 8
 
-// Used returns the cost of all kept answers.
-func (a *Answers[K, V]) Used(g *Groups) int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return a.all.cost
-}
-
 // Find returns a kept answer that Get would return. It asks nobody, and keeps no key: so
 // the key may be a part of a buffer that is reused.
 func (a *Answers[K, V]) Find(g *Groups, now time.Time, key K) (answer V, ok bool) {

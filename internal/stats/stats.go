@@ -66,43 +66,54 @@ func (c *Calls) Read() Store {
 	return s
 }
 
-// Decisions counts those of a Guard. The nil Decisions counts nothing.
-type Decisions struct {
-	mechanisms []string       // with "" for none
-	index      map[string]int // of details
-	cells      []atomic.Int64
-	Dropped    atomic.Int64
-}
+// Decisions counts those of a Guard. The zero Decisions is ready. It must not be copied.
+type Decisions struct{ asked atomic.Pointer[counts] }
 
-// NewDecisions returns a Decisions of all details that there are.
-func NewDecisions(mechanisms, details []string) *Decisions {
-	d := &Decisions{mechanisms: append([]string{""}, mechanisms...), index: map[string]int{"": 0}}
-	for i, detail := range details {
-		d.index[detail] = i + 1
-	}
-	d.cells = make([]atomic.Int64, len(d.mechanisms)*len(d.index))
-	return d
+type counts struct {
+	mechanisms []string       // with "" for none
+	details    map[string]int // with "" for none
+	decisions  []atomic.Int64 // by mechanism, and then by detail
+	dropped    atomic.Int64
 }
 
 // Add counts a decision. mechanism is an index, -1 for none.
 func (d *Decisions) Add(mechanism int32, detail string) {
-	if i, ok := d.index[detail]; ok {
-		d.cells[int(mechanism+1)*len(d.index)+i].Add(1)
+	if c := d.asked.Load(); c != nil {
+		c.decisions[int(mechanism+1)*len(c.details)+c.details[detail]].Add(1)
 	}
 }
 
-// Read returns what was counted.
-func (d *Decisions) Read() Guard {
-	all := Guard{map[string]map[string]int64{}, d.Dropped.Load()}
-	for i, mechanism := range d.mechanisms {
-		for detail, j := range d.index {
-			n := d.cells[i*len(d.index)+j].Load()
-			if n > 0 && all.Decisions[mechanism] == nil {
-				all.Decisions[mechanism] = map[string]int64{}
+// Drop counts an event that was lost.
+func (d *Decisions) Drop() {
+	if c := d.asked.Load(); c != nil {
+		c.dropped.Add(1)
+	}
+}
+
+// Asked reports whether somebody asks.
+func (d *Decisions) Asked() bool { return d.asked.Load() != nil }
+
+// Read returns what was counted. The arguments are those that Add may get.
+func (d *Decisions) Read(mechanisms, details []string) Guard {
+	if d.asked.Load() == nil {
+		c := &counts{mechanisms: append([]string{""}, mechanisms...), details: map[string]int{"": 0}}
+		for i, detail := range details {
+			c.details[detail] = i + 1
+		}
+		c.decisions = make([]atomic.Int64, len(c.mechanisms)*len(c.details))
+		d.asked.CompareAndSwap(nil, c)
+	}
+	c := d.asked.Load()
+	all := Guard{map[string]map[string]int64{}, c.dropped.Load()}
+	for i, mechanism := range c.mechanisms {
+		of := map[string]int64{}
+		for detail, j := range c.details {
+			if n := c.decisions[i*len(c.details)+j].Load(); n > 0 {
+				of[detail] = n
 			}
-			if n > 0 {
-				all.Decisions[mechanism][detail] = n
-			}
+		}
+		if len(of) > 0 {
+			all.Decisions[mechanism] = of
 		}
 	}
 	return all

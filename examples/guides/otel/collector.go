@@ -21,8 +21,7 @@ type Collector struct {
 	Guard  *auth.Guard
 	Stores map[string]func() Latency // by the name of the store
 
-	// Tables are tables of a bounded size in this process, such as a signing.Memory or a token.Cache: how much
-	// of it is used.
+	// Tables are tables of a bounded size in this process, such as a signing.Memory: how much of it is used.
 	Tables map[string]func() (used, limit int)
 }
 
