@@ -56,7 +56,7 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{ prefix: cmp.Or(o.Prefix, defaultPrefix), perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
+	s := &Store{prefix: cmp.Or(o.Prefix, defaultPrefix), perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
 	s.versionKey = s.prefix + "version"
 	s.do = func(ctx context.Context, args ...any) (any, error) {
 		defer s.calls.End(s.calls.Begin())
