@@ -1,7 +1,7 @@
 // Package otel shows a server to Prometheus and OpenTelemetry, in two halves. A server may have one of them.
 //
 // An Observer is for Guard.Observe. It makes a span and a sample of a histogram of each decision, and a log
-// record of each verb and each rejected request. It costs microseconds a request, which waits for it: leave
+// record of each verb, such as login.wrong, and each rejected request. A counter is for verbs. It costs microseconds a request, which waits for it: leave
 // exporting to the SDK's batches. The span is a child of the span that a middleware outside the Guard has started.
 //
 // A Collector reads Guard.Stats and the Stats of stores when Prometheus asks, which costs a request some
@@ -36,6 +36,7 @@ const name = "github.com/tenantkit/tenantkit/examples/guides/otel"
 type Observer struct {
 	tracer   trace.Tracer
 	logger   log.Logger
+	verbs    metric.Int64Counter
 	faults   metric.Int64Counter     // of handlers
 	duration metric.Float64Histogram // of decisions, in seconds; its count is their number
 }
@@ -49,6 +50,11 @@ func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider, logs l
 	if err != nil {
 		return nil, err
 	}
+	verbs, err := meter.Int64Counter("auth.verbs",
+		metric.WithDescription("What was done: auth.Verbs."), metric.WithUnit("{verb}"))
+	if err != nil {
+		return nil, err
+	}
 	// The default bounds are for milliseconds. A Guard takes microseconds, and its
 	// stores may take half a second.
 	duration, err := meter.Float64Histogram("auth.duration",
@@ -57,7 +63,7 @@ func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider, logs l
 	if err != nil {
 		return nil, err
 	}
-	return &Observer{spans.Tracer(name), logs.Logger(name), faults, duration}, nil
+	return &Observer{spans.Tracer(name), logs.Logger(name), verbs, faults, duration}, nil
 }
 
 // Observe is for Guard.Observe.
@@ -66,6 +72,7 @@ func (o *Observer) Observe(ctx context.Context, e auth.Event) {
 		o.log(ctx, e)
 	}
 	if e.Verb != "" {
+		o.verbs.Add(ctx, max(e.Count, 1), metric.WithAttributes(attribute.String("auth.verb", e.Verb), attribute.String("auth.org", string(e.Org))))
 		return
 	}
 	few := metric.WithAttributeSet(attribute.NewSet(
