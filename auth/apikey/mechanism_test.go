@@ -242,7 +242,7 @@ func TestTheLastUseIsWrittenOnceAnHour(t *testing.T) {
 	}
 }
 
-func TestAKeyThatEndsSoonIsAnEventADay(t *testing.T) {
+func TestVerbsOfAKeyThatEndsSoon(t *testing.T) {
 	var soon []auth.Event
 	w := newWorld(t, func(w *world) {
 		w.guard.Observe = func(_ context.Context, e auth.Event) {
