@@ -81,6 +81,7 @@ func Emit(ctx context.Context, e Event) {
 func (c *call) tell(e Event) {
 	defer func() {
 		if cause := recover(); cause != nil {
+			c.tenant.guard.counted.Drop()
 			slog.Error("auth.Guard.Observe panicked", "cause", cause, "verb", e.Verb, "stack", string(debug.Stack()))
 		}
 	}()
