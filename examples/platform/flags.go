@@ -43,6 +43,7 @@ type options struct {
 	sha256Codes    bool
 	keyPrefix      string // of API keys
 	mailDir        string
+	docsURL        string
 	session        auth.SessionPolicy // of the demo org
 	sessionGiven   bool               // whether a flag of session was given
 	storeTimeout   time.Duration
@@ -87,6 +88,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.brand.Faults, "fault-namespace", "service", "first `word` of errCode")
 	flags.StringVar(&o.keyPrefix, "api-key-prefix", "service_live", "`beginning` of the API keys, for people and secret scanners")
 	flags.StringVar(&o.mailDir, "mail-dir", "", "`folder` that gets each mail as a file (default: the demo prints mails to the log, and other servers send none)")
+	flags.StringVar(&o.docsURL, "docs-url", "", "`URL` of a page with an anchor for each errCode, such as guides/errors.md: faults link to it")
 	flags.DurationVar(&o.policy.Tolerance, "tolerance", 5*time.Minute, "accepted age of a signature")
 	flags.DurationVar(&o.policy.FutureTolerance, "future-tolerance", time.Minute, "how far ahead of the clock a signature may be")
 	flags.BoolVar(&o.policy.SingleUse, "single-use", false, "accept each signature once, also of GET and HEAD")
@@ -166,6 +168,8 @@ func (o options) validate(rest []string) error {
 		return fmt.Errorf("-addr %q: a host and a port, such as 127.0.0.1:8080", o.addr)
 	case o.baseURL != "" && !isBaseURL(o.baseURL):
 		return errors.New("-base-url: http:// or https:// and a host, without a password, a query and a slash at the end")
+	case o.docsURL != "" && !isBaseURL(strings.TrimSuffix(o.docsURL, "/")):
+		return errors.New("-docs-url: http:// or https:// and a host, without a password, a query and a fragment")
 	case o.db != memoryDB && !strings.HasPrefix(o.db, sqliteDB) && !strings.HasPrefix(o.db, "postgres://"):
 		return errors.New("-db: memory:, sqlite:FILE or postgres://…")
 	case strings.HasPrefix(o.db, "postgres://") && o.sealingKeyFile == "":

@@ -89,6 +89,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Mechanisms: o.beside(p.signatures, p.tokens.mechanism, p.apiKeys.mechanism, p.sessions),
 		Proxies:    o.proxies,
 		Brand:      o.brand,
+		ErrorPage:  o.docsURL,
 		Ceiling:    o.ceiling,
 		Observe:    p.observe,
 		RequestID:  func(r *http.Request) string { return entryOf(r.Context()).id },
