@@ -49,6 +49,8 @@ type options struct {
 	storeTimeout   time.Duration
 	log            string
 	logLevel       slog.Level
+	audit          bool
+	checkpoint     string // file
 	version        bool
 	help           string // to print instead of serving
 	proxies        auth.Proxies
@@ -99,6 +101,8 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session expires this long after login")
 	flags.BoolVar(&o.session.SecondFactor, "require-second-factor", false, "demo org: accounts must have a second factor")
 	flags.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is rejected with 503")
+	flags.BoolVar(&o.audit, "audit", true, "keep an audit log; of sessions and tokens in Redis it has nothing")
+	flags.StringVar(&o.checkpoint, "audit-checkpoint", "", "`file` that gets a signed line with the end of each org's audit log, once a minute and at the end: keep it where who can write to the database cannot")
 	versions := flags.String("signature-versions", "1,2", "`versions` of signatures to accept: 1, 2 or both; version 2 covers query and body too")
 	header := flags.String("client-addr-header", "", "`name` of the header in which a trusted proxy says where a request comes from, such as X-Forwarded-For")
 	networks := flags.String("trusted-proxies", "", "`networks` of the proxies that set -client-addr-header, with commas between them")
@@ -176,6 +180,8 @@ func (o options) validate(rest []string) error {
 		return errors.New("-idle and -max-session must be a second or more")
 	case o.storeTimeout < time.Millisecond:
 		return errors.New("-store-timeout must be a millisecond or more")
+	case o.checkpoint != "" && !o.audit:
+		return errors.New("-audit-checkpoint needs -audit")
 	case o.log != "text" && o.log != "json":
 		return fmt.Errorf("-log %q: text or json", o.log)
 	}
