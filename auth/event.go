@@ -122,9 +122,7 @@ func (c *call) place(e *Event, r *http.Request) {
 	if agent := r.Header["User-Agent"]; len(agent) > 0 {
 		e.Agent = line(agent[0], maxLine)
 	}
-	if g.RequestID != nil {
-		e.Request = line(g.RequestID(r), maxClaimed)
-	}
+	e.Request = g.requestID(r)
 }
 
 // by names the credential of a principal.

@@ -70,7 +70,7 @@ type Guard struct {
 	// before its org was found, the org of its context's tenant has no code.
 	Observe func(ctx context.Context, e Event)
 
-	// RequestID returns the id under which the server's log has a request, for events; nil: none.
+	// RequestID returns the id under which the server's log has a request, for events and problems; nil: none.
 	RequestID func(r *http.Request) string
 
 	// Timeout limits the store calls of the tenant look-up together, and those of the
