@@ -104,7 +104,9 @@ func TestVerifier(t *testing.T) {
 		{"a head of another time", audit.Verifier{}, entries, audit.Head{Org: "acme", Count: 10, Hash: head.Hash, Time: head.Time.Add(1)}, 10},
 		{"sealed", audit.Verifier{After: at(4)}, append(slices.Clone(entries[4:]), seal), sealedHead, 0},
 		{"sealed, with a checkpoint of then", audit.Verifier{After: at(4), Checkpoint: at(4)}, append(slices.Clone(entries[4:]), seal), sealedHead, 0},
-		{"sealed, with an older checkpoint", audit.Verifier{After: at(4), Checkpoint: at(2)}, append(slices.Clone(entries[4:]), seal), sealedHead, 0},
+		// Whoever can write to the database can also write a seal of any rows, and what follows it.
+		{"sealed, with an older checkpoint", audit.Verifier{After: at(4), Checkpoint: at(2)}, append(slices.Clone(entries[4:]), seal), sealedHead, 2},
+		{"a checkpoint of another org", audit.Verifier{Checkpoint: audit.Head{Org: "umbrella", Count: 10, Hash: head.Hash}}, entries, head, 10},
 		{"sealed, with another checkpoint", audit.Verifier{After: at(4), Checkpoint: audit.Head{Org: "acme", Count: 4, Hash: "x"}}, append(slices.Clone(entries[4:]), seal), sealedHead, 4},
 		{"no entry seals", audit.Verifier{After: at(4)}, entries[4:], head, 1},
 		{"another entry is sealed", audit.Verifier{After: at(5)}, append(slices.Clone(entries[5:]), seal), sealedHead, 1},

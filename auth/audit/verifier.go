@@ -17,8 +17,9 @@ type Verifier struct {
 	// of the org. Its Org is required.
 	After Head
 
-	// Checkpoint is a head that was kept outside of the database, the latest one. With the zero Head,
-	// entries that were cut off at the end, and a whole new chain, are not noticed.
+	// Checkpoint is a head of this org that was kept outside of the database, the latest one: one from before
+	// After shows nothing of what follows, and is an error. With the zero Head, entries that were cut off at
+	// the end, and a whole new chain, are not noticed.
 	Checkpoint Head
 
 	last   Head
@@ -68,6 +69,11 @@ func (v *Verifier) End(head Head) error {
 		return &Broken{v.last.Count + 1, fmt.Sprintf("it is missing: the head counts %d rows", head.Count)}
 	case head.Hash != v.last.Hash, v.last.Count > v.After.Count && !head.Time.Equal(v.last.Time):
 		return &Broken{head.Count, "the head has another hash or time"}
+	case v.Checkpoint.Count > 0 && v.Checkpoint.Org != v.After.Org:
+		return &Broken{v.Checkpoint.Count, "the checkpoint is of another org"}
+	case v.Checkpoint.Count > 0 && v.Checkpoint.Count < v.After.Count:
+		// Whoever can write a new chain can begin it with a seal of any number and hash.
+		return &Broken{v.Checkpoint.Count, fmt.Sprintf("rows up to %d were sealed after the checkpoint: only a later checkpoint shows whether they were these", v.After.Count)}
 	case v.Checkpoint.Count > head.Count:
 		return &Broken{head.Count + 1, fmt.Sprintf("it is missing: the checkpoint counts %d rows", v.Checkpoint.Count)}
 	case v.Checkpoint.Count == v.After.Count && v.Checkpoint.Hash != v.After.Hash:
