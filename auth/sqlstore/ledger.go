@@ -148,6 +148,16 @@ func tokenEvent(verb string, r token.Record) auth.Event {
 	return auth.Event{Verb: verb, Org: r.Org, App: r.ClientKey, Token: r.ID, Account: r.Subject, Reason: r.Parent}
 }
 
+// event is tokenEvent for a record that is made of a token's claims. The org is that of the row: nobody has
+// verified the one of r.
+func (l *ledger) event(ctx context.Context, verb string, r token.Record) (auth.Event, error) {
+	var err error
+	if l.store.options.Audit {
+		err = found(l.store.find(ctx, `SELECT org FROM {ledger} WHERE client_key = $1 AND id = $2`, []any{r.ClientKey, r.ID}, &r.Org), nil)
+	}
+	return tokenEvent(verb, r), err
+}
+
 // subjectLock returns the name of a subject's lock. Names have no zero byte, so no two
 // subjects have the same lock name.
 func subjectLock(clientKey, subject string) string {
@@ -220,10 +230,13 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 			break
 		}
 		if err = l.store.read(ctx, spend(checkText, args[:6])); err == nil {
-			err = l.store.audited(ctx, r.Org, func(q conn) error {
-				q.note(tokenEvent(verbs.TokenSpent, r))
-				return spend(debitText, args)(q)
-			})
+			var e auth.Event
+			if e, err = l.event(ctx, verbs.TokenSpent, r); err == nil {
+				err = l.store.audited(ctx, e.Org, func(q conn) error {
+					q.note(e)
+					return spend(debitText, args)(q)
+				})
+			}
 		}
 	}
 	if errors.Is(err, sql.ErrNoRows) {
@@ -278,7 +291,11 @@ func sameArgs(r token.Record) []any {
 // Renew implements token.Ledger. It is one statement: one that waits for a concurrent call finds what
 // that has made of the row.
 func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Duration) error {
-	n, err := l.store.record(ctx, tokenEvent(verbs.TokenRenewed, r), renewText, append(sameArgs(r), next.KeyID, next.Issued.Unix(), seconds(next.Expires), grace.Milliseconds())...)
+	e, err := l.event(ctx, verbs.TokenRenewed, r)
+	var n int64
+	if err == nil {
+		n, err = l.store.record(ctx, e, renewText, append(sameArgs(r), next.KeyID, next.Issued.Unix(), seconds(next.Expires), grace.Milliseconds())...)
+	}
 	if err == nil && n == 0 {
 		err = l.refusal(ctx, r)
 	}
@@ -290,7 +307,10 @@ func (l *ledger) refusal(ctx context.Context, r token.Record) error {
 	args, reused := []any{r.ClientKey, r.ID, r.Subject, r.MaxUses, r.Generation}, false
 	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+reusedText+`)`, args, &reused)
 	if err == nil && reused {
-		_, err = l.store.record(ctx, tokenEvent(verbs.TokenReused, r), `DELETE FROM {ledger} WHERE `+reusedText, args...)
+		var e auth.Event
+		if e, err = l.event(ctx, verbs.TokenReused, r); err == nil {
+			_, err = l.store.record(ctx, e, `DELETE FROM {ledger} WHERE `+reusedText, args...)
+		}
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // no row can have such a name

@@ -1,0 +1,115 @@
+package enginetest
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/audit"
+	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// TestUsesAreInTheLogOfTheRecordsOrg names another org, or none, with a use of a token. The ledger ignores it,
+// and so does the log.
+func TestUsesAreInTheLogOfTheRecordsOrg(t *testing.T) {
+	eachAudited(t, func(t *testing.T, e *embedded) {
+		for _, named := range []auth.OrgKey{"globex", ""} {
+			limited := recordOf("acme", "limited by "+string(named))
+			limited.MaxUses = 1
+			family := recordOf("acme", "family of "+string(named))
+			expect(t, "Issue", e.Ledger().Issue(t.Context(), limited, nil, 10), nil)
+			expect(t, "Issue", e.Ledger().Issue(t.Context(), family, nil, 10), nil)
+			limited.Org, family.Org = named, named
+			expect(t, "Spend", spend(t.Context(), e.Ledger(), limited), nil)
+			expect(t, "Renew", e.Ledger().Renew(t.Context(), family, family, 0), nil)
+			expect(t, "Spend", spend(t.Context(), e.Ledger(), family), token.ErrReused)
+		}
+		want := strings.TrimSpace(strings.Repeat("token.made token.made token.spent token.renewed token.reused ", 2))
+		if got := strings.Join(e.verbsOf(t, "acme"), " "); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		for _, other := range []auth.OrgKey{"globex", ""} {
+			if got := e.verbsOf(t, other); len(got) > 0 {
+				t.Errorf("%q has %q", other, got)
+			}
+		}
+	})
+}
+
+// TestDeleteOrgIsCompleted deletes an org of which an earlier call has left the log alone.
+func TestDeleteOrgIsCompleted(t *testing.T) {
+	eachAudited(t, func(t *testing.T, e *embedded) {
+		for range 5 {
+			expect(t, "Append", e.Audit().Append(t.Context(), auth.Event{Org: "acme", Verb: "org.deleted"}, "ann@acme.example"), nil)
+		}
+		for range 3 {
+			expect(t, "DeleteOrg", e.DeleteOrg(t.Context(), "acme"), nil)
+			if got := strings.Join(e.verbsOf(t, "acme"), " "); got != "org.deleted audit.sealed" {
+				t.Errorf("%q", got)
+			}
+			e.expectChain(t, "acme", audit.Head{}, 0)
+		}
+		if head := must(e.Audit().Head(t.Context(), "acme"))(t); head.Count != 6 {
+			t.Errorf("%d entries", head.Count) // a call that finds nothing to delete adds none
+		}
+	})
+}
+
+// TestEraseIsAboutOneAccount erases accounts one of which has made the other.
+func TestEraseIsAboutOneAccount(t *testing.T) {
+	const mail = "ben@acme.example"
+	mails := func(t *testing.T, e *embedded) (n int) {
+		for _, entry := range must(e.Audit().List(t.Context(), "acme", 0, 100))(t) {
+			if entry.Mail == mail {
+				n++
+			}
+		}
+		return n
+	}
+	eachAudited(t, func(t *testing.T, e *embedded) {
+		for _, test := range []struct {
+			account string
+			left    int // entries with ben's mail
+		}{
+			{"ada", 1}, // the other one about ben stays
+			{"ben", 0}, // also in what others did about ben
+		} {
+			run(t, e.db, "DELETE FROM "+e.prefix+"audit")
+			run(t, e.db, "DELETE FROM "+e.prefix+"audit_heads")
+			run(t, e.db, "DELETE FROM "+e.prefix+"audit_personal")
+			for _, entry := range []auth.Event{{Verb: "account.made", Actor: "ada", Account: "ben"}, {Verb: "account.changed", Actor: "eve", Account: "ben"}} {
+				entry.Org = "acme"
+				expect(t, "Append", e.Audit().Append(t.Context(), entry, mail), nil)
+			}
+			_ = must(e.Audit().Erase(t.Context(), "acme", test.account))(t)
+			if got := mails(t, e); got != test.left {
+				t.Errorf("%s is erased: %d entries have the mail of ben, want %d", test.account, got, test.left)
+			}
+			e.expectChain(t, "acme", audit.Head{}, 0)
+		}
+	})
+}
+
+// TestMakersOfCredentials ends an account that made a credential for another one.
+func TestMakersOfCredentials(t *testing.T) {
+	_, secret := signing.Generate()
+	ctx := context.Background()
+	eachAudited(t, func(t *testing.T, e *embedded) {
+		credentials := credentialsOf(t, e)
+		expect(t, "Put", credentials.Put(ctx, "acme", clientKeyOf("acme"), secret, signature.Credential{Account: "ben", Maker: "ann", Name: "ann"}), nil)
+		expect(t, "RevokeAccount", e.RevokeAccount(ctx, "acme", "ann"), nil)
+		if got := strings.Join(e.verbsOf(t, "acme"), " "); got != "credential.made" {
+			t.Errorf("%q after an account of which nothing was ended", got)
+		}
+		if c := must(credentials.Credential(ctx, clientKeyOf("acme")))(t); c.Maker != "ann" || c.Account != "ben" {
+			t.Errorf("%+v", c)
+		}
+		expect(t, "DeleteAccount", e.DeleteAccount(ctx, "acme", "ann"), nil)
+		if c := must(credentials.Credential(ctx, clientKeyOf("acme")))(t); c.Maker != "" || c.Account != "ben" || c.Name != "ann" {
+			t.Errorf("%+v", c)
+		}
+	})
+}
