@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/audit"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
@@ -42,7 +44,7 @@ func ofOrg(table, key, condition string) string {
 
 // DeleteOrg deletes what the store keeps of an org: signing secrets and key pairs with
 // their former ones, tokens, sessions, API keys, incomplete logins, mailed tickets, second
-// factors, idempotency keys and counts of attempts. Call it when an org is deleted for good, so that nobody finds them who gets
+// factors, idempotency keys, counts of attempts and the audit log, of which the entry of the deletion stays. Call it when an org is deleted for good, so that nobody finds them who gets
 // its key (auth.Org.Key) later. Accepted requests stay until they end.
 //
 // Delete or disable the org in the Directory first, and wait until no cache knows it:
@@ -72,8 +74,13 @@ func (s *Store) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 			}
 		}
 	}
-	head, err := s.Audit().Head(ctx, org)
-	if err == nil && e.Verb == "" && s.options.Audit {
+	if !s.options.Audit {
+		return nil
+	}
+	var sealed audit.Head
+	err := s.read(ctx, func(q conn) (err error) { sealed, err = q.seal(ctx, org); return err })
+	head, failedHead := s.Audit().Head(ctx, org)
+	if err = cmp.Or(err, failedHead); err == nil && (e.Verb == "" || head.Count-sealed.Count > 2) { // more than org.deleted and its seal
 		err = s.Audit().Seal(ctx, org, head.Count)
 	}
 	return failed("delete an org", err)
