@@ -38,8 +38,8 @@ func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account stri
 // DeleteAccount deletes what the store keeps of an account: what RevokeAccount ends, the second factor,
 // idempotency keys, and the tokens that the account made for others. Those are dead without their maker; now they stay
 // dead if another account gets its ID. Its ephemeral tokens have no record, and last 24 hours at most: do not
-// give the ID to another account before, or set auth.Account.TokensFrom. API keys that it made for others live
-// on without its ID. Counts of attempts do not name the account, and end within a day.
+// give the ID to another account before, or set auth.Account.TokensFrom. API keys and credentials that it made for others live
+// on without its ID. The audit log stays: see Audit.Erase. Counts of attempts do not name the account, and end within a day.
 // DeleteAccount reads all tokens of the org. Otherwise it does what RevokeAccount does.
 func (s *Store) DeleteAccount(ctx context.Context, org auth.OrgKey, account string) error {
 	return s.endAccount(ctx, "delete an account", verbs.AccountDeleted, org, account,
@@ -68,7 +68,7 @@ func (s *Store) endAccount(ctx context.Context, what, verb string, org auth.OrgK
 	}
 	// With the lock, a login does not begin and end during this call and survive it.
 	return failed(what, s.audited(ctx, org, func(q conn) error {
-		ended, err := revokeCredentials(ctx, q, org, account)
+		ended, err := revokeCredentials(ctx, q, org, account, verb == verbs.AccountDeleted)
 		for _, text := range texts {
 			if err == nil {
 				var n int64
@@ -86,7 +86,7 @@ func (s *Store) endAccount(ctx context.Context, what, verb string, org auth.OrgK
 // revokeCredentials deletes the credentials of an account, and takes the account from the others. The
 // text of the restrictions has the account as JSON, so the statement selects few rows too many. It
 // locks them: a concurrent rotation is complete before, or it finds nothing to rotate.
-func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account string) (changed int64, err error) {
+func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account string, deleted bool) (changed int64, err error) {
 	quoted, err := json.Marshal(account)
 	if err != nil {
 		return 0, err
@@ -105,11 +105,15 @@ func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account str
 			return err
 		})
 	for i, c := range found {
-		if err == nil {
+		maker := deleted && c.Maker == account
+		if err == nil && (maker || c.Account == account || slices.Contains(c.Accounts, account)) {
+			if changed++; maker {
+				c.Maker = ""
+			}
 			err = revokeCredential(ctx, q, keys[i], c, account)
 		}
 	}
-	return int64(len(found)), err
+	return changed, err
 }
 
 func revokeCredential(ctx context.Context, q conn, clientKey string, c *signature.Credential, account string) error {

@@ -21,15 +21,15 @@ type line map[string]any
 // object with a kind:
 //
 //	session       id, ticket, created, seen, expires, address, agent
-//	token         app, id, subject, maker, issued, expires, uses, maxUses
+//	token         app, id, subject, maker, issued, expires, uses, maxUses, name, seen, from
 //	credential    clientKey, restrictions
 //	apiKey        id, name, app, account, maker, created, expires, uses, maxUses, seen, from, scope
 //	secondFactor  active, recoveryCodes
 //	idempotencyKey  done, bytes, expires
 //
 // Times are RFC 3339 in UTC. Empty members are missing: ticket if it is a session, expires if there is no
-// end. Tokens and API keys are those that the account holds and those that it made. There are no secrets
-// and no hashes. Counts of attempts do not name the account. Dead records that are not yet deleted are
+// end. Tokens, credentials and API keys are those that the account holds and those that it made. There are no
+// secrets, no hashes, and no entries of the audit log. Counts of attempts do not name the account. Dead records that are not yet deleted are
 // among the lines.
 //
 // ExportAccount writes each line as the database sends it, and keeps a connection until the last one: if w
@@ -93,7 +93,7 @@ func sessionLine(rows *sql.Rows) (line, error) {
 func tokenLine(rows *sql.Rows) (line, error) {
 	r, err := ledgerRowOf(rows)
 	return line{"kind": "token", "app": r.ClientKey, "id": r.ID, "subject": r.Subject, "maker": r.Maker, "issued": r.Issued, "expires": r.Expires,
-		"uses": r.Uses, "maxUses": r.MaxUses}, err
+		"uses": r.Uses, "maxUses": r.MaxUses, "name": r.Name, "seen": r.Seen, "from": prefixText(r.From)}, err
 }
 
 // credentialLine returns nil for a credential that only has the text of the account.
@@ -104,7 +104,7 @@ func credentialLine(account string) func(*sql.Rows) (line, error) {
 			return nil, err
 		}
 		c, err := restrictionsOf(text)
-		if err != nil || c.Account != account && !slices.Contains(c.Accounts, account) {
+		if err != nil || c.Account != account && c.Maker != account && !slices.Contains(c.Accounts, account) {
 			return nil, err
 		}
 		return line{"kind": "credential", "clientKey": clientKey, "restrictions": c}, nil
@@ -113,9 +113,8 @@ func credentialLine(account string) func(*sql.Rows) (line, error) {
 
 func exportedKeyLine(rows *sql.Rows) (line, error) {
 	k, err := keyOf(rows)
-	from, _ := k.From.MarshalText() // "" for none
 	return line{"kind": "apiKey", "id": k.ID, "name": k.Name, "app": k.App, "account": k.Account, "maker": k.Maker, "created": k.Created,
-		"expires": k.Expires, "uses": k.Used, "maxUses": k.Uses, "seen": k.Seen, "from": string(from), "scope": k.Scope}, err
+		"expires": k.Expires, "uses": k.Used, "maxUses": k.Uses, "seen": k.Seen, "from": prefixText(k.From), "scope": k.Scope}, err
 }
 
 func (s *Store) factorLine(org auth.OrgKey, account string) func(*sql.Rows) (line, error) {
