@@ -32,7 +32,7 @@ type Event struct {
 
 	// Account is whom a decision is about, or whose the thing is that a verb is about. Actor is who
 	// acts for Account (Principal.Actor); of a verb it is who did it, also for itself, and empty if
-	// nobody had proven who they are. By is what that proof was: "session", "token" or "app" with a
+	// nobody had proven who they are to Org. By is what that proof was: "session", "token" or "app" with a
 	// colon and an id.
 	Account string
 	Actor   string
@@ -107,7 +107,8 @@ func (c *call) trace(e Event) Event {
 	if who == nil || who.Account == "" {
 		who = c.tenant.notes.Load().identifiedBy()
 	}
-	if who != nil && e.Actor == "" {
+	// In another org the same id is somebody else, who has not done this.
+	if who != nil && e.Actor == "" && e.Org == c.tenant.Org.Key() {
 		e.Actor, e.By, e.Mechanism = cmp.Or(who.Caller, who.Account), who.by(), who.Mechanism
 	}
 	e.Reason, e.Route = line(e.Reason, maxLine), c.below.Pattern

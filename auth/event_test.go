@@ -40,6 +40,23 @@ func TestVerbsOfApplications(t *testing.T) {
 	}
 }
 
+// An account's id names somebody else in another org: whoever acts there has proven nothing to it.
+func TestAVerbAtAnotherOrgNamesNobodyOfThisOne(t *testing.T) {
+	g := guard()
+	g.Observe = func(context.Context, auth.Event) {}
+	mux := g.Mux()
+	mux.HandleFunc("POST /enter", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) {
+		for org, actor := range map[auth.OrgKey]string{"": "ann", auth.From(r.Context()).Org: "ann", "globex": "", auth.PersonKey: ""} {
+			if e := auth.Trace(r.Context(), auth.Event{Verb: "session.entered", Org: org, Account: "bob"}); e.Actor != actor || (actor == "") != (e.Mechanism == "") || e.Time.IsZero() {
+				t.Errorf("%q: %+v", org, e)
+			}
+		}
+	})
+	r := httptest.NewRequest("POST", "/acme/v2/enter", nil)
+	r.Header.Set("Letter-Wax", "ann")
+	mux.ServeHTTP(httptest.NewRecorder(), r)
+}
+
 func TestOutsideOfARequestNobodyIsTold(t *testing.T) {
 	auth.Emit(t.Context(), auth.Event{Verb: "account.made"})
 	if e := auth.Trace(t.Context(), auth.Event{Account: "bob"}); e.Account != "bob" || !e.Time.IsZero() || e.Org != "" {

@@ -54,7 +54,7 @@ func (s *Store) audited(ctx context.Context, org auth.OrgKey, f func(conn) error
 		q.notes = &notes
 		err := f(q)
 		for _, e := range notes {
-			if err == nil {
+			if e.Org = org; err == nil {
 				_, err = q.append(ctx, org, audit.Entry{Event: auth.Trace(ctx, e)})
 			}
 		}

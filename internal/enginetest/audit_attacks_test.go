@@ -2,6 +2,8 @@ package enginetest
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -112,4 +114,29 @@ func TestMakersOfCredentials(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	})
+}
+
+// TestALogHasNoActorsOfAnotherOrg changes something of another org in a request: "ann" of that one has not done it.
+func TestALogHasNoActorsOfAnotherOrg(t *testing.T) {
+	eachAudited(t, func(t *testing.T, e *embedded) {
+		e.request(t, func(ctx context.Context) {
+			r := ctxRequest(ctx)
+			auth.Identify(r, auth.Principal{Org: "acme", Account: "ann", Mechanism: "session", SessionID: "of acme"})
+			for _, org := range []auth.OrgKey{"acme", "globex"} {
+				expect(t, "Create", e.Sessions().Create(ctx, annsSession(org), 0), nil)
+				expect(t, "Append", e.Audit().Append(ctx, auth.Event{Org: org, Verb: "account.changed"}, ""), nil)
+			}
+		})
+		for org, want := range map[auth.OrgKey]string{"acme": "ann session:of acme", "globex": " "} {
+			for _, entry := range must(e.Audit().List(t.Context(), org, 0, 10))(t) {
+				if got := entry.Actor + " " + entry.By; got != want {
+					t.Errorf("%s: %s by %q, want %q", org, entry.Verb, got, want)
+				}
+			}
+		}
+	})
+}
+
+func ctxRequest(ctx context.Context) *http.Request {
+	return httptest.NewRequest(http.MethodGet, "https://service.example/acme/v2/x", nil).WithContext(ctx)
 }
