@@ -119,7 +119,7 @@ func (c cli) verifyAudit() *cobra.Command {
 func (c cli) exportAudit() *cobra.Command {
 	return c.sending("audit export", 0, nil, func(ctx context.Context, to *connection, _ []string) error {
 		return to.entries(ctx, "", false, 0, func(e *audit.Entry) error {
-			line, err := e.OCSF()
+			line, err := ocsf(e)
 			if err == nil {
 				_, err = c.out.Write(append(line, '\n'))
 			}

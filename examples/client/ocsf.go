@@ -1,4 +1,4 @@
-package audit
+package main
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/auth/audit"
 )
 
 // The classes of the Open Cybersecurity Schema Framework that entries are exported as.
@@ -29,9 +31,9 @@ var (
 )
 
 // object is a JSON object. Members that are empty are left out.
-type object map[string]any
+type ocsfObject map[string]any
 
-func (o object) MarshalJSON() ([]byte, error) {
+func (o ocsfObject) MarshalJSON() ([]byte, error) {
 	shown := maps.Clone(o)
 	maps.DeleteFunc(shown, func(_ string, v any) bool {
 		return v == "" || v == int64(0)
@@ -39,9 +41,9 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any(shown))
 }
 
-// OCSF returns the entry as an event of the Open Cybersecurity Schema Framework 1.3, in one line of JSON: of
+// ocsf returns an entry as an event of the Open Cybersecurity Schema Framework 1.3, in one line of JSON: of
 // the class Authentication (3002) if it is about a login or a session, and else of Entity Management (3004).
-func (e *Entry) OCSF() ([]byte, error) {
+func ocsf(e *audit.Entry) ([]byte, error) {
 	kind, done, _ := strings.Cut(e.Verb, ".")
 	class, activity := entityManagement, activities[done]
 	if logons[kind] > 0 {
@@ -57,36 +59,36 @@ func (e *Entry) OCSF() ([]byte, error) {
 	if slices.Contains(failures, done) {
 		status, severity = 2, 3
 	}
-	event := object{
+	event := ocsfObject{
 		"activity_id": activity, "activity_name": e.Verb, "category_uid": 3, "class_uid": class, "type_uid": class*100 + activity,
 		"severity_id": severity, "status_id": status, "status_detail": e.Detail, "time": e.Time.UnixMilli(), "message": e.Verb,
 		"count": e.Count, "comment": e.Reason,
-		"metadata": object{
+		"metadata": ocsfObject{
 			"version": ocsfVersion, "uid": fmt.Sprintf("%s/%d", e.Org, e.N), "sequence": e.N, "event_code": e.Verb, "log_name": "audit",
-			"correlation_uid": e.Request, "tenant_uid": string(e.Org), "product": object{"name": "tenantkit", "vendor_name": "tenantkit"},
+			"correlation_uid": e.Request, "tenant_uid": string(e.Org), "product": ocsfObject{"name": "tenantkit", "vendor_name": "tenantkit"},
 		},
-		"unmapped": object{"route": e.Route, "by": e.By, "hash": e.Hash, "commitment": e.Commitment, "mail": e.Mail},
+		"unmapped": ocsfObject{"route": e.Route, "by": e.By, "hash": e.Hash, "commitment": e.Commitment, "mail": e.Mail},
 	}
 	if e.Actor != "" {
-		event["actor"] = object{"user": object{"uid": e.Actor}}
+		event["actor"] = ocsfObject{"user": ocsfObject{"uid": e.Actor}}
 	}
 	if e.Address.IsValid() {
-		event["src_endpoint"] = object{"ip": e.address()}
+		event["src_endpoint"] = ocsfObject{"ip": e.Address.String()}
 	}
 	if e.Agent != "" {
-		event["http_request"] = object{"user_agent": e.Agent}
+		event["http_request"] = ocsfObject{"user_agent": e.Agent}
 	}
 	if class == entityManagement {
-		event["entity"] = object{"type": kind, "uid": cmp.Or(e.Credential, e.Token, e.App, e.Account, string(e.Org))}
+		event["entity"] = ocsfObject{"type": kind, "uid": cmp.Or(e.Credential, e.Token, e.App, e.Account, string(e.Org))}
 		return json.Marshal(event)
 	}
-	event["service"] = object{"uid": string(e.Org), "name": string(e.Org)}
+	event["service"] = ocsfObject{"uid": string(e.Org), "name": string(e.Org)}
 	if e.Session != "" {
-		event["session"] = object{"uid": e.Session}
+		event["session"] = ocsfObject{"uid": e.Session}
 	}
-	event["user"] = object{"uid": e.Account}
+	event["user"] = ocsfObject{"uid": e.Account}
 	if e.Account == "" {
-		event["user"] = object{"name": "unknown"}
+		event["user"] = ocsfObject{"name": "unknown"}
 	}
 	return json.Marshal(event)
 }
