@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,8 +82,9 @@ func (c cli) verifyAudit() *cobra.Command {
 	}
 	return c.sending("audit verify", 0, define, func(ctx context.Context, to *connection, _ []string) (err error) {
 		var v audit.Verifier
+		heads := []audit.Head{{}} // none
 		if file != "" {
-			if v.Checkpoint, err = readCheckpoint(file, key, to.org()); err != nil {
+			if heads, err = readCheckpoints(file, key, to.org()); err != nil {
 				return err
 			}
 		}
@@ -103,9 +105,16 @@ func (c cli) verifyAudit() *cobra.Command {
 			return nil
 		})
 		if err == nil {
-			err = to.entries(ctx, fmt.Sprintf(`{"n":{"$gt":%d,"$lte":%d}}`, v.After.Count, head.Count), false, 0, v.Add)
+			err = to.entries(ctx, fmt.Sprintf(`{"n":{"$gt":%d,"$lte":%d}}`, v.After.Count, head.Count), false, 0, func(e *audit.Entry) error {
+				for len(heads) > 1 && (heads[0].Count < e.N || heads[0].Count == e.N && heads[0].Hash == e.Hash) {
+					heads = heads[1:]
+				}
+				v.Checkpoint = heads[0]
+				return v.Add(e)
+			})
 		}
 		if err == nil {
+			v.Checkpoint = heads[len(heads)-1]
 			err = v.End(head)
 		}
 		if err != nil {
@@ -128,18 +137,18 @@ func (c cli) exportAudit() *cobra.Command {
 	})
 }
 
-// readCheckpoint returns the newest line of an org in a file. The last line may be one that a server has not
-// completed.
-func readCheckpoint(file, key string, org auth.OrgKey) (newest audit.Head, err error) {
+// readCheckpoints returns the heads of an org in a file, that with the most rows last. All of them count: after a
+// cut, the server signs what is left. The last line may be one that a server has not completed.
+func readCheckpoints(file, key string, org auth.OrgKey) (heads []audit.Head, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return newest, err
+		return nil, err
 	}
 	defer f.Close()
 	const most = 256 << 20
 	text, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
-		return newest, err
+		return nil, err
 	}
 	lines := strings.SplitAfter(string(text), "\n")
 	for i, line := range lines {
@@ -149,17 +158,18 @@ func readCheckpoint(file, key string, org auth.OrgKey) (newest audit.Head, err e
 		head, by, err := audit.ReadCheckpoint(line)
 		switch {
 		case err != nil:
-			return newest, fmt.Errorf("%s: line %d: %w", file, i+1, err)
+			return nil, fmt.Errorf("%s: line %d: %w", file, i+1, err)
 		case key != "" && key != base64.RawURLEncoding.EncodeToString(by):
-			return newest, fmt.Errorf("%s: line %d: another key has signed it", file, i+1)
+			return nil, fmt.Errorf("%s: line %d: another key has signed it", file, i+1)
 		case head.Org == org:
-			newest = head
+			heads = append(heads, head)
 		}
 	}
-	if newest.Org == "" {
-		return newest, fmt.Errorf("%s: no checkpoint of %q", file, org)
+	if len(heads) == 0 {
+		return nil, fmt.Errorf("%s: no checkpoint of %q", file, org)
 	}
-	return newest, nil
+	slices.SortStableFunc(heads, func(a, b audit.Head) int { return cmp.Compare(a.Count, b.Count) })
+	return slices.Compact(heads), nil
 }
 
 func complete(line string) bool {

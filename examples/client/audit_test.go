@@ -83,8 +83,20 @@ func TestAudit(t *testing.T) {
 		},
 			func(h audit.Head) string { return h.Sign(private) + "\n" }, nil, "row 4: it is missing: the checkpoint counts 5"},
 		{"a new chain", func(s *auditServer) { *s = *newAuditServer(7) }, func(h audit.Head) string { return h.Sign(private) + "\n" }, nil, "row 5: its hash is not that of the checkpoint"},
-		{"the newest line counts", nil, func(h audit.Head) string {
-			return audit.Head{Org: "acme", Count: 99}.Sign(private) + "\n" + h.Sign(private) + "\n" + audit.Head{Org: "globex", Count: 100}.Sign(private) + "\n"
+		{"another org has more", nil, func(h audit.Head) string {
+			return h.Sign(private) + "\n" + audit.Head{Org: "globex", Count: 100}.Sign(private) + "\n"
+		}, nil, "5 rows hold"},
+		{"a server signs what is left after a cut", nil, func(h audit.Head) string {
+			return audit.Head{Org: "acme", Count: 99}.Sign(private) + "\n" + h.Sign(private) + "\n"
+		}, nil, "row 6: it is missing: the checkpoint counts 99"},
+		{"a server signs a new chain", nil, func(h audit.Head) string {
+			return newAuditServer(3).head.Sign(private) + "\n" + h.Sign(private) + "\n"
+		}, nil, "row 3: its hash is not that of the checkpoint"},
+		{"a server signs both", nil, func(h audit.Head) string {
+			return h.Sign(private) + "\n" + newAuditServer(5).head.Sign(private) + "\n"
+		}, nil, "row 5: its hash is not that of the checkpoint"},
+		{"the lines of two instances", nil, func(h audit.Head) string {
+			return h.Sign(private) + "\n" + audit.Head{Org: "acme"}.Sign(private) + "\n" + h.Sign(private) + "\n"
 		}, nil, "5 rows hold"},
 		{"the last line is cut", nil, func(h audit.Head) string { return h.Sign(private) + "\n" + h.Sign(private)[:50] }, nil, "5 rows hold"},
 		{"a line was changed", nil, func(h audit.Head) string { return strings.Replace(h.Sign(private), " 5 ", " 4 ", 1) + "\n" }, nil, "line 1: audit: the line is not a signed checkpoint"},

@@ -131,7 +131,7 @@ client key list --expiring 336h`,
 		purpose: "Reads the whole audit log of the org, and checks that no entry was changed, cut out or moved.",
 		more: `It prints the number of the first row that does not hold, with exit status 1. Without
 --checkpoint it cannot notice rows that were cut off at the end, nor a whole new log.
-The file is that of the server's -audit-checkpoint, whose newest line counts. It has
+The file is that of the server's -audit-checkpoint, each line of which must hold. It has
 the server's public key: give --checkpoint-key if others can write to the file.`,
 		examples: `client audit verify --checkpoint checkpoints.txt`,
 	},
