@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/authtest"
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -47,6 +48,37 @@ func TestStats(t *testing.T) {
 	if diff := cmp.Diff(want, got.Decisions); diff != "" || got.Dropped != 1 {
 		t.Errorf("%d dropped (-want +got):\n%s", got.Dropped, diff)
 	}
+}
+
+// TestFaultsOfApplicationsAreNoAdmissions rejects requests with a fault that the library has no row for.
+func TestFaultsOfApplicationsAreNoAdmissions(t *testing.T) {
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	guard := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.com", Directory: directory,
+		Mechanisms: []auth.Mechanism{toll{authtest.As(auth.Principal{Account: "ann", Mechanism: "session"})}}}
+	guard.Stats()
+	mux := guard.Mux()
+	mux.HandleFunc("GET /notes", auth.Authenticated, func(http.ResponseWriter, *http.Request) {})
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", "/acme/v2/notes", nil))
+	want := map[string]map[string]int64{"session": {"other": 1}}
+	if diff := cmp.Diff(want, guard.Stats().Decisions); diff != "" || w.Code != 402 {
+		t.Errorf("%d (-want +got):\n%s", w.Code, diff)
+	}
+}
+
+// toll is a mechanism that wants to be paid.
+type toll struct{ auth.Mechanism }
+
+func (toll) Authenticate(context.Context, *http.Request, *auth.Tenant) (auth.Principal, error) {
+	return auth.Principal{}, unpaid{}
+}
+
+type unpaid struct{}
+
+func (unpaid) Error() string { return "unpaid" }
+func (unpaid) Fault() *envelope.Fault {
+	return &envelope.Fault{Status: 402, Detail: "unpaid.yet", Message: "Pay first."}
 }
 
 // TestStatsCostNoMemory compares a Guard that is asked with one that is not.

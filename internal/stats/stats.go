@@ -11,7 +11,7 @@ import (
 // Guard is what a Guard has counted since it was first asked.
 type Guard struct {
 	// Decisions has the number of decisions by mechanism ("" for none) and by the detail of their fault
-	// ("" for requests that were admitted). A combination without decisions is missing.
+	// ("" for requests that were admitted, "other" for a fault that the library has no row for). A combination without decisions is missing.
 	Decisions map[string]map[string]int64
 
 	Dropped int64 // events for which the observer has panicked
@@ -76,10 +76,16 @@ type counts struct {
 	dropped    atomic.Int64
 }
 
+const other = "other"
+
 // Add counts a decision. mechanism is an index, -1 for none.
 func (d *Decisions) Add(mechanism int32, detail string) {
 	if c := d.asked.Load(); c != nil {
-		c.decisions[int(mechanism+1)*len(c.details)+c.details[detail]].Add(1)
+		i, known := c.details[detail]
+		if !known {
+			i = c.details[other] // not an admission
+		}
+		c.decisions[int(mechanism+1)*len(c.details)+i].Add(1)
 	}
 }
 
@@ -96,9 +102,9 @@ func (d *Decisions) Asked() bool { return d.asked.Load() != nil }
 // Read returns what was counted. The arguments are those that Add may get.
 func (d *Decisions) Read(mechanisms, details []string) Guard {
 	if d.asked.Load() == nil {
-		c := &counts{mechanisms: append([]string{""}, mechanisms...), details: map[string]int{"": 0}}
-		for i, detail := range details {
-			c.details[detail] = i + 1
+		c := &counts{mechanisms: append([]string{""}, mechanisms...), details: map[string]int{"": 0, other: 1}}
+		for _, detail := range details {
+			c.details[detail] = len(c.details)
 		}
 		c.decisions = make([]atomic.Int64, len(c.mechanisms)*len(c.details))
 		d.asked.CompareAndSwap(nil, c)
