@@ -47,6 +47,7 @@ type stores struct {
 	own   *store
 	sql   *sqlstore.Store
 	redis *redis.Client // nil without -redis
+	topic string        // of events between instances
 }
 
 // together changes records of an org and those of the library in one transaction: both
@@ -118,6 +119,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 		apiKeys:  kept.APIKeys(),
 		own:      s,
 		sql:      kept,
+		topic:    eventsTopic(key),
 	}
 	if o.db == memoryDB {
 		all.replays = signing.NewMemory(1_000_000)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"sync"
@@ -20,7 +23,6 @@ const (
 	sayLongest  = 7900            // bytes of a message
 	toOthers    = 1000            // events that wait to be sent, at most
 	otherOrgs   = 10_000          // orgs that others watch, at most
-	eventsTopic = "platform_events"
 )
 
 // medium is what instances share: Redis, or PostgreSQL. receive ends with ctx, or when the connection is lost.
@@ -153,14 +155,22 @@ func (o *others) take(text string) {
 	}
 }
 
+// eventsTopic returns where the instances that have a sealing key tell each other events. All databases of a
+// Redis have one set of topics, and so do all schemas of a database: another server there may have an org of
+// the same name.
+func eventsTopic(sealingKey []byte) string {
+	name, _ := hkdf.Key(sha256.New, sealingKey, nil, "tenantkit platform: events", 16) // a length that does not fail
+	return "platform_events_" + hex.EncodeToString(name)
+}
+
 // medium returns what the instances of this server share, or nil.
 func (s *stores) medium(o options) *medium {
 	switch {
 	case s.redis != nil:
 		return &medium{
-			send: func(ctx context.Context, text string) error { return s.redis.Publish(ctx, eventsTopic, text).Err() },
+			send: func(ctx context.Context, text string) error { return s.redis.Publish(ctx, s.topic, text).Err() },
 			receive: func(ctx context.Context, take func(string)) error {
-				topic := s.redis.Subscribe(ctx, eventsTopic)
+				topic := s.redis.Subscribe(ctx, s.topic)
 				defer topic.Close()
 				for {
 					m, err := topic.ReceiveMessage(ctx)
@@ -174,7 +184,7 @@ func (s *stores) medium(o options) *medium {
 	case s.own.dialect == sqlpage.PostgreSQL:
 		return &medium{
 			send: func(ctx context.Context, text string) error {
-				_, err := s.own.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", eventsTopic, text)
+				_, err := s.own.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", s.topic, text)
 				return err
 			},
 			receive: func(ctx context.Context, take func(string)) error {
@@ -183,7 +193,7 @@ func (s *stores) medium(o options) *medium {
 					return err
 				}
 				defer conn.Close(context.WithoutCancel(ctx))
-				if _, err := conn.Exec(ctx, "LISTEN "+eventsTopic); err != nil {
+				if _, err := conn.Exec(ctx, "LISTEN "+s.topic); err != nil {
 					return err
 				}
 				for {

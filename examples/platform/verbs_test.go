@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -127,6 +128,14 @@ func TestEventsAreFiltered(t *testing.T) {
 	}
 	if len(reader.waiting) != 1 || (<-reader.waiting).Verb != "login.wrong" {
 		t.Error("the reader got others")
+	}
+}
+
+// Another server may share the Redis or the database, and have an org of the same name.
+func TestServersWithOtherKeysShareNoTopic(t *testing.T) {
+	a, b := newSealingKey(), newSealingKey()
+	if one := eventsTopic(a); one == eventsTopic(b) || one != eventsTopic(a) || len(one) > 63 || strings.Contains(one, hex.EncodeToString(a[:8])) {
+		t.Error(one)
 	}
 }
 
