@@ -2,14 +2,21 @@ package enginetest
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/audit"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -139,4 +146,122 @@ func TestALogHasNoActorsOfAnotherOrg(t *testing.T) {
 
 func ctxRequest(ctx context.Context) *http.Request {
 	return httptest.NewRequest(http.MethodGet, "https://service.example/acme/v2/x", nil).WithContext(ctx)
+}
+
+// TestVerbsAtOnce runs verbs of all kinds about two accounts of one org, from two instances and in transactions of the
+// application with two verbs each. PostgreSQL must have no deadlock to end, and the chain holds.
+func TestVerbsAtOnce(t *testing.T) {
+	_, secret := signing.Generate()
+	eachAudited(t, func(t *testing.T, e *embedded) {
+		deadlocks := func() (n int) {
+			if e.dialect == sqlstore.PostgreSQL {
+				expect(t, "stats", e.db.QueryRow("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&n), nil)
+			}
+			return n
+		}
+		before := deadlocks()
+		stores := []*sqlstore.Store{e.Store, e.home.store(t)}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		var done atomic.Int64
+		worker := func(verb func(s *sqlstore.Store, account string, i int) error) {
+			for w, s := range stores {
+				wg.Go(func() {
+					for i := w; ctx.Err() == nil; i++ {
+						err := verb(s, []string{"ann", "ben"}[i%2], i)
+						switch {
+						case ctx.Err() != nil:
+						case err == nil:
+							done.Add(1)
+						case auth.IsNotFound(err), errors.Is(err, token.ErrNotFound), errors.Is(err, token.ErrTooMany), errors.Is(err, token.ErrRevoked), errors.Is(err, auth.ErrConflict), errors.Is(err, apikey.ErrTooMany):
+						default:
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+		}
+		org := auth.OrgKey("acme")
+		worker(func(s *sqlstore.Store, account string, i int) error {
+			n := sessionOf(rand.Text())
+			n.Org, n.Account = org, account
+			return s.Sessions().Create(ctx, n, 3)
+		})
+		worker(func(s *sqlstore.Store, account string, i int) error {
+			r := recordOf(org, rand.Text())
+			r.Subject, r.MaxUses = account, 1
+			if err := s.Ledger().Issue(ctx, r, nil, 20); err != nil {
+				return err
+			}
+			return spend(ctx, s.Ledger(), r)
+		})
+		worker(func(s *sqlstore.Store, account string, i int) error {
+			if i%3 == 0 {
+				_, err := s.Ledger().RevokeSubject(ctx, token.Holder{Org: org, ClientKey: token.AnyApp, Subject: account})
+				return err
+			}
+			if i%7 == 0 {
+				return s.DeleteAccount(ctx, org, account)
+			}
+			return s.RevokeAccount(ctx, org, account)
+		})
+		worker(func(s *sqlstore.Store, account string, i int) error {
+			if i%5 == 0 {
+				return must(s.Credentials())(t).Delete(ctx, org, clientKeyOf(org))
+			}
+			return must(s.Credentials())(t).Put(ctx, org, clientKeyOf(org), secret, signature.Credential{Account: account, Maker: "ann"})
+		})
+		worker(func(s *sqlstore.Store, account string, i int) error {
+			tx, err := e.db.BeginTx(ctx, nil)
+			if err != nil && strings.Contains(err.Error(), "database is locked") {
+				return nil // SQLite has no queue: the application repeats
+			}
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback()
+			in, err := s.In(ctx, tx)
+			if err != nil {
+				return err
+			}
+			r, k := recordOf(org, rand.Text()), apiKeyOf(org, account)
+			k.ID, r.Subject = rand.Text(), account
+			verbs := []func() error{
+				func() error { return in.APIKeys().Add(ctx, k, 1000) },
+				func() error { return in.Ledger().Issue(ctx, r, nil, 1000) },
+				func() error { _, err := in.Sessions().DeleteAll(ctx, org, account, ""); return err },
+				func() error {
+					return in.Audit().Append(ctx, auth.Event{Org: org, Verb: "account.changed", Account: account}, "")
+				},
+			}
+			for j := range verbs {
+				if err := verbs[(i+j)%len(verbs)](); err != nil {
+					return err
+				}
+			}
+			return tx.Commit()
+		})
+		worker(func(s *sqlstore.Store, account string, i int) error {
+			head, err := s.Audit().Head(ctx, org)
+			if err == nil && i%4 == 0 {
+				return s.Audit().Seal(ctx, org, max(head.Count-20, 0))
+			}
+			if err == nil && i%4 == 1 {
+				_, err = s.Audit().Erase(ctx, org, account)
+			}
+			if err == nil {
+				err = s.Audit().Verify(ctx, org, head)
+			}
+			return err
+		})
+		wg.Wait()
+		n := deadlocks() - before
+		t.Logf("%d verbs, %d deadlocks in the whole database", done.Load(), n)
+		if n > 0 || done.Load() < 100 {
+			t.Errorf("%d deadlocks, %d verbs", n, done.Load())
+		}
+		e.expectChain(t, org, must(e.Audit().Head(t.Context(), org))(t), 0)
+	})
 }
