@@ -66,14 +66,18 @@ func (f *factors) Save(ctx context.Context, org auth.OrgKey, account string, fac
 	for _, hash := range factor.Recovery {
 		recovery = append(recovery, hash[:]...)
 	}
-	err := f.store.audited(ctx, org, func(q conn) error {
+	log, whose := org, account
+	if of := auth.Trace(ctx, auth.Event{}).Org; org == auth.PersonKey && of != "" {
+		log, whose = of, "" // who acts has an account there, and the org knows no persons
+	}
+	err := f.store.audited(ctx, log, func(q conn) error {
 		verb, err := f.verb(ctx, q, org, account, factor)
 		if err != nil {
 			return err
 		}
 		n, err := q.exec(ctx, saveText(factor.Version), org, account, factor.Version, f.seal(org, account, factor), factor.Step, recovery)
 		if n > 0 && verb != "" {
-			q.note(auth.Event{Verb: verb, Account: account})
+			q.note(auth.Event{Verb: verb, Account: whose})
 		}
 		return changed(n, err, session.ErrConflict)
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/audit"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/signing"
@@ -146,6 +147,26 @@ func TestALogHasNoActorsOfAnotherOrg(t *testing.T) {
 
 func ctxRequest(ctx context.Context) *http.Request {
 	return httptest.NewRequest(http.MethodGet, "https://service.example/acme/v2/x", nil).WithContext(ctx)
+}
+
+// TestFactorsOfPersons enrols a second factor that is a person's, in a request to one org. Its administrators see it, and
+// not what the person is called at all orgs. The persons of all orgs do not wait for one chain.
+func TestFactorsOfPersons(t *testing.T) {
+	eachAudited(t, func(t *testing.T, e *embedded) {
+		factor := session.Factor{Secret: session.NewFactorSecret(make([]byte, 20))}
+		save := func(ctx context.Context, person string) {
+			expect(t, "Save", must(e.Factors())(t).Save(ctx, auth.PersonKey, person, factor), nil)
+		}
+		e.request(t, func(ctx context.Context) { save(ctx, "person-1") })
+		save(t.Context(), "person-2") // outside of a request
+		for org, account := range map[auth.OrgKey]string{"acme": "", auth.PersonKey: "person-2"} {
+			entries := must(e.Audit().List(t.Context(), org, 0, 10))(t)
+			if len(entries) != 1 || entries[0].Verb != "factor.enrolled" || entries[0].Account != account {
+				t.Errorf("%s: %+v", org, entries)
+			}
+			e.expectChain(t, org, audit.Head{}, 0)
+		}
+	})
 }
 
 // TestVerbsAtOnce runs verbs of all kinds about two accounts of one org, from two instances and in transactions of the
