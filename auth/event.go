@@ -16,51 +16,52 @@ import (
 // Event is one decision of a Guard, or one verb: something that was done or refused. It holds ids and
 // codes, never a secret. If a request was admitted and its handler then called Identify or Fail, there
 // is another decision for each. All are Allowed, and those have Handler set.
+// Its JSON is for verbs: it leaves out the Org, and what a decision has beside the code.
 type Event struct {
 	// Verb is what was done, one of Verbs. It is empty for a decision.
-	Verb string
+	Verb string `json:"verb"`
 
 	// Reason is a word for why, such as "logout". Count is how many things a verb has ended or a
 	// summary stands for; 0: one.
-	Reason string
-	Count  int64
+	Reason string `json:"reason,omitempty"`
+	Count  int64  `json:"count,omitempty"`
 
-	Route     string // Request.Pattern, as Mux and http.ServeMux set it; empty if no route matched
-	Mechanism string // empty if none authenticated the request, and no handler identified its caller
-	Detail    string // of the fault; empty if there is none
-	Org       OrgKey
+	Route     string `json:"route,omitempty"`  // Request.Pattern, as Mux and http.ServeMux set it; empty if no route matched
+	Mechanism string `json:"-"`                // empty if none authenticated the request, and no handler identified its caller
+	Detail    string `json:"detail,omitempty"` // of the fault; empty if there is none
+	Org       OrgKey `json:"-"`
 
 	// Account is whom a decision is about, or whose the thing is that a verb is about. Actor is who
 	// acts for Account (Principal.Actor); of a verb it is who did it, also for itself, and empty if
 	// nobody had proven who they are to Org. By is what that proof was: "session", "token" or "app" with a
 	// colon and an id.
-	Account string
-	Actor   string
-	By      string
+	Account string `json:"account,omitempty"`
+	Actor   string `json:"actor,omitempty"`
+	By      string `json:"by,omitempty"`
 
 	// What a verb is about, by its id; of a decision, App is that of the principal.
-	App        string // client key
-	Credential string // API key
-	Token      string // jti
-	Session    string // SessionInfo.ID
+	App        string `json:"app,omitempty"`        // client key
+	Credential string `json:"credential,omitempty"` // API key
+	Token      string `json:"token,omitempty"`      // jti
+	Session    string `json:"session,omitempty"`    // SessionInfo.ID
 
-	Claimed Claimed       // whom a rejected credential names; only with a Detail
-	Allowed bool          // the Guard admitted the request
-	Handler bool          // of the handler: it called Fail with Detail, or Identify if there is none
-	Took    time.Duration // from the Guard's start to the decision; with Handler also in the handler
-	Err     error         // the cause of the fault, and chains that were dropped from the scope
+	Claimed Claimed       `json:"-"` // whom a rejected credential names; only with a Detail
+	Allowed bool          `json:"-"` // the Guard admitted the request
+	Handler bool          `json:"-"` // of the handler: it called Fail with Detail, or Identify if there is none
+	Took    time.Duration `json:"-"` // from the Guard's start to the decision; with Handler also in the handler
+	Err     error         `json:"-"` // the cause of the fault, and chains that were dropped from the scope
 
 	// Where it comes from. Agent is the User-Agent, printable and of at most 256 bytes.
-	Address netip.Addr
-	Agent   string
-	Request string // Guard.RequestID
-	Time    time.Time
+	Address netip.Addr `json:"address,omitzero"`
+	Agent   string     `json:"agent,omitempty"`
+	Request string     `json:"request,omitempty"` // Guard.RequestID
+	Time    time.Time  `json:"time"`
 
 	// Need is the operation that the route needs, and Scope is that of the principal.
 	// Scope.Explain(Need) names the chain that decided. Need is not valid if the route needs
 	// no operation, if the request names nothing that can exist, and with Handler.
-	Need  scope.Need
-	Scope scope.Set
+	Need  scope.Need `json:"-"`
+	Scope scope.Set  `json:"-"`
 }
 
 // Verbs returns the closed vocabulary of Event.Verb.

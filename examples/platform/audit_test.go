@@ -97,6 +97,7 @@ func (s *server) expectChain(t *testing.T) {
 	v := audit.Verifier{After: audit.Head{Org: "acme"}}
 	var e audit.Entry
 	for _, item := range body["data"].([]any) {
+		e = audit.Entry{}
 		if err := json.Unmarshal([]byte(asJSON(item)), &e); err != nil {
 			t.Fatal(err)
 		}
