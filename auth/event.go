@@ -71,7 +71,7 @@ func Verbs() []string { return verbs.All() }
 // their verbs once these are done, and for attempts that were rejected once the credential was checked.
 // Applications call it for what they do in their own tables, for what they ask a store to do without such a
 // package (a key pair, a request credential), and after the commit for what was done in a transaction of theirs.
-// Outside of a request it does nothing.
+// Outside of a request it does nothing. Like all that reads the request, it is for the goroutine that serves it.
 func Emit(ctx context.Context, e Event) {
 	if c, ok := ctx.Value(callKey{}).(*call); ok && c.tenant.guard.Observe != nil {
 		c.tell(c.trace(e))

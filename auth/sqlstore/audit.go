@@ -290,7 +290,7 @@ func (c conn) seal(ctx context.Context, org auth.OrgKey) (at audit.Head, err err
 }
 
 // Seal replaces the entries of an org whose N is less than before by one entry at the end, audit.sealed, which
-// has the hash of the last of them. The chain still holds. Export them first, if somebody may ask for
+// has the hash of the last of them. The chain still holds. A checkpoint from before entry before-1 shows nothing then. Export them first, if somebody may ask for
 // them. After an error, some of them may be left: call it again. It returns auth.ErrNotFound if there is no
 // entry before-1.
 func (a *Audit) Seal(ctx context.Context, org auth.OrgKey, before int64) error {

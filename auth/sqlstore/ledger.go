@@ -93,6 +93,7 @@ var (
 		DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND (NOT (` + liveText + `) OR
 			key_id NOT IN (SELECT {each}($3)) AND issued < CAST($4 AS bigint) - 3600)`
 	checkText = `SELECT maker, maker_app, parent, name, seen FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
+	ownerText = `SELECT org FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
 	debitText = `UPDATE {ledger} SET uses = uses + 1, ` + seenText + ` WHERE ` + sameText + ` AND ` + liveText + ` RETURNING maker, maker_app, parent, name, seen`
 
 	// earlierText is debitText for a use that is not the last one.
@@ -229,14 +230,11 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 		if err = l.store.write(ctx, spend(earlierText, args)); !errors.Is(err, sql.ErrNoRows) {
 			break
 		}
-		if err = l.store.read(ctx, spend(checkText, args[:6])); err == nil {
-			var e auth.Event
-			if e, err = l.event(ctx, verbs.TokenSpent, r); err == nil {
-				err = l.store.audited(ctx, e.Org, func(q conn) error {
-					q.note(e)
-					return spend(debitText, args)(q)
-				})
-			}
+		if err = l.store.find(ctx, ownerText, args[:6], &r.Org); err == nil {
+			err = l.store.audited(ctx, r.Org, func(q conn) error {
+				q.note(tokenEvent(verbs.TokenSpent, r))
+				return spend(debitText, args)(q)
+			})
 		}
 	}
 	if errors.Is(err, sql.ErrNoRows) {
