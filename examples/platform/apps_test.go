@@ -48,16 +48,29 @@ func TestApps(t *testing.T) {
 			"_id": app["_id"], "object": "app", "name": "Acting", "disabled": false, "exposeKeys": false, "kid": "",
 			"credential": value{
 				"account": s.AccountID, "accounts": []any{}, "scope": nil, "networks": nil, "notBefore": nil, "notAfter": nil,
-				"minVersion": 1.0, "publicKey": nil, "secrets": 1.0,
+				"minVersion": 1.0, "publicKey": nil, "secrets": 1.0, "secretEnds": []any{},
 			},
 		}
 		if diff := cmp.Diff(want, app); diff != "" {
 			t.Errorf("created (-want +got):\n%s", diff)
 		}
-		if got := s.as(t, "", "GET", one, "").ok(t); cmp.Diff(app, got) != "" {
+		got := s.as(t, "", "GET", one, "").ok(t)
+		if _, used := got["lastUsed"].(string); !used {
+			t.Error("nobody has seen that it was used")
+		}
+		if delete(got, "lastUsed"); cmp.Diff(app, got) != "" {
 			t.Errorf("read %v", got)
 		}
-		got := s.as(t, "", "POST", one+"/keypair", "").ok(t)
+		s.as(t, "", "POST", one+"/secret", `{"grace":3600}`).ok(t)
+		for _, listed := range s.as(t, "", "GET", "/apps?limit=1000", "").ok(t)["data"].([]any) {
+			if a := listed.(value); a["_id"] == app["_id"] {
+				app["credential"] = a["credential"]
+			}
+		}
+		if credential := app["credential"].(value); credential["secrets"] != 2.0 || len(credential["secretEnds"].([]any)) != 1 {
+			t.Errorf("listed after a rotation: %v", credential)
+		}
+		got = s.as(t, "", "POST", one+"/keypair", "").ok(t)
 		if len(got["kid"].(string)) != 43 {
 			t.Errorf("kid %v", got["kid"])
 		}

@@ -13,10 +13,10 @@ interface Fault extends About { object: 'fault'; errCode: string; status: number
 interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
 type Me = Account & { actor?: string }; // actor acts for the account
 type WholeAccount = Account & { secondFactor: FactorState }; // by itself, and not in a list
-interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; secret?: string }
+interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; lastUsed?: string; secret?: string }
 interface SigningKey {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
-  networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number;
+  networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number; secretEnds: string[];
 }
 // Kept is what the page has seen of an app's secrets: how many were valid after a rotation, and until when the former one is.
 interface Kept { secret: string; secrets?: number; until?: string }

@@ -207,7 +207,7 @@ func TestNullUnsets(t *testing.T) {
 		s.as(t, "", "PATCH", one, `{"exposeKeys":true}`).ok(t)
 		got := s.as(t, "", "PATCH", one, `{"exposeKeys":null,"credential":{"notBefore":null,"notAfter":null,"networks":null,"scope":null,"accounts":null}}`).ok(t)
 		want := value{"account": s.AdminAccountID, "accounts": []any{}, "scope": nil, "notBefore": nil, "notAfter": nil, "networks": nil,
-			"minVersion": 1.0, "publicKey": nil, "secrets": 1.0}
+			"minVersion": 1.0, "publicKey": nil, "secrets": 1.0, "secretEnds": []any{}}
 		if diff := cmp.Diff(want, got["credential"]); diff != "" || got["exposeKeys"] != false {
 			t.Errorf("exposeKeys %v (-want +got):\n%s", got["exposeKeys"], diff)
 		}

@@ -210,6 +210,13 @@ var (
 		"PATCH /admin/accounts/{id}":           {Summary: "Change an account", Request: accountPatch, Reply: wholeReply{}},
 		"POST /admin/accounts/{id}/deactivate": {Summary: "Disable an account", Reply: wholeReply{}},
 		"POST /admin/accounts/{id}/activate":   {Summary: "Enable an account", Reply: wholeReply{}},
+		"GET /admin/accounts/{id}/sessions":    ownList[sessionReply]("List the sessions of an account", "session"),
+		"DELETE /admin/accounts/{id}/sessions": {
+			Summary:     "End the sessions of an account",
+			Description: "The session of the request itself stays. The number of ended sessions is the data.",
+			Reply:       envelope.Result[int]{},
+		},
+		"DELETE /admin/accounts/{id}/sessions/{session}": {Summary: "End a session of an account", Reply: envelope.Result[bool]{}},
 		"POST /admin/accounts/{id}/act": {
 			Summary:     "Act for an account",
 			Description: "For an hour, the session is that of the account. `reason` is shown to its owner. DELETE /accounts/me/act ends it, and the caller's own session with it.",

@@ -36,6 +36,7 @@ type platform struct {
 	document   *openapi.Document // of routes
 	ready      *readiness
 	feed       *feed
+	uses       *uses
 	log        *slog.Logger
 }
 
@@ -45,7 +46,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, log: log, feed: newFeed(),
+	p := &platform{store: store, log: log, feed: newFeed(), uses: newUses(),
 		asking: newAskQuota(), pairs: newPairQuota()}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())

@@ -34,6 +34,9 @@ func entryOf(ctx context.Context) *entry {
 func (p *platform) observe(ctx context.Context, decision auth.Event) {
 	e := entryOf(ctx)
 	e.decision = decision
+	if decision.Allowed && decision.Verb == "" {
+		p.uses.note(decision.Org, decision.App, time.Now())
+	}
 	p.feed.publish(decision.Org, func() eventReply { return p.event(e.id, decision) })
 }
 

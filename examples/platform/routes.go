@@ -51,7 +51,7 @@ func narrowing(h http.Handler) auth.PartHandler {
 func (p *platform) adminRoutes(mux router) {
 	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
 
-	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs, p.apiKeys.mechanism}
+	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs, p.apiKeys.mechanism, p.uses}
 	mux.HandleFunc("GET /apps", read, reply(administrators(apps.list)))
 	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)))
 	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)))
@@ -80,6 +80,10 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("PATCH /admin/accounts/{id}", update, reply(administrators(withBody(accountPatch, accounts.update))))
 	mux.HandleFunc("POST /admin/accounts/{id}/deactivate", update, reply(administrators(bodiless(accounts.deactivate))))
 	mux.HandleFunc("POST /admin/accounts/{id}/activate", update, reply(administrators(bodiless(accounts.activate))))
+	of := sessionsOf{openSessions{p.sessions}, p.store}
+	mux.HandleFunc("GET /admin/accounts/{id}/sessions", read, reply(administrators(of.list)))
+	mux.HandleFunc("DELETE /admin/accounts/{id}/sessions", update, reply(administrators(bodiless(of.revokeAll))))
+	mux.HandleFunc("DELETE /admin/accounts/{id}/sessions/{session}", update, reply(administrators(bodiless(of.revoke))))
 	mux.HandleFunc("POST /admin/accounts/{id}/act", update.By(session.Name), withBodyAs(actForm, accounts.act))
 
 	invitations := invitations{accounts, p.mails}

@@ -23,8 +23,12 @@ type sessionReply struct {
 }
 
 func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error) {
+	return h.listOf(r, auth.From(r.Context()).Account)
+}
+
+func (h openSessions) listOf(r *http.Request, account string) (envelope.List[sessionReply], error) {
 	p := auth.From(r.Context())
-	open, err := h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
+	open, err := h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, account)
 	if err != nil {
 		return envelope.List[sessionReply]{}, err
 	}
@@ -39,6 +43,40 @@ func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error)
 			Reason:  s.Proof.Text,
 		}
 	}))
+}
+
+// sessionsOf serves the sessions of other accounts, which administrators see and end.
+type sessionsOf struct {
+	openSessions
+	store *store
+}
+
+func (h sessionsOf) list(r *http.Request) (envelope.List[sessionReply], error) {
+	if _, err := h.account(r); err != nil {
+		return envelope.List[sessionReply]{}, err
+	}
+	return h.listOf(r, r.PathValue("id"))
+}
+
+func (h sessionsOf) revoke(r *http.Request) (envelope.Result[bool], error) {
+	a, err := h.account(r)
+	if err == nil {
+		err = h.sessions.Sessions().Revoke(r.Context(), a.Org, a.ID, r.PathValue("session"))
+	}
+	return done(err)
+}
+
+// revokeAll answers with the number of ended sessions. The one of the request stays.
+func (h sessionsOf) revokeAll(r *http.Request) (envelope.Result[int], error) {
+	a, err := h.account(r)
+	if err != nil {
+		return envelope.Result[int]{}, err
+	}
+	return result(h.sessions.Sessions().RevokeAll(r.Context(), a.Org, a.ID, auth.From(r.Context()).SessionID))
+}
+
+func (h sessionsOf) account(r *http.Request) (*account, error) {
+	return h.store.account(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
 }
 
 func (h openSessions) revoke(r *http.Request) (envelope.Result[bool], error) {

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -93,9 +95,26 @@ func notName(name string) string {
 	)
 }
 
-// notPassword has the limits of the library for a new password.
+// The most frequent passwords of 8 characters and more, from the lists of zxcvbn (MIT). An attacker tries
+// these first.
+//
+//go:embed common_passwords.txt
+var commonPasswords string
+
+var isCommon = sync.OnceValue(func() map[string]bool {
+	common := make(map[string]bool)
+	for word := range strings.FieldsSeq(commonPasswords) {
+		common[word] = true
+	}
+	return common
+})
+
+// notPassword has the limits of the library for a new password, and refuses those that many people have.
 func notPassword(password string) string {
-	return unless(utf8.RuneCountInString(password) >= 8 && len(password) <= 1024, "must have at least 8 characters and at most 1024 bytes")
+	return cmp.Or(
+		unless(utf8.RuneCountInString(password) >= 8 && len(password) <= 1024, "must have at least 8 characters and at most 1024 bytes"),
+		unless(!isCommon()[strings.ToLower(password)], "is one of the passwords that are tried first: choose another"),
+	)
 }
 
 var loginForm = body.Form{

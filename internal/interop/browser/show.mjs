@@ -70,7 +70,7 @@ async function shown(page, form) {
 
 // ask sends a request as the sections of the page do, and returns the reply.
 const ask = (page, ...request) => page.evaluate(async (json) => {
-  const api = await import('/console_api.js');
+  const api = await import(new URL('console_api.js', document.querySelector('script[type=module]').src).href);
   return api.request(...JSON.parse(json)).catch(({ fault }) => fault);
 }, JSON.stringify(request)); // with a property __proto__, if there is one
 
@@ -238,7 +238,7 @@ export const checks = {
     assert.match(await runs.client(`${await shown(page, 'client')} || true`), /denied[^]*c_text/);
     const chains = [nasty, '-batch', "'; id; '", ''];
     await page.evaluate(async (grants) => {
-      const { site } = await import('/console_api.js');
+      const { site } = await import(new URL('console_api.js', document.querySelector('script[type=module]').src).href);
       document.body.click(); // or it would be a question of the page itself
       await site.scope(grants, grants[0]).catch(() => {});
     }, chains);
@@ -261,7 +261,7 @@ export const checks = {
     assert.match(await shown(page, 'curl'), /-N \\\n/);
     assert.match(await shown(page, 'js'), /for await/);
     assert.ok(!(await documentOf(page)).includes(tried.admin_token));
-    await page.evaluate(async () => (await import('/console_api.js')).site.scope([], 'object.read'));
+    await page.evaluate(async () => (await import(new URL('console_api.js', document.querySelector('script[type=module]').src).href)).site.scope([], 'object.read'));
     assert.deepEqual(await names(page), ['GET /events']);
     await go(page, 'Data');
     await page.getByRole('table').waitFor();
