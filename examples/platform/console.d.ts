@@ -18,8 +18,6 @@ interface SigningKey {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
   networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number; secretEnds: string[];
 }
-// Kept is what the page has seen of an app's secrets: how many were valid after a rotation, and until when the former one is.
-interface Kept { secret: string; secrets?: number; until?: string }
 interface Token extends Item {
   subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
 }
@@ -76,19 +74,19 @@ type Refused = import('./console_api.js').Refused;
 
 // Elements has the type of each element that is more than an HTMLElement, by id.
 interface Elements extends
-  Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' | 'invite-form' | 'join-form' |
+  Record<'again-form' | 'app-form' | 'app-one-form' | 'code-form' | 'credential-form' | 'data-form' | 'enrol-form' | 'held-form' | 'invite-form' | 'join-form' |
     'keys-form' | 'keys-list-form' | 'lab-form' | 'live-form' | 'mint-form' | 'factor-form' | 'password-form' | 'people-form' |
     'people-new-form' | 'reset-form' | 'role-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
-  Record<'again-email' | 'again-password' | 'app-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
+  Record<'again-email' | 'again-password' | 'app-one-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
     'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
-    'org' | 'password' | 'password-now' | 'people-name' |
+    'org' | 'password' | 'password-now' | 'password-see' | 'people-name' |
     'people-words' | 'scope-need' | 'settings-devices' | 'settings-factor' | 'settings-idle' | 'settings-maxSession' | 'settings-most', HTMLInputElement>,
-  Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'keys-app' | 'keys-of' | 'lab-method' | 'lab-version' | 'live-only' |
+  Record<'data-list' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'keys-app' | 'keys-of' | 'keys-within' | 'lab-method' | 'lab-version' | 'live-only' |
     'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'settings-idle-unit' |
     'settings-maxSession-unit' | 'shown-form' | 'shown-request', HTMLSelectElement>,
-  Record<'credential-token' | 'decode-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
+  Record<'credential-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
-  Record<'credential-more' | 'shown-more', HTMLDetailsElement>,
+  Record<'app-new' | 'credential-more' | 'shown-more', HTMLDetailsElement>,
   Record<'key-fields', HTMLTemplateElement>,
   Record<'enrol-link' | 'try-scope', HTMLAnchorElement> {}
 
@@ -129,12 +127,14 @@ interface Asked {
   list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number; before?: Asked; last?: Stored;
 }
 
-// Held are the tokens of an app that are loaded, for one account or, if sub is empty, for all. A Row has its depth in their tree.
-interface Held { app: string; sub: string; tokens: Token[]; more: boolean }
-type Row = Token & { depth: number };
+// Held are the tokens that are loaded, for one account or, if sub is empty, for all, and the apps whose others are not loaded.
+// A Row has its depth in their tree.
+type HeldToken = Token & { app: string };
+interface Held { sub: string; apps: string[]; items: HeldToken[] }
+type Row = HeldToken & { depth: number };
 
-// ListedKeys are the API keys of an app that are loaded: all, or those that expire within some days.
-interface ListedKeys { app: string; within: string; keys: APIKey[]; more: boolean }
+// ListedKeys are the API keys that are loaded: all, or those that expire within some days.
+interface ListedKeys { within: string; apps: string[]; items: (APIKey & { app: string })[] }
 
 // Claims are those of a token that nobody has verified.
 type Claims = Record<string, unknown>;
@@ -154,7 +154,7 @@ interface PromiseRejectedResult { value?: undefined }
 
 // No form of the page has files. An empty box is missing from its form.
 interface FormData {
-  get(name: 'bypassCreateAcl' | 'everything' | 'exposeKeys' | 'maxUses' | 'remember' | 'seconds' | 'skipAcl'): string | null;
+  get(name: 'everything' | 'exposeKeys' | 'maxUses' | 'remember' | 'seconds'): string | null;
   get(name: string): string;
   getAll(name: string): string[];
 }

@@ -40,6 +40,8 @@ export const checks = {
     const { page, problems, close } = await openAs(email, password, 'Ada Admin', { base });
     await go(page, 'People');
     await settled(page);
+    await page.getByRole('link', { name: 'Invitations' }).click();
+    await settled(page);
     const part = page.getByRole('region', { name: 'Invitations' });
     const invite = async (email) => {
       await part.getByLabel('E-mail to invite').fill(email);

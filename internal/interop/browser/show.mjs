@@ -16,8 +16,6 @@ const environment = {
   GOWORK: 'off',
   GOFLAGS: '-mod=mod -trimpath', // its cache does not depend on the folder
   TOKEN: tried.ephemeral_token,
-  CLIENT_KEY: tried.client_key,
-  CLIENT_SECRET: tried.client_secret,
   TENANTKIT_URL: `${tried.base_url}/acme/v2`,
   TENANTKIT_KEY: tried.client_key,
   TENANTKIT_SECRET: tried.client_secret,
@@ -251,9 +249,12 @@ export const checks = {
   'the live stream is shown as code, and what the page asks by itself is not': async () => {
     const { page, problems, close } = await open({ base: tried.base_url, path: '/#acme/live' });
     await focus(page, 'live-title');
+    await go(page, 'Tokens');
     await page.getByText('Use a bearer token').click();
-    await page.getByLabel('Bearer token').fill(tried.admin_token);
+    await page.getByRole('textbox', { name: 'Bearer token' }).fill(tried.admin_token);
     await page.getByRole('button', { name: 'Use it', exact: true }).click();
+    await settled(page);
+    await go(page, 'Live');
     await page.getByText('Watching.').waitFor();
     await unfold(page);
     assert.deepEqual(await names(page), ['GET /events']);
