@@ -48,8 +48,8 @@ function follow() {
   uses.disabled = kind !== 'limited';
   byID('mint-uses').hidden = uses.disabled;
   seconds.hidden = seconds.disabled = end.value !== 'other';
-  const at = new Date(Date.now() + 1000 * lasts(new FormData(form)));
-  byID('mint-until').replaceChildren(...Number.isNaN(at.getTime()) ? [] : ['If it is minted now: ', when(at.toISOString())]);
+  const end = new Date(Date.now() + 1000 * lasts(new FormData(form)));
+  byID('mint-until').replaceChildren(...Number.isNaN(end.getTime()) ? [] : ['If it is minted now: ', at(end.toISOString())]);
 }
 
 // lasts returns seconds, or NaN without an end.
