@@ -292,5 +292,5 @@ func (c *call) observe(r *http.Request, e *Error, d decision) {
 	if dropped := droppedFrom(event.Scope, notes); dropped != nil {
 		event.Err = errors.Join(event.Err, dropped)
 	}
-	g.Observe(c, event)
+	c.tell(event)
 }

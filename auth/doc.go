@@ -1,4 +1,4 @@
-// Package auth is the front door of a multi-tenant HTTP server. It decides who is calling,
+// Package auth is the access layer of a multi-tenant HTTP server. It decides who is calling,
 // for which org, and whether the caller may use this route.
 //
 // A Guard takes requests to /{org}/{version}/… and lets one Mechanism authenticate them:

@@ -1,10 +1,12 @@
 package auth
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/netip"
-	"strings"
+	"runtime/debug"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/verbs"
@@ -64,13 +66,25 @@ type Event struct {
 // Verbs returns the closed vocabulary of Event.Verb.
 func Verbs() []string { return verbs.All() }
 
-// Emit tells the Guard's observer of a verb, with what Trace adds. Packages of this library call it for
-// their verbs, once these are done; applications call it for verbs of their own stores, such as
-// "password.changed". Outside of a request nobody is told.
+// Emit sends a verb to the Guard's observer, with what Trace adds. The packages of this library call it for
+// their verbs once these are done, and for attempts that were rejected once the credential was checked.
+// Applications call it for what they do in their own tables, for what they ask a store to do without such a
+// package (a key pair, a request credential), and after the commit for what was done in a transaction of theirs.
+// Outside of a request it does nothing.
 func Emit(ctx context.Context, e Event) {
 	if c, ok := ctx.Value(callKey{}).(*call); ok && c.tenant.guard.Observe != nil {
-		c.tenant.guard.Observe(c, c.trace(e))
+		c.tell(c.trace(e))
 	}
+}
+
+// tell calls the observer. What was decided or done stays so when the observer panics: the request goes on.
+func (c *call) tell(e Event) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			slog.Error("auth.Guard.Observe panicked", "cause", cause, "verb", e.Verb, "stack", string(debug.Stack()))
+		}
+	}()
+	c.tenant.guard.Observe(c, e)
 }
 
 // Trace returns e with what the request of ctx says and e does not: the org, who acts and by what, the
@@ -93,9 +107,9 @@ func (c *call) trace(e Event) Event {
 		who = c.tenant.notes.Load().identifiedBy()
 	}
 	if who != nil && e.Actor == "" {
-		e.Actor, e.By, e.Mechanism = who.Caller, who.by(), who.Mechanism
+		e.Actor, e.By, e.Mechanism = cmp.Or(who.Caller, who.Account), who.by(), who.Mechanism
 	}
-	e.Route = c.below.Pattern
+	e.Reason, e.Route = line(e.Reason, maxLine), c.below.Pattern
 	c.place(&e, &c.below)
 	return e
 }
@@ -103,9 +117,12 @@ func (c *call) trace(e Event) Event {
 // place adds where a request comes from, and when.
 func (c *call) place(e *Event, r *http.Request) {
 	g := c.tenant.guard
-	e.Address, e.Agent, e.Time = c.tenant.ClientAddr(r), printedAgent(r.UserAgent()), g.now()
+	e.Address, e.Time = c.tenant.ClientAddr(r), g.now()
+	if agent := r.Header["User-Agent"]; len(agent) > 0 {
+		e.Agent = line(agent[0], maxLine)
+	}
 	if g.RequestID != nil {
-		e.Request = printed(g.RequestID(r))
+		e.Request = line(g.RequestID(r), maxClaimed)
 	}
 }
 
@@ -122,11 +139,17 @@ func (p *Principal) by() string {
 	return ""
 }
 
-const maxAgent = 256
+const maxLine = 256 // bytes
 
-func printedAgent(agent string) string {
-	if len(agent) <= maxAgent && !strings.ContainsFunc(agent, unprintable) {
-		return agent
+// line returns a text that is short and printable.
+func line(text string, longest int) string {
+	if len(text) > longest {
+		return shorten(text, longest)
 	}
-	return shorten(agent, maxAgent)
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return shorten(text, longest)
+		}
+	}
+	return text
 }

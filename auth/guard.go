@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Guard is the front door of a multi-tenant server. It takes requests to
+// Guard is the access layer of a multi-tenant server. It takes requests to
 // /{org}/{version}/…, finds the org, lets one mechanism authenticate, and checks the
 // route's need. Only then it runs the handler, with the principal in the request's context.
 // It answers each refusal with a fault.

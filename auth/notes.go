@@ -62,14 +62,12 @@ func printed(text string) string { return shorten(text, maxClaimed) }
 func shorten(text string, longest int) string {
 	text = strings.ToValidUTF8(text[:min(len(text), longest)], "?")
 	return strings.Clone(strings.Map(func(r rune) rune {
-		if unprintable(r) {
-			return '?'
+		if unicode.IsPrint(r) {
+			return r
 		}
-		return r
+		return '?'
 	}, text))
 }
-
-func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // notes is what an observer learns of a request beside its decision.
 type notes struct {

@@ -2,10 +2,12 @@ package bearer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -17,6 +19,8 @@ type attempt struct {
 	scope  scope.Set
 
 	maker, makerApp string // set if they differ from its subject and its issuer
+
+	token *token.Verified // nil: none with a right signature for this org
 }
 
 // admit decides whether a genuine token is valid in this org, and sets its roles and scope. It
@@ -25,6 +29,7 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) (err error) {
 	if _, err := a.tenant.App(ctx, v.Issuer()); err != nil {
 		return admission.Refuse(err)
 	}
+	a.token = v
 	if a.roles, err = admission.Enter(ctx, a.tenant, v.Subject(), v.IssuedAt(), v.Roles()); err != nil {
 		return err
 	}
@@ -47,6 +52,24 @@ func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.L
 		a.maker = by.Maker
 	}
 	return nil
+}
+
+// emit reports a use after the last one, and a former token of a family.
+func (a *attempt) emit(ctx context.Context, err error) {
+	e := auth.Event{Verb: verbs.TokenSpent}
+	switch {
+	case a.token != nil && errors.Is(err, token.ErrReused):
+		e.Verb = verbs.TokenReused
+	case a.token == nil, !errors.Is(err, token.ErrExhausted):
+		return
+	}
+	emit(ctx, e, a.token.Claims())
+}
+
+// emit reports a verb about a token.
+func emit(ctx context.Context, e auth.Event, c token.Claims) {
+	e.App, e.Account, e.Token = c.Issuer, c.Subject, c.RecordID()
+	auth.Emit(ctx, e)
 }
 
 func (a *attempt) principal(v *token.Verified) auth.Principal {

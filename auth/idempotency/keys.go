@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/ascii"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -123,6 +124,7 @@ func (k *Keys) serve(w http.ResponseWriter, r *http.Request, to route, next http
 		auth.Fail(w, r, err)
 		return
 	case again != nil:
+		auth.Emit(r.Context(), auth.Event{Verb: verbs.RepeatAnswered, Account: auth.From(r.Context()).Account})
 		again.serve(w, r)
 		return
 	}

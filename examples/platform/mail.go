@@ -226,6 +226,7 @@ func (h invitations) accept(w http.ResponseWriter, r *http.Request, values map[s
 	if err := h.sessions.Mail().Accept(r, values["ticket"].(string), join); err != nil {
 		return accountReply{}, err
 	}
+	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID, Reason: "invited"})
 	if _, err := h.sessions.Start(w, r, a.ID, session.Proof{At: t.Now(), Methods: []string{session.MethodPassword}}); err != nil {
 		return accountReply{}, err
 	}

@@ -37,6 +37,7 @@ type platform struct {
 	ready      *readiness
 	feed       *feed
 	uses       *uses
+	others     *others
 	log        *slog.Logger
 }
 
@@ -51,6 +52,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
 	}
+	p.others = newOthers(p.feed, p.stores.medium(o))
 	if p.mails, err = o.newMails(baseURL, log); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -89,6 +91,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Brand:      o.brand,
 		Ceiling:    o.ceiling,
 		Observe:    p.observe,
+		RequestID:  func(r *http.Request) string { return entryOf(r.Context()).id },
 		Timeout:    o.storeTimeout,
 	}
 	if err := p.guard.Validate(); err != nil {
@@ -107,7 +110,10 @@ const (
 	keyStaleness   = 2 * time.Second
 )
 
-func (p *platform) close() error { return errors.Join(p.stores.close(), p.store.close()) }
+func (p *platform) close() error {
+	p.others.close()
+	return errors.Join(p.stores.close(), p.store.close())
+}
 
 func (p *platform) handler(routes http.Handler) http.Handler {
 	h := sameOrigin(p.site(routes))

@@ -52,7 +52,7 @@ func (p *platform) routes() *auth.Mux {
 		Version: "2",
 		Contact: "https://github.com/tenantkit/tenantkit",
 		Description: "A small complete tenant platform. Administrative routes need the role `administrator` beside their scope. " +
-			"Unknown fields of bodies are refused.",
+			"Unknown fields of bodies are rejected.",
 		Routes: mux.described,
 	}
 	mux.Handle("GET /openapi.json", auth.Public, p.document, openapi.Route{Summary: "This document", Reply: map[string]any(nil)})
@@ -79,7 +79,7 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(bodiless(apps.delete))),
 		openapi.Route{Summary: "Delete an app", Reply: envelope.Result[bool]{}})
 	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(optionalBody(keyPairForm, apps.changeKeys))),
-		openapi.Route{Summary: "Replace the key pair", Request: keyPairForm, BodyOptional: true, Reply: appReply{}})
+		openapi.Route{Summary: "Replace the token signing key", Request: keyPairForm, BodyOptional: true, Reply: appReply{}})
 	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(optionalBody(rotationForm, apps.rotate))),
 		openapi.Route{Summary: "Replace the client secret", Request: rotationForm, BodyOptional: true, Reply: envelope.Result[secretReply]{}})
 	mux.HandleFunc("GET /apps/{key}/tokens", read, reply(administrators(p.tokens.listApp)), openapi.Route{
@@ -109,10 +109,11 @@ func (p *platform) adminRoutes(mux router) {
 		openapi.Route{Summary: "Change the org's settings", Request: settingsForm, Reply: settingsReply{}})
 
 	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard}.serve, openapi.Route{
-		Summary:     "Watch requests as they happen",
-		Description: "Server-sent events: `event` with a decision, `dropped` with a count, and `end` with the fault that ended the stream.",
-		MediaType:   "text/event-stream",
-		Reply:       "",
+		Summary: "Watch requests and what they do as they happen",
+		Description: "Server-sent events: `event` with a decision or a verb, `dropped` with a count, and `end` with the fault that ended the stream. " +
+			"The arguments `account`, `app` and `verb` choose events; `verb` may be a kind, such as `login`.",
+		MediaType: "text/event-stream",
+		Reply:     "",
 	})
 
 	accounts := provisioning{p.store, p.stores, p.sessions, p.apiKeys.mechanism}
@@ -148,8 +149,8 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("GET /admin/invitations", read, reply(administrators(invitations.list)),
 		ownList[invitationReply]("List the open invitations", "invitation"))
 	mux.HandleFunc("POST /admin/invitations", update, reply(administrators(withBody(invitationForm, invitations.create))), openapi.Route{
-		Summary:     "Invite somebody",
-		Description: "The ticket is mailed to the address. It is for one account, for seven days unless `expires` says otherwise. An earlier invitation of the address ends.",
+		Summary:     "Invite a person",
+		Description: "The ticket is mailed to the address. It is for one account, for seven days unless it has `expires`. It replaces an earlier invitation of the address.",
 		Request:     invitationForm,
 		Reply:       invitationReply{},
 	})
@@ -157,7 +158,7 @@ func (p *platform) adminRoutes(mux router) {
 		openapi.Route{Summary: "Take an invitation back", Reply: envelope.Result[bool]{}})
 	mux.HandleFunc("POST /admin/invitations/{id}/resend", update, reply(administrators(bodiless(invitations.resend))), openapi.Route{
 		Summary:     "Mail an invitation again",
-		Description: "The former ticket ends. The new invitation has another `_id` and expires when the former one would have.",
+		Description: "The previous ticket becomes invalid. The new invitation has another `_id` and expires when the previous one would have.",
 		Reply:       invitationReply{},
 	})
 	mux.HandleFunc("POST /accounts/accept", auth.Public, publicBody(ownPages(p.sessions, withBodyAs(acceptForm, invitations.accept))),
@@ -179,7 +180,7 @@ func (p *platform) tokenRoutes(mux router) {
 		openapi.Route{Summary: "Revoke a token", Reply: envelope.Result[bool]{}})
 	mux.HandleFunc("GET /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(p.tokens.list), openapi.Route{
 		Summary:     "List the tokens of a subject",
-		Description: "Only administrators see makers, apps and parents that are not the subject's own.",
+		Description: "Only administrators see creators, apps and parents that are not the subject's own.",
 		List:        tokenSchema,
 		Reply:       envelope.List[tokenReply]{},
 	})
@@ -196,7 +197,7 @@ func (p *platform) tokenRoutes(mux router) {
 	})
 	mux.HandleFunc("POST /apps/{key}/keys", auth.Authenticated, reply(withBody(newKeyForm, p.apiKeys.create)), openapi.Route{
 		Summary:     "Make an API key",
-		Description: "`key` is in no other reply. It acts as the account, through the app, within the scope. Nobody makes one beyond themselves.",
+		Description: "`key` is in no other response. It acts as the account, through the app, within the scope. No caller creates one beyond its own rights.",
 		Request:     newKeyForm,
 		Reply:       keyReply{},
 	})
@@ -226,7 +227,7 @@ func (p *platform) scriptRoutes(mux router) {
 	mux.HandleFunc("GET /views", auth.Authenticated, reply(views.list), ownList[builtinReply]("List the views", "view"))
 	mux.HandleFunc("GET /views/{name}", auth.Allow("view.execute.{name}"), reply(views.execute), openapi.Route{
 		Summary:     "Run a view",
-		Description: "The view `messages` takes the arguments of a list and replies with one. `message_token` takes none.",
+		Description: "The view `messages` takes the arguments of a list and returns one. `message_token` takes none.",
 		List:        messages,
 		Reply:       openapi.AnyOf{openapi.ListOf(messages), envelope.Result[mintReply]{}},
 	})

@@ -65,6 +65,7 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, 
 	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
 		return accountReply{}, err
 	}
+	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID, Reason: "registered"})
 	if _, err := h.sessions.Start(w, r, a.ID, session.Proof{At: t.Now(), Methods: []string{session.MethodPassword}}); err != nil {
 		return accountReply{}, err
 	}
@@ -374,7 +375,7 @@ func (p *platform) sessionRoutes(mux router) {
 		openapi.Route{Summary: "Confirm a second factor", Request: codeForm, Reply: envelope.Result[recoveryReply]{}})
 	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(withBody(codeForm, factor.renewRecovery)), openapi.Route{
 		Summary:     "Replace the recovery codes",
-		Description: "All former recovery codes end.",
+		Description: "All previous recovery codes become invalid.",
 		Request:     codeForm,
 		Reply:       envelope.Result[recoveryReply]{},
 	})

@@ -20,14 +20,15 @@ const root = "../.."
 // documents returns the paths of all documents. It is no variable, because the guides are looked for in
 // the root, where only TestMain goes.
 func documents() []string {
-	return append([]string{"README.md", "INTERFACE.md", "internal/docs/CONFORMANCE.md", "internal/docs/BOUNDS.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "internal/docs/RELEASE.md",
+	return append([]string{"README.md", "INTERFACE.md", "internal/docs/ATTACKS.md", "internal/docs/STANDARDS.md", "internal/docs/CONFORMANCE.md", "internal/docs/BOUNDS.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "internal/docs/RELEASE.md",
 		"examples/platform/VISIT.md", "internal/interop/README.md", "internal/interop/conformance/v1/README.md"}, guides()...)
 }
 
 // guides returns the pages about one subject each.
 func guides() []string {
-	pages, _ := filepath.Glob("examples/guides/*.md") // the pattern is well-formed
-	return pages
+	pages, _ := filepath.Glob("examples/guides/*.md")   // the patterns are well-formed
+	below, _ := filepath.Glob("examples/guides/*/*.md") // start and reference
+	return append(pages, below...)
 }
 
 func TestGuidesAreChecked(t *testing.T) {
@@ -204,4 +205,17 @@ func shell(t *testing.T, script string) string {
 		t.Fatalf("%v\n%s%s", err, out, stderr.Bytes())
 	}
 	return string(out)
+}
+
+// TestDocumentsAreShort keeps what is written by hand to what is read in one go, in bytes.
+func TestDocumentsAreShort(t *testing.T) {
+	t.Chdir(root)
+	for document, most := range map[string]int{
+		"THREATS.md":   30_000,
+		"CHANGELOG.md": 3_000, // until there is a release
+	} {
+		if size := len(read(t, document)); size > most {
+			t.Errorf("%s has %d bytes, and %d at most: what its data can generate belongs into a generated page", document, size, most)
+		}
+	}
 }

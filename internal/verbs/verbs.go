@@ -29,7 +29,7 @@ const (
 
 	TokenMade    = "token.made"
 	TokenRenewed = "token.renewed"
-	TokenSpent   = "token.spent" // its last use
+	TokenSpent   = "token.spent" // the last use; as an event, an attempt after it
 	TokenRevoked = "token.revoked"
 	TokenReused  = "token.reused" // a former one of a family, which this ends
 
@@ -56,12 +56,14 @@ const (
 	AccountChanged = "account.changed" // roles, name, disabled
 	AccountRevoked = "account.revoked" // all that it has open ended
 	AccountDeleted = "account.deleted"
+	OrgChanged     = "org.changed" // its settings
 	OrgDeleted     = "org.deleted"
+	RoleChanged    = "role.changed" // made, changed or deleted; Reason is its name
+	AppChanged     = "app.changed"  // name, disabled
 
-	RepeatAnswered   = "repeat.answered" // an Idempotency-Key came again
-	RequestRefused   = "request.refused" // a summary: so many in a minute
-	StoreUnavailable = "store.unavailable"
-	EndsSoon         = "ends.soon" // a credential
+	RepeatAnswered = "repeat.answered" // an Idempotency-Key came again
+	RequestRefused = "request.refused" // a summary: so many in a minute
+	EndsSoon       = "ends.soon"       // a credential
 
 	AuditErased = "audit.erased" // personal fields of rows
 	AuditSealed = "audit.sealed" // a summary in place of older rows
@@ -79,7 +81,7 @@ func All() []string {
 		CredentialMade, CredentialRestricted, CredentialReplaced, CredentialEnded,
 		APIKeyMade, APIKeyRestricted, APIKeyReplaced, APIKeyEnded,
 		InvitationMade, InvitationResent, InvitationEnded, InvitationAccepted,
-		AccountMade, AccountChanged, AccountRevoked, AccountDeleted, OrgDeleted,
-		RepeatAnswered, RequestRefused, StoreUnavailable, EndsSoon, AuditErased, AuditSealed,
+		AccountMade, AccountChanged, AccountRevoked, AccountDeleted, OrgChanged, OrgDeleted, RoleChanged, AppChanged,
+		RepeatAnswered, RequestRefused, EndsSoon, AuditErased, AuditSealed,
 	}
 }
