@@ -7,7 +7,7 @@ import { unblame } from './console_fault.js';
 import { forgetHeld, openHeld } from './console_held.js';
 import { announce, keep, onClick, onCopy, onSubmit } from './console_page.js';
 import { learn, pick } from './console_pick.js';
-import { box, byID, code, element, empty, field, keyed, lines, table, visible, when } from './console_render.js';
+import { at, box, byID, code, element, empty, field, keyed, lines, table, visible, when } from './console_render.js';
 
 const form = byID('mint-form');
 
@@ -48,8 +48,8 @@ function follow() {
   uses.disabled = kind !== 'limited';
   byID('mint-uses').hidden = uses.disabled;
   seconds.hidden = seconds.disabled = end.value !== 'other';
-  const end = new Date(Date.now() + 1000 * lasts(new FormData(form)));
-  byID('mint-until').replaceChildren(...Number.isNaN(end.getTime()) ? [] : ['If it is minted now: ', at(end.toISOString())]);
+  const over = new Date(Date.now() + 1000 * lasts(new FormData(form)));
+  byID('mint-until').replaceChildren(...Number.isNaN(over.getTime()) ? [] : ['If it is minted now: ', at(over.toISOString())]);
 }
 
 // lasts returns seconds, or NaN without an end.

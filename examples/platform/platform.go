@@ -37,6 +37,7 @@ type platform struct {
 	ready      *readiness
 	feed       *feed
 	uses       *uses
+	history    *history
 	others     *others
 	log        *slog.Logger
 }
@@ -47,7 +48,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, log: log, feed: newFeed(), uses: newUses(),
+	p := &platform{store: store, log: log, feed: newFeed(), uses: newUses(), history: newHistory(),
 		asking: newAskQuota(), pairs: newPairQuota()}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())

@@ -38,7 +38,10 @@ func (p *platform) observe(ctx context.Context, e auth.Event) {
 	if e.Verb == "" && e.Allowed {
 		p.uses.note(e.Org, e.App, e.Time)
 	}
-	show := func() eventReply { return p.event(e) }
+	if e.Verb == "" && e.Org != "" {
+		p.history.add(e)
+	}
+	show := func() eventReply { return p.event(ctx, e) }
 	p.feed.publish(e.Org, show)
 	p.others.publish(e.Org, show)
 }

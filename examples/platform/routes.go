@@ -108,7 +108,7 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("PATCH /admin/settings", update, reply(administrators(withBody(settingsForm, settings.update))),
 		openapi.Route{Summary: "Change the org's settings", Request: settingsForm, Reply: settingsReply{}})
 
-	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard}.serve, openapi.Route{
+	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard, p.history, p.event}.serve, openapi.Route{
 		Summary: "Watch requests and what they do as they happen",
 		Description: "Server-sent events: `event` with a decision or a verb, `dropped` with a count, and `end` with the fault that ended the stream. " +
 			"The arguments `account`, `app` and `verb` choose events; `verb` may be a kind, such as `login`.",

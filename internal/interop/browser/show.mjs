@@ -257,13 +257,13 @@ export const checks = {
     await go(page, 'Live');
     await page.getByText('Watching.').waitFor();
     await unfold(page);
-    assert.deepEqual(await names(page), ['GET /events']);
+    assert.deepEqual(await names(page), ['GET /events?history=500']);
     assert.match(await shown(page, 'client'), /\nclient tail$/);
     assert.match(await shown(page, 'curl'), /-N \\\n/);
     assert.match(await shown(page, 'js'), /for await/);
     assert.ok(!(await documentOf(page)).includes(tried.admin_token));
     await page.evaluate(async () => (await import(new URL('console_api.js', document.querySelector('script[type=module]').src).href)).site.scope([], 'object.read'));
-    assert.deepEqual(await names(page), ['GET /events']);
+    assert.deepEqual(await names(page), ['GET /events?history=500']);
     await go(page, 'Data');
     await page.getByRole('table').waitFor();
     assert.match((await names(page)).join('\n'), /^GET \/c_conversations\?[^\n]*$/);
