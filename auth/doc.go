@@ -30,6 +30,12 @@
 // credential has recorded nothing. An accepted credential is spent, whether or not it meets
 // the need.
 //
+// # Events
+//
+// Guard.Observe receives an Event for each decision, and one for each verb: what was done, by whom, by which
+// credential, and from where. Verbs lists the vocabulary. The packages of this library emit theirs. An application
+// calls Emit for its own tables, for a store that it asks by itself, and after the commit of its own transaction.
+//
 // # What is not checked
 //
 // A scope only limits: handlers decide about access to objects, and get Access as the

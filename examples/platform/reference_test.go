@@ -50,7 +50,11 @@ func flagTable(t *testing.T) string {
 		t.Fatal(err)
 	}
 	table := "\n| flag | value | meaning |\n|---|---|---|\n"
-	for _, f := range printedFlag.FindAllStringSubmatch(o.help, -1) {
+	found := printedFlag.FindAllStringSubmatch(o.help, -1)
+	if all := strings.Count(o.help, "\n  -"); len(found) != all {
+		t.Errorf("%d flags of %d are found: has the form of the help changed?", len(found), all)
+	}
+	for _, f := range found {
 		table += fmt.Sprintf("| `-%s` | %s | %s |\n", f[1], f[2], strings.ReplaceAll(f[3], "|", `\|`))
 	}
 	return table
@@ -89,16 +93,24 @@ func routeTables(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var tables strings.Builder
+	routes := 0
+	for _, operations := range document.Paths {
+		routes += len(operations)
+	}
 	for _, tag := range document.Tags {
 		fmt.Fprintf(&tables, "\n## /%s\n\n| request | what it does | members of the body | rules |\n|---|---|---|---|\n", tag.Name)
 		for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
 			for _, method := range []string{"get", "post", "patch", "delete"} {
 				if o, ok := document.Paths[path][method]; ok && slices.Contains(o.Tags, tag.Name) {
 					cells := []string{"`" + strings.ToUpper(method) + " " + path + "`", o.Summary, o.members(document.Components.Schemas), strings.Join(strings.Fields(o.Description), " ")}
+					routes--
 					tables.WriteString("| " + strings.ReplaceAll(strings.Join(cells, "\x00"), "|", `\|`) + " |\n")
 				}
 			}
 		}
+	}
+	if routes != 0 {
+		t.Errorf("%d operations are in no table, or in more than one", routes)
 	}
 	return strings.ReplaceAll(tables.String(), "\x00", " | ")
 }

@@ -20,7 +20,7 @@ const root = "../.."
 // documents returns the paths of all documents. It is no variable, because the guides are looked for in
 // the root, where only TestMain goes.
 func documents() []string {
-	return append([]string{"README.md", "INTERFACE.md", "internal/docs/ATTACKS.md", "internal/docs/STANDARDS.md", "internal/docs/CONFORMANCE.md", "internal/docs/BOUNDS.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "internal/docs/RELEASE.md",
+	return append([]string{"README.md", "INTERFACE.md", "internal/docs/ATTACKS.md", "internal/docs/STANDARDS.md", "internal/docs/CONFORMANCE.md", "internal/docs/BOUNDS.md", eventsDocument, "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "internal/docs/RELEASE.md", "internal/docs/TESTING.md",
 		"examples/platform/VISIT.md", "internal/interop/README.md", "internal/interop/conformance/v1/README.md"}, guides()...)
 }
 

@@ -31,10 +31,10 @@ const (
 	TokenRenewed = "token.renewed"
 	TokenSpent   = "token.spent" // the last use; as an event, an attempt after it
 	TokenRevoked = "token.revoked"
-	TokenReused  = "token.reused" // a former one of a family, which this ends
+	TokenReused  = "token.reused" // a previous token of a family, which is then revoked
 
 	KeyPairMade    = "keypair.made"
-	KeyPairRotated = "keypair.rotated" // the former key may verify for a while
+	KeyPairRotated = "keypair.rotated" // the previous key may verify for a while
 	KeyPairDeleted = "keypair.deleted"
 
 	CredentialMade       = "credential.made" // a secret that signs requests
@@ -58,7 +58,7 @@ const (
 	AccountDeleted = "account.deleted"
 	OrgChanged     = "org.changed" // its settings
 	OrgDeleted     = "org.deleted"
-	RoleChanged    = "role.changed" // made, changed or deleted; Reason is its name
+	RoleChanged    = "role.changed" // created, changed or deleted; Reason is its name
 	AppChanged     = "app.changed"  // name, disabled
 
 	RepeatAnswered = "repeat.answered" // an Idempotency-Key came again
