@@ -40,6 +40,11 @@ interface Happening {
   account?: string; actor?: string; by?: string; credential?: string; token?: string; session?: string; allowed?: boolean; handler?: boolean; fault?: string;
   status?: number; claimed?: string; address?: string; agent?: string; need?: string; chain?: string; source?: string; took?: number;
 }
+interface Entry extends Item {
+  n: number; time: string; verb: string; actor?: string; account?: string; app?: string; credential?: string; token?: string; session?: string; by?: string;
+  address?: string; agent?: string; mail?: string; detail?: string; reason?: string; count?: number; route?: string; request?: string; salt?: string;
+  commitment?: string; hash: string;
+}
 type Stored = Item & Record<string, unknown>; // an object of the org, or an item of a list within one
 
 // Step takes what GET /events sends, by name: an 'event' is a Happening: a decision, or a verb, and 'dropped' has a count. A comment has the name ''.
@@ -75,14 +80,14 @@ type Refused = import('./console_api.js').Refused;
 
 // Elements has the type of each element that is more than an HTMLElement, by id.
 interface Elements extends
-  Record<'again-form' | 'app-form' | 'app-one-form' | 'code-form' | 'credential-form' | 'data-form' | 'enrol-form' | 'held-form' | 'invite-form' | 'join-form' |
+  Record<'again-form' | 'app-form' | 'app-one-form' | 'audit-form' | 'code-form' | 'credential-form' | 'data-form' | 'enrol-form' | 'held-form' | 'invite-form' | 'join-form' |
     'keys-form' | 'keys-list-form' | 'lab-form' | 'live-form' | 'mint-form' | 'factor-form' | 'password-form' | 'people-form' |
     'people-new-form' | 'reset-form' | 'role-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
-  Record<'again-email' | 'again-password' | 'app-one-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
+  Record<'again-email' | 'again-password' | 'app-one-name' | 'audit-value' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
     'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
     'org' | 'password' | 'password-now' | 'password-see' | 'people-name' |
     'people-words' | 'scope-need' | 'settings-devices' | 'settings-factor' | 'settings-idle' | 'settings-maxSession' | 'settings-most', HTMLInputElement>,
-  Record<'data-list' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'keys-app' | 'keys-of' | 'keys-within' | 'lab-method' | 'lab-version' | 'live-only' |
+  Record<'audit-field' | 'data-list' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'keys-app' | 'keys-of' | 'keys-within' | 'lab-method' | 'lab-version' | 'live-only' |
     'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'settings-idle-unit' |
     'settings-maxSession-unit' | 'shown-form' | 'shown-request', HTMLSelectElement>,
   Record<'credential-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,

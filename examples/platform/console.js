@@ -25,6 +25,7 @@ const sections = {
   apps: () => import('./console_apps.js').then((apps) => ({ open: apps.openApps, forget: apps.forgetApps })),
   tokens: () => import('./console_tokens.js').then((tokens) => ({ open: tokens.openTokens, forget: tokens.forgetTokens })),
   keys: () => import('./console_keys.js').then((keys) => ({ open: keys.openKeys, forget: keys.forgetKeys })),
+  audit: () => import('./console_audit.js').then((audit) => ({ open: audit.openAudit, forget: audit.forgetAudit })),
   scope: async () => ({ open: openScope, forget: forgetVerdict }),
   lab: () => import('./console_lab.js').then((lab) => ({ forget: lab.forgetLab })),
 };

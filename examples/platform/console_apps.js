@@ -136,7 +136,7 @@ function showOne(app) {
     ['Key pair', ...(app.kid ? copied(app.kid, 'the id of the key', app) : ['none yet'])],
     ['Certificates', `its public key is ${app.exposeKeys ? '' : 'not '}listed`],
     secrets.has(app._id) && ['In memory', 'This page has the secret, until you leave the page or sign out.'],
-    ['See also', element('a', { href: linkTo('tokens', [['app', app._id]]) }, 'its tokens'), ', ', element('a', { href: linkTo('keys', [['app', app._id]]) }, 'its API keys')],
+    ['See also', element('a', { href: linkTo('tokens', [['app', app._id]]) }, 'its tokens'), ', ', element('a', { href: linkTo('keys', [['app', app._id]]) }, 'its API keys'), ', ', element('a', { href: linkTo('audit', [['app', app._id]]) }, 'its history')],
   ]);
   byID('app-steps').replaceChildren(...steps(app));
   byID('app-one-name').value = app.name;

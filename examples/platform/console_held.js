@@ -6,7 +6,7 @@ import { complain } from './console_fault.js';
 import { action, announce, onClick, onSubmit, sure } from './console_page.js';
 import { byHand, nameOf, offeredApps, pick } from './console_pick.js';
 import { byID, code, counted, element, named, plainly, showTable, when } from './console_render.js';
-import { addressed, note } from './console_sections.js';
+import { addressed, linkTo, note } from './console_sections.js';
 
 /** @type {Held} */
 const nothing = { sub: '', apps: [], items: [] };
@@ -108,7 +108,7 @@ function show() {
 
 /** @param {Row} token */
 const cells = (token) => [
-  element('span', {}, token.depth > 0 && element('span', { ariaHidden: 'true' }, `${'\u2003'.repeat(token.depth - 1)}└ `), code(token._id)),
+  element('span', {}, token.depth > 0 && element('span', { ariaHidden: 'true' }, `${'\u2003'.repeat(token.depth - 1)}└ `), element('a', { href: linkTo('audit', [['token', token._id]]) }, code(token._id))),
   named(nameOf('account', token.subject), token.subject),
   named(nameOf('app', token.app), token.app),
   element('span', {}, ...makerOf(token)),

@@ -6,7 +6,7 @@ import { loadMore } from './console_held.js';
 import { action, announce, keep, onClick, onSubmit, sure } from './console_page.js';
 import { byHand, learn, nameOf, offeredApps, pick } from './console_pick.js';
 import { byID, code, counted, cut, element, field, lines, named, pill, plainly, showTable, when } from './console_render.js';
-import { addressed, note } from './console_sections.js';
+import { addressed, linkTo, note } from './console_sections.js';
 
 /** @type {ListedKeys} */
 const nothing = { within: '', apps: [], items: [] };
@@ -88,7 +88,7 @@ function show() {
 /** @param {ListedKeys['items'][0]} key @returns {(Node | string)[]} */
 const cells = (key) => [
   named(key.name),
-  code(key._id),
+  element('a', { href: linkTo('audit', [['credential', key._id]]) }, code(key._id)),
   named(nameOf('account', key.account), key.account),
   cut(`${key.scope.map((chain) => chain || '*').join(' ') || 'nothing'}${key.networks ? ` from ${key.networks.join(' ')}` : ''}`),
   element('span', {}, key.expires ? when(key.expires) : 'never', key.successor && pill('replaced', false)),

@@ -4,7 +4,7 @@ import { Refused, watch } from './console_api.js';
 import { complain } from './console_fault.js';
 import { link, onClick } from './console_page.js';
 import { learn, nameOf } from './console_pick.js';
-import { breakable, byID, code, element, facts, matcher, named, pill, plainly, showTable, visible, when } from './console_render.js';
+import { breakable, byID, code, element, facts, matcher, named, pill, showTable, visible, when } from './console_render.js';
 import { askWhy } from './console_scope.js';
 import { addressed, linkTo, note } from './console_sections.js';
 
@@ -129,7 +129,7 @@ function draw() {
     caption: 'Decisions', columns: ['Time', 'Route', 'Decision', 'Why', 'Who', 'From', 'Request'], items, keyOf, cells, none: seen ? 'Nothing matches.' : 'Nothing has happened yet.',
   });
   const row = happenings.find((d) => keyOf(d) === open);
-  byID('live-one').replaceChildren(...row ? [everything(row)] : []);
+  byID('live-one').replaceChildren(...row ? [everything(`Request ${row.requestId}`, row, () => unfold(''))] : []);
 }
 
 /** @param {Happening} d */
@@ -174,19 +174,18 @@ function unfold(key) {
   key && byID('live-one').querySelector('h2')?.focus();
 }
 
-// everything shows all that is known of a row.
-/** @param {Happening} d */
-function everything(d) {
-  const links = { app: 'apps', claimed: 'apps', account: 'people', actor: 'people' };
-  return element('div', { className: 'stack' }, element('h2', { tabIndex: -1 }, `Request ${d.requestId}`),
-    facts(...Object.entries(d).filter(([name]) => !['object', 'requestId'].includes(name)).map(([name, value]) => {
-      const section = links[/** @type {keyof typeof links} */ (name)];
-      const kind = section === 'apps' ? 'app' : 'account';
-      return [name, section ? element('a', { href: linkTo(section, [[section === 'apps' ? 'key' : 'account', String(value)]]) }, named(nameOf(kind, String(value)), String(value)))
-        : element('bdi', {}, ...visible(name === 'took' ? `${(Number(value) / 1000).toFixed(2)} ms` : plainly(String(value))))];
-    })),
-    link('Close the details', () => unfold(''), 'Close'));
-}
+/** @type {Record<string, ['app' | 'account', string, string]>} */
+const pages = { app: ['app', 'apps', 'key'], claimed: ['app', 'apps', 'key'], account: ['account', 'people', 'account'], actor: ['account', 'people', 'account'] };
+
+// everything shows all that is known of a decision, or of an entry of the audit log.
+/** @param {string} title @param {Happening | Entry} row @param {() => unknown} close */
+export const everything = (title, row, close) => element('div', { className: 'stack' }, element('h2', { tabIndex: -1 }, title),
+  facts(...Object.entries(row).filter(([name, value]) => name !== 'object' && value !== null).map(([name, value]) => {
+    const [kind, section, id] = pages[name] ?? [];
+    return [name, kind && section && id ? element('a', { href: linkTo(section, [[id, String(value)]]) }, named(nameOf(kind, String(value)), String(value)))
+      : element('bdi', {}, ...visible(String(value)))];
+  })),
+  link('Close the details', close, 'Close'));
 
 function noted() {
   note('live', [['words', byID('live-words').value.trim()], ['only', byID('live-only').value], ['row', open]]);

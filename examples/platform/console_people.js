@@ -186,6 +186,7 @@ function showOne(account) {
     ['Id', idOf(account)],
     ['State', stateOf(account)],
     ['Second factor', active ? `active, ${counted(recoveryCodesLeft, 'recovery code')} left` : pending ? 'begun, not confirmed' : 'not set up'],
+    ['See also', element('a', { href: linkTo('tokens', [['sub', account._id]]) }, 'its tokens'), ', ', element('a', { href: linkTo('audit', [['account', account._id]]) }, 'its history')],
     tokensFrom && ['Tokens', 'refused if signed before ', when(tokensFrom)],
   ]);
   byID('people-name').value = account.name;

@@ -4,7 +4,7 @@
 import { acting } from './console_api.js';
 import { byID } from './console_render.js';
 
-const sections = ['account', 'live', 'apps', 'tokens', 'keys', 'people', 'data', 'scope', 'lab'];
+const sections = ['account', 'live', 'apps', 'tokens', 'keys', 'people', 'audit', 'data', 'scope', 'lab'];
 
 // Other characters would change the path.
 const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;

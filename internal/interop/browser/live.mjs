@@ -11,7 +11,7 @@ export const checks = {
     await go(page, 'Live');
     await page.getByText('Watching.').waitFor();
     const rows = page.getByRole('table', { name: 'Decisions' }).getByRole('row');
-    const denied = rows.filter({ hasText: 'GET /connections' }).filter({ hasText: 'service.accessDenied.scope' });
+    const denied = rows.filter({ hasText: 'GET /connections' }).filter({ hasText: 'accessDenied.scope' });
     const deny = () => call('/connections', { Authorization: `Bearer ${tried.narrow_token}` });
     await deny();
     await denied.waitFor();

@@ -39,7 +39,7 @@ const said = (page) => opened(page).getByRole('status');
 const saveIt = (page) => opened(page).getByRole('button', { name: 'Save' }).click();
 const press = async (place, name) => {
   await settled(place.page());
-  await (await place.locator('.menu:not([open])').filter({ has: place.page().locator('button', { hasText: name }) }).count()
+  await (await place.locator('.menu:not([open])').filter({ has: place.page().locator('button', { hasText: String(name).split(':')[0] }) }).count()
     && place.locator('.menu > summary').click());
   await place.getByRole('button', { name }).click();
 };
