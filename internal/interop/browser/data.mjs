@@ -169,6 +169,8 @@ export const checks = {
     assert.deepEqual(await ids(2), order.slice(2, 4));
     await page.goBack();
     await page.goForward();
+    await focus(page, 'data-title');
+    await settled(page);
     await table(2).waitFor();
     await press('Show', 1);
     await press('Next', 2);
