@@ -51,6 +51,10 @@ type Guard struct {
 
 	Brand Brand // of the Guard and its mechanisms
 
+	// ErrorPage is the URL of a page with an anchor for each code, without the namespace. A fault
+	// links to its code there, with rel="help". "": no link.
+	ErrorPage string
+
 	// Scopes is the grammar of needs, tokens, roles and credentials; nil: the standard grammar.
 	Scopes *scope.Grammar
 

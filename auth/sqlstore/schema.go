@@ -21,13 +21,13 @@ var validPrefix = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,30}$`)
 
 var tables = []string{
 	"schema", "replays", "ledger", "keys", "former_keys", "credentials", "formers", "sessions", "attempts", "factors", "wrapped", "api_keys",
-	"marks", "repeats",
+	"marks", "repeats", "audit", "audit_heads", "audit_personal",
 }
 
 // version is the version of schema. The names of all tables but {schema} contain it: an instance
 // of another version never finds them, also if it runs while they are replaced. Raise it with
 // each change of the tables or of what their columns mean.
-const version = 8
+const version = 9
 
 // schema creates the tables. It may run again. In SQLite they are STRICT. A Replacer writes what stands in
 // braces: see substitutions.
@@ -65,7 +65,7 @@ var migrationName = fmt.Sprintf("%05d_tables.sql", version)
 
 // migrate creates the tables. It writes nothing if they are there.
 func (s *Store) migrate(ctx context.Context) error {
-	found, err := schemaVersion(ctx, conn{s, s.db})
+	found, err := schemaVersion(ctx, conn{store: s, on: s.db})
 	switch {
 	case err == nil && found != 0:
 		return checkVersion(found)
@@ -75,7 +75,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return err
 	}
 	// The tables are missing or unreadable: the transaction returns the error, if any.
-	return s.transact(ctx, "schema", func(q conn) error {
+	return s.transact(ctx, func(q conn) error {
 		found, err := schemaVersion(ctx, q)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (s *Store) migrate(ctx context.Context) error {
 			return checkVersion(found)
 		}
 		return q.execAll(ctx, newTables)
-	})
+	}, "schema")
 }
 
 // checkVersion refuses the tables of another version. To carry them over is for a program that the

@@ -164,3 +164,46 @@ CREATE TABLE IF NOT EXISTS {repeats} (
 ){strict};
 CREATE INDEX IF NOT EXISTS {repeats}_caller ON {repeats} (org, caller, keep, cost);
 CREATE INDEX IF NOT EXISTS {repeats}_keep ON {repeats} (keep);
+
+-- The audit log, a chain for each org. Texts are empty if there is nothing.
+CREATE TABLE IF NOT EXISTS {audit} (
+	org {text} NOT NULL,
+	n {int} NOT NULL,         -- 1, 2, 3, …: the order
+	time {int} NOT NULL,      -- Unix milliseconds
+	hash {text} NOT NULL,     -- of this row and the one before
+	verb {text} NOT NULL,
+	actor {text} NOT NULL,    -- account
+	account {text} NOT NULL,
+	app {text} NOT NULL,      -- client key
+	credential {text} NOT NULL, -- API key
+	token {text} NOT NULL,
+	session {text} NOT NULL,
+	by_what {text} NOT NULL,  -- of the actor: session, token or app
+	reason {text} NOT NULL,
+	counted {int} NOT NULL,   -- 0: one
+	detail {text} NOT NULL,
+	route {text} NOT NULL,
+	request {text} NOT NULL,
+	commitment {text} NOT NULL, -- to the row in {audit_personal}
+	PRIMARY KEY (org, n)
+){strict};
+CREATE INDEX IF NOT EXISTS {audit}_seals ON {audit} (org, n) WHERE verb = 'audit.sealed';
+
+-- The end of each chain.
+CREATE TABLE IF NOT EXISTS {audit_heads} (
+	org {text} PRIMARY KEY,
+	n {int} NOT NULL,
+	time {int} NOT NULL,
+	hash {text} NOT NULL
+){strict};
+
+-- What of the audit log can be erased.
+CREATE TABLE IF NOT EXISTS {audit_personal} (
+	org {text} NOT NULL,
+	n {int} NOT NULL,
+	address {text} NOT NULL,
+	agent {text} NOT NULL,
+	mail {text} NOT NULL,
+	salt {text} NOT NULL,
+	PRIMARY KEY (org, n)
+){strict};

@@ -40,7 +40,7 @@ func (s *Store) checkSettings(ctx context.Context) error {
 			UNION ALL SELECT 'recovery', pg_is_in_recovery()::text`
 	}
 	found := settings{s.dialect, map[string]string{}}
-	err := conn{s, s.single}.each(ctx, text, nil, func(rows *sql.Rows) error {
+	err := conn{store: s, on: s.single}.each(ctx, text, nil, func(rows *sql.Rows) error {
 		var name, setting string
 		err := rows.Scan(&name, &setting)
 		found.values[name] = setting

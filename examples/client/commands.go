@@ -43,7 +43,7 @@ func (c cli) root() *cobra.Command {
 	root.AddCommand(
 		c.change("get", http.MethodGet, 1, 1), c.list(), c.tail(), c.change("post", http.MethodPost, 1, 2),
 		c.change("patch", http.MethodPatch, 2, 2), c.change("delete", http.MethodDelete, 1, 2), c.sign(), c.mint(), c.verify(), c.key(),
-		c.rotate(), c.tokens(), c.listKeys("keys"), c.accounts(), c.sessions(),
+		c.rotate(), c.tokens(), c.listKeys("keys"), c.accounts(), c.sessions(), c.audit(),
 		group("scope", "Decides about scope chains, without a server.", c.scopeCheck(), c.scopeExplain()),
 		c.login(), c.logout(),
 		group("profile", "Lists and chooses what client login has kept.", c.listProfiles(), c.useProfile()),

@@ -80,7 +80,8 @@ func (h provisioning) change(r *http.Request, why string, reset bool, alter func
 	defer h.apiKeys.Invalidate(p.Org)
 	var a *account
 	err := h.stores.together(ctx, p.Org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
-		a, err = changeAccount(ctx, tx, p.Org, r.PathValue("id"), func(a *account) error {
+		e := auth.Event{Verb: "account.changed", Org: p.Org, Account: r.PathValue("id"), Reason: why}
+		a, err = changeAccount(ctx, tx, p.Org, e.Account, func(a *account) error {
 			before := *a
 			if err := alter(a); err != nil {
 				return err
@@ -91,6 +92,9 @@ func (h provisioning) change(r *http.Request, why string, reset bool, alter func
 			}
 			return mayChangeAccount(p, &before, a, reset)
 		})
+		if err == nil {
+			err = h.store.audited(ctx, tx, e, "")
+		}
 		if err == nil && (a.Disabled || reset) {
 			sessions, ledger := h.stores.ending(in)
 			err = shutOut(ctx, a, h.sessions.Sessions().In(sessions), ledger)

@@ -64,8 +64,14 @@ func (s *store) account(ctx context.Context, org auth.OrgKey, id string) (*accou
 // that sends mail answers every registration alike. It makes the account when somebody follows the
 // link in the mail.
 func (s *store) addAccount(ctx context.Context, a account, password string) error {
-	defer s.found.Invalidate(a.Org) // see exec
-	return addAccount(ctx, s.db, a, password)
+	return s.locked(ctx, a.Org, func(tx *sql.Tx) error { return s.addAccountIn(ctx, tx, a, password) })
+}
+
+func (s *store) addAccountIn(ctx context.Context, tx *sql.Tx, a account, password string) error {
+	if err := addAccount(ctx, tx, a, password); err != nil {
+		return err
+	}
+	return s.audited(ctx, tx, auth.Event{Verb: "account.made", Org: a.Org, Account: a.ID, Reason: strings.Join(a.Roles, " ")}, a.Email)
 }
 
 func addAccount(ctx context.Context, db writer, a account, password string) error {
@@ -93,7 +99,7 @@ func (s *store) Password(ctx context.Context, org auth.OrgKey, login string) (id
 
 // changePassword stores another password and alters the account, in one step: with the time
 // of the change, a login that has read the former password is older than the change.
-func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded string, change func(*account)) error {
+func (s *store) changePassword(ctx context.Context, verb string, org auth.OrgKey, id, encoded string, change func(*account)) error {
 	return s.locked(ctx, org, func(tx *sql.Tx) error {
 		_, err := changeAccount(ctx, tx, org, id, func(a *account) error {
 			change(a)
@@ -102,7 +108,11 @@ func (s *store) changePassword(ctx context.Context, org auth.OrgKey, id, encoded
 		if err != nil {
 			return err
 		}
-		return execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
+		err = execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
+		if err != nil {
+			return err
+		}
+		return s.audited(ctx, tx, auth.Event{Verb: verb, Org: org, Account: id}, "")
 	})
 }
 

@@ -207,7 +207,7 @@ func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, reply := range map[string]any{
-		"Account": managedReply{}, "App": appReply{}, "Happening": eventReply{},
+		"Account": managedReply{}, "App": appReply{}, "Happening": eventReply{}, "Entry": auditEvent{},
 		"FactorState": factorReply{}, "Property": propertyReply{},
 		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "SigningKey": credentialReply{},
 		"Token": tokenReply{}, "APIKey": keyReply{}, "Org": orgReply{}, "Invitation": invitationReply{},

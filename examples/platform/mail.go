@@ -105,7 +105,7 @@ func (h forgotten) reset(r *http.Request, values map[string]any) (accountReply, 
 	err := h.sessions.Mail().ResetPassword(r, values["ticket"].(string), values["password"].(string),
 		func(ctx context.Context, of, encoded string, changed time.Time) error {
 			id = of
-			return h.store.changePassword(ctx, org, id, encoded, func(a *account) { a.Changed = changed })
+			return h.store.changePassword(ctx, "password.reset", org, id, encoded, func(a *account) { a.Changed = changed })
 		})
 	if err != nil {
 		return accountReply{}, err
@@ -216,7 +216,11 @@ func (h invitations) accept(w http.ResponseWriter, r *http.Request, values map[s
 			return err
 		}
 		return h.stores.together(ctx, a.Org, func(tx *sql.Tx, in *sqlstore.In) error {
-			if err := addAccount(ctx, tx, *a, encoded); err != nil {
+			err := h.store.addAccountIn(ctx, tx, *a, encoded)
+			if err == nil {
+				err = h.store.audited(ctx, tx, auth.Event{Verb: "invitation.accepted", Org: a.Org, Account: a.ID}, a.Email)
+			}
+			if err != nil {
 				return err
 			}
 			sessions, _ := h.stores.ending(in)

@@ -38,6 +38,7 @@ type platform struct {
 	feed       *feed
 	uses       *uses
 	history    *history
+	auditing   bool // there is an audit log
 	others     *others
 	log        *slog.Logger
 }
@@ -48,7 +49,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, log: log, feed: newFeed(), uses: newUses(), history: newHistory(),
+	p := &platform{store: store, log: log, feed: newFeed(), uses: newUses(), history: newHistory(), auditing: o.audit,
 		asking: newAskQuota(), pairs: newPairQuota()}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
@@ -90,6 +91,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Mechanisms: o.beside(p.signatures, p.tokens.mechanism, p.apiKeys.mechanism, p.sessions),
 		Proxies:    o.proxies,
 		Brand:      o.brand,
+		ErrorPage:  o.docsURL,
 		Ceiling:    o.ceiling,
 		Observe:    p.observe,
 		RequestID:  func(r *http.Request) string { return entryOf(r.Context()).id },

@@ -32,6 +32,7 @@ func entryOf(ctx context.Context) *entry {
 // observe puts a decision of the Guard into the entry of its request, and passes all events on to those who
 // watch the org, on all instances. It never waits.
 func (p *platform) observe(ctx context.Context, e auth.Event) {
+	p.stores.sql.Audit().Observe(ctx, e)
 	if e.Verb == "" {
 		entryOf(ctx).decision = e
 	}

@@ -136,6 +136,9 @@ func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error
 		case all >= maxRoles:
 			return &auth.Error{Detail: auth.DetailConflict, Reason: fmt.Sprintf("an org has at most %d roles", maxRoles)}
 		}
-		return putRole(ctx, tx, org, r)
+		if err := putRole(ctx, tx, org, r); err != nil {
+			return err
+		}
+		return s.audited(ctx, tx, auth.Event{Verb: "role.changed", Org: org, Reason: r.Name}, "")
 	})
 }

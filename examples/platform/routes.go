@@ -116,6 +116,16 @@ func (p *platform) adminRoutes(mux router) {
 		Reply:     "",
 	})
 
+	audit := auditLog{p.store, p.stores.sql.Audit(), p.auditing}
+	mux.HandleFunc("GET /audit", read, reply(administrators(audit.list)), openapi.Route{
+		Summary: "List the audit log",
+		Description: "The newest entries first, unless `sort` sets another order. `n` is their order, whatever `time` says. `hash` is of the entry " +
+			"and the one before, and `commitment` of `address`, `agent` and `mail` with `salt`, which can be erased: `client audit verify` checks all.",
+		List: auditList,
+	})
+	mux.HandleFunc("GET /audit/head", read, reply(administrators(audit.head)),
+		openapi.Route{Summary: "Read where the audit log ends", Reply: envelope.Result[headReply]{}})
+
 	accounts := provisioning{p.store, p.stores, p.sessions, p.apiKeys.mechanism}
 	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)), ownList[managedReply]("List the accounts", "account"))
 	mux.HandleFunc("POST /admin/accounts", update, reply(administrators(withBody(provisioningForm, accounts.create))),

@@ -246,7 +246,7 @@ func (h signIn) changePassword(w http.ResponseWriter, r *http.Request, values ma
 		return accountReply{}, err
 	}
 	err = h.sessions.Passwords().Change(w, r, a.Email, password, next, func(ctx context.Context, encoded string, changed time.Time) error {
-		return h.store.changePassword(ctx, p.Org, p.Account, encoded, func(a *account) { a.Changed = changed })
+		return h.store.changePassword(ctx, "password.changed", p.Org, p.Account, encoded, func(a *account) { a.Changed = changed })
 	})
 	if err != nil {
 		return accountReply{}, err

@@ -36,6 +36,7 @@ const (
 	KeyPairMade    = "keypair.made"
 	KeyPairRotated = "keypair.rotated" // the previous key may verify for a while
 	KeyPairDeleted = "keypair.deleted"
+	KeyPairExposed = "keypair.exposed" // its public keys are listed, or no longer
 
 	CredentialMade       = "credential.made" // a secret that signs requests
 	CredentialRestricted = "credential.restricted"
@@ -77,7 +78,7 @@ func All() []string {
 		SessionOpened, SessionEntered, SessionRenewed, SessionEnded, ActingBegan,
 		DeviceRemembered, DeviceForgotten, PasswordChanged, PasswordReset,
 		TokenMade, TokenRenewed, TokenSpent, TokenRevoked, TokenReused,
-		KeyPairMade, KeyPairRotated, KeyPairDeleted,
+		KeyPairMade, KeyPairRotated, KeyPairDeleted, KeyPairExposed,
 		CredentialMade, CredentialRestricted, CredentialReplaced, CredentialEnded,
 		APIKeyMade, APIKeyRestricted, APIKeyReplaced, APIKeyEnded,
 		InvitationMade, InvitationResent, InvitationEnded, InvitationAccepted,
