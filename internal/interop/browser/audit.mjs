@@ -11,15 +11,15 @@ export const checks = {
     const { page, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
     const admin = { Authorization: `Bearer ${tried.admin_token}` };
     const { _id: key } = await (await call('/apps', admin, 'POST', { name })).json();
-    const renamed = await call(`/apps/${key}`, admin, 'PATCH', { name: `${name} again` });
-    const id = renamed.headers.get('Request-Id');
+    const rotated = await call(`/apps/${key}/secret`, admin, 'POST', { grace: 0 });
+    const id = rotated.headers.get('Request-Id');
     await page.goto(`${tried.base_url}/#acme/apps?key=${key}`);
     await page.getByRole('link', { name: 'its history' }).click();
     await heading(page, 'Audit').waitFor();
     const rows = page.getByRole('table', { name: 'Audit log' }).locator('tbody tr');
-    const row = rows.filter({ hasText: 'app.changed' });
+    const row = rows.filter({ hasText: 'credential.replaced' });
     await row.waitFor();
-    assert.match(await row.innerText(), /just now\s+app\.changed[^]*Ada Admin[^]*onerror[^]*127\.0\.0\.1/);
+    assert.match(await row.innerText(), /just now\s+credential\.replaced[^]*Ada Admin[^]*onerror[^]*127\.0\.0\.1/);
     assert.equal(await page.locator('main img, main script').count(), 0);
     await shoot(page, 'audit');
     await row.getByRole('button').click();
@@ -30,10 +30,10 @@ export const checks = {
 
     // By a kind of verb, and page by page.
     await page.getByLabel('History of').selectOption('verb');
-    await page.getByLabel('Which one, or all').fill('app');
+    await page.getByLabel('Which one, or all').fill('credential');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await settled(page);
-    assert.ok((await rows.locator('td:nth-child(2)').allInnerTexts()).every((text) => text.startsWith('app.')));
+    assert.ok((await rows.locator('td:nth-child(2)').allInnerTexts()).every((text) => text.startsWith('credential.')));
     await page.getByLabel('Which one, or all').fill('no.such');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.getByText('No entry.').waitFor();

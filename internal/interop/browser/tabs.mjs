@@ -44,7 +44,7 @@ export const checks = {
     await go(page, 'Apps');
     await useToken(page, tried.admin_token);
     await page.locator('#apps tr').filter({ hasText: tried.client_key }).waitFor();
-    await page.goBack();
+    await go(page, 'Signature lab');
     await heading(page, 'Signature lab').waitFor();
     await go(page, 'Account');
     await focus(page, 'account-title');
