@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/stats"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -38,6 +39,7 @@ type Store struct {
 	perKey int
 
 	versionKey any // made once
+	calls      stats.Calls
 }
 
 const (
@@ -54,8 +56,12 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{do: do, prefix: cmp.Or(o.Prefix, defaultPrefix), perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
+	s := &Store{prefix: cmp.Or(o.Prefix, defaultPrefix), perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
 	s.versionKey = s.prefix + "version"
+	s.do = func(ctx context.Context, args ...any) (any, error) {
+		defer s.calls.End(s.calls.Begin())
+		return do(ctx, args...)
+	}
 	if o.UnsafeCluster && !hasTag(s.prefix) {
 		return nil, errors.New(`redisstore: UnsafeCluster needs a Prefix with a hash tag, such as "{tenantkit}:"`)
 	}
@@ -69,6 +75,9 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// Stats returns how long commands have taken. It measures from its first call on: call it once after Open.
+func (s *Store) Stats() stats.Store { return s.calls.Read() }
 
 // hasTag reports whether a prefix puts all its keys into one slot of a cluster: what is between
 // the first { and the next } counts, unless it is empty.

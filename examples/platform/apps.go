@@ -42,7 +42,6 @@ type apps struct {
 	generating *share // one slot for each org: to generate a pair takes a core for a while
 	pairs      *quota // likewise, by org
 	apiKeys    *apikey.Mechanism
-	uses       *uses
 }
 
 // appReply is an app as administrators see it.
@@ -53,7 +52,6 @@ type appReply struct {
 	ExposeKeys bool             `json:"exposeKeys"`
 	KeyID      string           `json:"kid"`
 	Credential *credentialReply `json:"credential,omitempty"`
-	Used       string           `json:"lastUsed,omitempty"` // by this instance, since it started: see uses
 	Secret     shownOnce        `json:"secret,omitempty"`
 	created    bool
 }
@@ -80,6 +78,9 @@ type credentialReply struct {
 	PublicKey  *string  `json:"publicKey"`  // null: it has secrets
 	Secrets    int      `json:"secrets"`    // the number of secrets that verify
 	Ends       []string `json:"secretEnds"` // of the former ones among them, the next first
+
+	face
+	Created *string `json:"created"` // null: unknown
 }
 
 func replyOfCredential(c *signature.Credential) *credentialReply {
@@ -101,6 +102,9 @@ func replyOfCredential(c *signature.Credential) *credentialReply {
 		PublicKey:  orNull(base64.RawURLEncoding.EncodeToString(publicKey(c))),
 		Secrets:    len(c.Key.Secrets()),
 		Ends:       ends,
+
+		face:    faceOf(c.Name, c.Maker, c.Seen, c.From),
+		Created: orNull(date(c.Created)),
 	}
 }
 
@@ -157,7 +161,7 @@ func (h apps) create(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	var credential signature.Credential // acts as no account unless the body names one
+	credential := signature.Credential{Maker: cmp.Or(auth.From(r.Context()).Caller, auth.From(r.Context()).Account)} // acts as no account unless the body names one
 	changes.restrict(&credential)
 
 	org := auth.From(r.Context()).Org
@@ -455,7 +459,6 @@ func (h apps) show(ctx context.Context, a *app, c *signature.Credential) (appRep
 		Name:       a.Name,
 		Disabled:   a.Disabled,
 		ExposeKeys: a.ExposeKeys,
-		Used:       date(h.uses.of(a.Org, a.ClientKey)),
 	}
 	if c != nil {
 		reply.Credential = replyOfCredential(c)

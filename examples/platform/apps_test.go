@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net/http"
 	"slices"
@@ -49,16 +50,20 @@ func TestApps(t *testing.T) {
 			"credential": value{
 				"account": s.AccountID, "accounts": []any{}, "scope": nil, "networks": nil, "notBefore": nil, "notAfter": nil,
 				"minVersion": 1.0, "publicKey": nil, "secrets": 1.0, "secretEnds": []any{},
+				"maker": s.AdminAccountID, "created": app["credential"].(value)["created"],
 			},
 		}
 		if diff := cmp.Diff(want, app); diff != "" {
 			t.Errorf("created (-want +got):\n%s", diff)
 		}
 		got := s.as(t, "", "GET", one, "").ok(t)
-		if _, used := got["lastUsed"].(string); !used {
-			t.Error("nobody has seen that it was used")
+		of := got["credential"].(value)
+		if _, err := time.Parse(dateLayout, fmt.Sprint(of["lastUsed"])); err != nil || of["lastUsed"].(string) < of["created"].(string) || of["lastAddress"] != "127.0.0.0/24" {
+			t.Errorf("its last use: %v", of)
 		}
-		if delete(got, "lastUsed"); cmp.Diff(app, got) != "" {
+		delete(of, "lastUsed")
+		delete(of, "lastAddress")
+		if cmp.Diff(app, got) != "" {
 			t.Errorf("read %v", got)
 		}
 		s.as(t, "", "POST", one+"/secret", `{"grace":3600}`).ok(t)

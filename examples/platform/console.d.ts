@@ -13,13 +13,15 @@ interface Fault extends About { object: 'fault'; errCode: string; status: number
 interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
 type Me = Account & { actor?: string }; // actor acts for the account
 type WholeAccount = Account & { secondFactor: FactorState }; // by itself, and not in a list
-interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; lastUsed?: string; secret?: string }
+interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; secret?: string }
 interface SigningKey {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
   networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number; secretEnds: string[];
+  name?: string; maker?: string; created: string | null; lastUsed?: string; lastAddress?: string;
 }
 interface Token extends Item {
   subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
+  name?: string; lastUsed?: string; lastAddress?: string;
 }
 interface APIKey extends Item {
   name: string; account: string; maker?: string; scope: string[]; networks: string[] | null; created: string; expires?: string;

@@ -88,7 +88,7 @@ const cells = (app) => [
   cut(actorsOf(app)),
   cut(limitsOf(app)),
   element('span', {}, ...secretsOf(app)),
-  app.lastUsed ? when(app.lastUsed) : element('span', { title: 'Not since this server has started.' }, '–'),
+  usedOf(app),
   action('Rotate', callOf(app), () => rotate(app)),
 ];
 
@@ -120,6 +120,9 @@ function secretsOf({ credential: key }) {
   ];
 }
 
+/** @param {App} app */
+const usedOf = ({ credential: key }) => (key?.lastUsed ? element('span', { title: `from ${key.lastAddress ?? 'an unknown address'}` }, when(key.lastUsed)) : 'never');
+
 // One app.
 
 /** @param {App} app */
@@ -132,7 +135,7 @@ function showOne(app) {
     ['Acts as', actorsOf(app)],
     ['Limits', limitsOf(app)],
     ['Secrets', ...secretsOf(app)],
-    ['Last used', app.lastUsed ? when(app.lastUsed) : 'not since this server has started'],
+    ['Last used', usedOf(app)],
     ['Key pair', ...(app.kid ? copied(app.kid, 'the id of the key', app) : ['none yet'])],
     ['Certificates', `its public key is ${app.exposeKeys ? '' : 'not '}listed`],
     secrets.has(app._id) && ['In memory', 'This page has the secret, until you leave the page or sign out.'],

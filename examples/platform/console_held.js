@@ -108,13 +108,14 @@ function show() {
 
 /** @param {Row} token */
 const cells = (token) => [
-  element('span', {}, token.depth > 0 && element('span', { ariaHidden: 'true' }, `${'\u2003'.repeat(token.depth - 1)}└ `), element('a', { href: linkTo('audit', [['token', token._id]]) }, code(token._id))),
+  element('span', {}, token.depth > 0 && element('span', { ariaHidden: 'true' }, `${'\u2003'.repeat(token.depth - 1)}└ `), element('a', { href: linkTo('audit', [['token', token._id]]) }, code(token._id)), token.name ? element('span', {}, ' ', named(token.name)) : null),
   named(nameOf('account', token.subject), token.subject),
   named(nameOf('app', token.app), token.app),
   element('span', {}, ...makerOf(token)),
   when(token.issued),
   token.expires ? when(token.expires) : 'never',
-  token.maxUses ? `${token.uses} of ${token.maxUses} times` : 'not counted',
+  element('span', {}, token.maxUses ? `${token.uses} of ${token.maxUses} times` : 'not counted',
+    token.lastUsed ? element('span', { title: `from ${token.lastAddress ?? 'an unknown address'}` }, ', ', when(token.lastUsed)) : null),
   action('Revoke', token._id, () => revoke(token), 'quiet danger'),
 ];
 

@@ -36,7 +36,6 @@ type platform struct {
 	document   *openapi.Document // of routes
 	ready      *readiness
 	feed       *feed
-	uses       *uses
 	history    *history
 	auditing   bool // there is an audit log
 	others     *others
@@ -49,7 +48,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, log: log, feed: newFeed(), uses: newUses(), history: newHistory(), auditing: o.audit,
+	p := &platform{store: store, log: log, feed: newFeed(), history: newHistory(), auditing: o.audit,
 		asking: newAskQuota(), pairs: newPairQuota()}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())

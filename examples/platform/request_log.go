@@ -36,9 +36,6 @@ func (p *platform) observe(ctx context.Context, e auth.Event) {
 	if e.Verb == "" {
 		entryOf(ctx).decision = e
 	}
-	if e.Verb == "" && e.Allowed {
-		p.uses.note(e.Org, e.App, e.Time)
-	}
 	if e.Verb == "" && e.Org != "" {
 		p.history.add(e)
 	}

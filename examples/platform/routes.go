@@ -69,7 +69,7 @@ func narrowing(h http.Handler) auth.PartHandler {
 func (p *platform) adminRoutes(mux router) {
 	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
 
-	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs, p.apiKeys.mechanism, p.uses}
+	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs, p.apiKeys.mechanism}
 	mux.HandleFunc("GET /apps", read, reply(administrators(apps.list)), ownList[appReply]("List the apps", "app"))
 	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)),
 		openapi.Route{Summary: "Create an app", Request: appBody, Reply: appReply{}})
@@ -91,6 +91,14 @@ func (p *platform) adminRoutes(mux router) {
 			"server reads all tokens of the app.",
 		List:  tokenSchema,
 		Reply: envelope.List[tokenReply]{},
+	})
+
+	mux.HandleFunc("GET /admin/ending", read, reply(administrators(p.tokens.ending)), openapi.Route{
+		Summary: "List what ends within 14 days",
+		Description: "Tokens with an id, API keys, and signing credentials with `notAfter`, as `kind` says. `sort={\"ends\":1}` has the first " +
+			"to end first. What is in use then is also an event `ends.soon`, about once a day. The server reads all of the org.",
+		List:  endingSchema,
+		Reply: envelope.List[endingReply]{},
 	})
 
 	roles := roles{p.store}

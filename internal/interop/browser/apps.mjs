@@ -365,8 +365,8 @@ async function rotate(page, card, grace, words) {
 
 // stored returns what the server says of an app, without what it has made itself.
 async function stored(key) {
-  const { _id, object, kid, ...app } = await (await call(`/apps/${key}`, admin)).json();
-  return app;
+  const { _id, object, kid, credential: { created, maker, lastUsed, lastAddress, ...credential }, ...app } = await (await call(`/apps/${key}`, admin)).json();
+  return { ...app, credential };
 }
 
 const nonce = () => randomBytes(8).toString('hex');
