@@ -54,7 +54,7 @@ async function load() {
 
 function show() {
   showTable(byID('audit'), {
-    caption: 'Audit log', columns: ['Time', 'What', 'Who', 'To whom or what', 'By', 'From', 'Request'], items: entries, keyOf: ({ _id }) => _id, cells, none: 'No entry.',
+    caption: 'Audit log', columns: ['Time', 'Request', 'What', 'Who', 'To whom or what', 'By', 'From'], items: entries, keyOf: ({ _id }) => _id, cells, none: 'No entry.',
   });
   byID('audit-more').hidden = !more;
   announce(`${counted(entries.length, 'loaded entry')}${more ? ', and there are more' : ''}.`.replace('entrys', 'entries'), byID('audit-said'));
@@ -65,13 +65,13 @@ function show() {
 /** @param {Entry} e @returns {(Node | string)[]} */
 const cells = (e) => [
   when(e.time),
+  link(`Details of entry ${e.n}`, () => unfold(row === e._id ? '' : e._id), e.request?.slice(0, 8) ?? 'none'),
   element('span', {}, pill(e.verb, false), ' ', [e.reason, e.detail, e.count && `${e.count} times`].filter(Boolean).join(', ')),
   e.actor ? named(nameOf('account', e.actor), e.actor) : 'nobody',
   element('span', {}, ...[e.account && named(nameOf('account', e.account), e.account), e.app && named(nameOf('app', e.app), e.app),
     ...[e.credential, e.token, e.session].map((id) => id && code(id))].filter(Boolean).flatMap((one, i) => [i ? ' ' : '', one])),
   cut(e.by ?? ''),
   element('bdi', {}, ...visible(e.address ?? '')),
-  link(`Details of entry ${e.n}`, () => unfold(row === e._id ? '' : e._id), e.request?.slice(0, 8) ?? 'none'),
 ];
 
 /** @param {string} id '' folds */

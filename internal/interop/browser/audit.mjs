@@ -19,7 +19,7 @@ export const checks = {
     const rows = page.getByRole('table', { name: 'Audit log' }).locator('tbody tr');
     const row = rows.filter({ hasText: 'credential.replaced' });
     await row.waitFor();
-    assert.match(await row.innerText(), /just now\s+credential\.replaced[^]*Ada Admin[^]*onerror[^]*127\.0\.0\.1/);
+    assert.match(await row.innerText(), /just now\s+\w{8}\s+credential\.replaced[^]*Ada Admin[^]*onerror[^]*127\.0\.0\.1/);
     assert.equal(await page.locator('main img, main script').count(), 0);
     await shoot(page, 'audit');
     await row.getByRole('button').click();
@@ -33,7 +33,7 @@ export const checks = {
     await page.getByLabel('Which one, or all').fill('credential');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await settled(page);
-    assert.ok((await rows.locator('td:nth-child(2)').allInnerTexts()).every((text) => text.startsWith('credential.')));
+    assert.ok((await rows.locator('td:nth-child(3)').allInnerTexts()).every((text) => text.startsWith('credential.')));
     await page.getByLabel('Which one, or all').fill('no.such');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.getByText('No entry.').waitFor();
