@@ -20,7 +20,8 @@ import (
 
 // Stores are what calls are made to.
 type Stores struct {
-	Run string // tells the objects of a run from those of another
+	Run  string        // tells the objects of a run from those of another
+	Skew time.Duration // of the clock of this process
 
 	Replays     signing.Replays
 	Ledger      token.Ledger
@@ -31,7 +32,7 @@ type Stores struct {
 	Idempotency idempotency.Store
 
 	// Rotate replaces the key pair of an app, and Signer returns the id of its present one.
-	Rotate, Signer func(ctx context.Context, app string) (kid string, err error)
+	Rotate, Signer func(ctx context.Context, org auth.OrgKey, app string) (kid string, err error)
 
 	// Commit issues r and inserts a row of the application in one transaction, or rolls that back.
 	// Row reports whether the row is there.
@@ -85,7 +86,13 @@ func resultOf(err error) string {
 	return "error"
 }
 
-const org = "acme"
+// orgs is how many orgs the groups are of. A cluster spreads them.
+const orgs = 16
+
+// Org is the org of a group.
+func Org(group int64) auth.OrgKey { return auth.OrgKey(fmt.Sprint("acme", group%orgs)) }
+
+func org(o *Op) auth.OrgKey { return Org(o.Group) }
 
 func (s *Stores) name(o *Op, what string) string {
 	return fmt.Sprintf("%s-%s-%d", what, s.Run, o.Group)
@@ -132,12 +139,12 @@ func (s *Stores) use(o *Op) signing.Use {
 		keep = shortKeep
 	}
 	return signing.Use{ClientKey: s.name(o, "app"), Nonce: s.id(o, "nonce", o.A[0])[:16], Signature: s.sum(o, "signature", o.A[1]),
-		Signed: base(o), Seen: time.Now(), Keep: base(o).Add(keep), Siblings: int(o.A[2]), Window: time.Hour}
+		Signed: base(o), Seen: time.Now().Add(s.Skew), Keep: base(o).Add(keep), Siblings: int(o.A[2]), Window: time.Hour}
 }
 
 func (s *Stores) record(o *Op) token.Record {
 	of := family[o.A[0]]
-	r := token.Record{ID: s.id(o, "token", o.A[0]), Org: org, ClientKey: s.name(o, "app"), Subject: fmt.Sprint("s", of.subject), KeyID: "kid",
+	r := token.Record{ID: s.id(o, "token", o.A[0]), Org: org(o), ClientKey: s.name(o, "app"), Subject: fmt.Sprint("s", of.subject), KeyID: "kid",
 		MaxUses: of.uses, Issued: base(o).Truncate(time.Second).Add(time.Duration(o.A[0]) * time.Second)}
 	if of.parent >= 0 {
 		r.Parent = s.id(o, "token", of.parent)
@@ -178,7 +185,7 @@ func (s *Stores) token(ctx context.Context, o *Op) error {
 
 func (s *Stores) opened(o *Op, id, hash, seen int64) session.Session {
 	at := base(o).Add(time.Duration(id) * time.Millisecond)
-	return session.Session{Hash: s.sum(o, "hash", hash), ID: s.id(o, "session", id), Org: org, Account: s.name(o, "account"),
+	return session.Session{Hash: s.sum(o, "hash", hash), ID: s.id(o, "session", id), Org: org(o), Account: s.name(o, "account"),
 		Created: at, Authenticated: at, Seen: base(o).Add(time.Duration(seen) * time.Millisecond), Expires: at.Add(time.Hour), Address: "192.0.2.1", Agent: "x"}
 }
 
@@ -188,23 +195,23 @@ func (s *Stores) session(ctx context.Context, o *Op) error {
 	case "Create":
 		return s.Sessions.Create(ctx, s.opened(o, o.A[0], o.A[1], o.A[0]), sessionLimit)
 	case "Get":
-		got, err := s.Sessions.Get(ctx, org, hash)
+		got, err := s.Sessions.Get(ctx, org(o), hash)
 		if err == nil {
 			o.N = got.Seen.Sub(base(o)).Milliseconds()
 		}
 		return err
 	case "Touch":
-		return s.Sessions.Touch(ctx, org, hash, base(o).Add(time.Duration(o.A[1])*time.Millisecond))
+		return s.Sessions.Touch(ctx, org(o), hash, base(o).Add(time.Duration(o.A[1])*time.Millisecond))
 	case "Replace":
-		return s.Sessions.Replace(ctx, org, hash, s.opened(o, 0, o.A[1], o.A[2]))
+		return s.Sessions.Replace(ctx, org(o), hash, s.opened(o, 0, o.A[1], o.A[2]))
 	case "Delete":
-		return s.Sessions.Delete(ctx, org, hash)
+		return s.Sessions.Delete(ctx, org(o), hash)
 	case "DeleteAll":
-		n, err := s.Sessions.DeleteAll(ctx, org, account, "")
+		n, err := s.Sessions.DeleteAll(ctx, org(o), account, "")
 		o.N = int64(n)
 		return err
 	}
-	list, err := s.Sessions.List(ctx, org, account)
+	list, err := s.Sessions.List(ctx, org(o), account)
 	for id := range int64(records) {
 		wanted := s.id(o, "session", id)
 		if slices.ContainsFunc(list, func(l session.Session) bool { return l.ID == wanted }) {
@@ -222,13 +229,13 @@ func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
 		return strconv.FormatInt(n, 10)
 	}
 	if o.Verb == "Swap" {
-		done, err := s.Attempts.Swap(ctx, org, key, record(o.A[0]), record(o.A[1]))
+		done, err := s.Attempts.Swap(ctx, org(o), key, record(o.A[0]), record(o.A[1]))
 		if err == nil && !done {
 			err = auth.ErrConflict
 		}
 		return err
 	}
-	found, err := s.Attempts.Load(ctx, org, key)
+	found, err := s.Attempts.Load(ctx, org(o), key)
 	if found != "" && err == nil {
 		o.N, err = strconv.ParseInt(found, 10, 64)
 	}
@@ -237,9 +244,9 @@ func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
 
 func (s *Stores) factor(ctx context.Context, o *Op) error {
 	if o.Verb == "Save" {
-		return s.Factors.Save(ctx, org, s.name(o, "account"), session.Factor{Version: o.A[0], Step: o.A[1], Secret: session.NewFactorSecret(make([]byte, 20))})
+		return s.Factors.Save(ctx, org(o), s.name(o, "account"), session.Factor{Version: o.A[0], Step: o.A[1], Secret: session.NewFactorSecret(make([]byte, 20))})
 	}
-	f, err := s.Factors.Factor(ctx, org, s.name(o, "account"))
+	f, err := s.Factors.Factor(ctx, org(o), s.name(o, "account"))
 	o.N = f.Version<<32 | f.Step
 	return err
 }
@@ -248,20 +255,20 @@ func (s *Stores) key(ctx context.Context, o *Op) error {
 	id := s.id(o, "key", o.A[0])[:13]
 	switch o.Verb {
 	case "Add":
-		r := apikey.Record{ID: id, Hash: s.sum(o, "secret", o.A[0]), Org: org, Created: base(o)}
+		r := apikey.Record{ID: id, Hash: s.sum(o, "secret", o.A[0]), Org: org(o), Created: base(o)}
 		r.Account, r.App, r.Uses = s.name(o, "account"), "", keyUses[o.A[0]]
 		return s.Keys.Add(ctx, r, keyLimit)
 	case "Use":
-		return s.Keys.Use(ctx, id, time.Now(), netip.Prefix{})
+		return s.Keys.Use(ctx, id, time.Now().Add(s.Skew), netip.Prefix{})
 	case "Revoke":
-		return s.Keys.Revoke(ctx, org, id)
+		return s.Keys.Revoke(ctx, org(o), id)
 	}
 	_, err := s.Keys.Get(ctx, id)
 	return err
 }
 
 func (s *Stores) repeat(ctx context.Context, o *Op) error {
-	e := idempotency.Entry{ID: s.sum(o, "request", 0), Org: org, Caller: s.name(o, "account"), Fence: strconv.FormatInt(o.A[0], 10), Sealed: []byte("sealed")}
+	e := idempotency.Entry{ID: s.sum(o, "request", 0), Org: org(o), Caller: s.name(o, "account"), Fence: strconv.FormatInt(o.A[0], 10), Sealed: []byte("sealed")}
 	switch o.Verb {
 	case "Begin":
 		lease := time.Hour
@@ -269,7 +276,10 @@ func (s *Stores) repeat(ctx context.Context, o *Op) error {
 			lease = 50 * time.Millisecond
 		}
 		got, err := s.Idempotency.Begin(ctx, e, idempotency.Options{Lease: lease, Keep: 2 * time.Hour, MaxBytes: 1 << 20})
-		if err == nil && got.Fence != "" {
+		switch {
+		case err == nil && got.ID != e.ID:
+			o.N = -1 // too many
+		case err == nil && got.Fence != "":
 			o.N, err = strconv.ParseInt(got.Fence, 10, 64)
 		}
 		return err
@@ -301,7 +311,7 @@ func (s *Stores) rotation(ctx context.Context, o *Op) error {
 	if o.Verb == "Rotate" {
 		verb = s.Rotate
 	}
-	kid, err := verb(ctx, s.name(o, "rotated"))
+	kid, err := verb(ctx, org(o), s.name(o, "rotated"))
 	if err == nil {
 		sum := sha256.Sum256([]byte(kid))
 		o.N = int64(sum[0])<<16 | int64(sum[1])<<8 | int64(sum[2])
