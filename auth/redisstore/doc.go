@@ -80,6 +80,8 @@
 //		Addrs:                 addrs,
 //		ContextTimeoutEnabled: true,
 //		MaxRetries:            -1,
+//
+//		ClusterStateReloadInterval: time.Second, // else it finds a new primary after a minute
 //	})
 //	do := func(ctx context.Context, args ...any) (any, error) {
 //		command := once{redis.NewCmd(ctx, args...)}

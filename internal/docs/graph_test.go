@@ -48,7 +48,7 @@ var arrows = map[string]string{
 	"auth/sqlstore":    "auth auth/apikey auth/idempotency auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
 	"auth/session":     "auth internal/clock internal/hotp internal/listing internal/redacted scope",
 	"auth/redisstore":  "auth auth/apikey auth/idempotency auth/session signing token",
-	"auth/storetest":   "auth auth/apikey auth/idempotency auth/session auth/signature internal/suite signing token",
+	"auth/storetest":   "auth auth/apikey auth/idempotency auth/session auth/signature internal/history internal/suite signing token",
 	"auth/authtest":    "auth auth/session internal/hotp signing token",
 
 	"internal/baseurl":     "",
@@ -56,6 +56,7 @@ var arrows = map[string]string{
 	"internal/admission":   "auth scope token",
 	"internal/compact":     "internal/ascii internal/strictjson",
 	"internal/faults":      "envelope",
+	"internal/history":     "auth auth/apikey auth/idempotency auth/session signing token",
 	"internal/hotp":        "",
 	"internal/jsonfields":  "",
 	"internal/jwks":        "internal/baseurl internal/strictjson internal/weakkey " + jwt + " " + jose,

@@ -283,7 +283,7 @@ func (d *historyDriver) run(t testing.TB, length time.Duration, faults historyFa
 		wg.Go(func() {
 			for g := range asks {
 				for o, ok := g.Next(history.MaxOps); ok; o, ok = g.Next(history.MaxOps) {
-					d.do(n, &o, -1-n)
+					until(func() bool { return d.do(n, &o, -1-n) != notDone }) // the clients may have to learn of a new primary
 				}
 			}
 		})

@@ -56,7 +56,7 @@ func (i *historyInstance) open(ctx context.Context) (*history.Stores, error) {
 		client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: "histories", SentinelAddrs: i.At, ContextTimeoutEnabled: true, MaxRetries: -1, PoolSize: i.Pool, ReadTimeout: -1, PoolTimeout: patience})
 		all, err = i.openRedis(ctx, func(ctx context.Context, args ...any) (any, error) { return client.Do(ctx, args...).Result() })
 	case "Cluster":
-		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: i.At, Dialer: i.dialer, ContextTimeoutEnabled: true, MaxRetries: -1, PoolSize: i.Pool, ReadTimeout: -1, PoolTimeout: patience})
+		client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: i.At, Dialer: i.dialer, ClusterStateReloadInterval: time.Second, ContextTimeoutEnabled: true, MaxRetries: -1, PoolSize: i.Pool, ReadTimeout: -1, PoolTimeout: patience})
 		all, err = i.openRedis(ctx, func(ctx context.Context, args ...any) (any, error) {
 			command := once{redis.NewCmd(ctx, args...)}
 			client.Process(ctx, command)
@@ -159,10 +159,11 @@ func (a application) commit(ctx context.Context, r token.Record, row string, und
 	if _, err := tx.ExecContext(ctx, "INSERT INTO application VALUES ($1)", row); err != nil {
 		return auth.Unavailable(err)
 	}
+	end := tx.Commit
 	if undo {
-		return tx.Rollback()
+		end = tx.Rollback
 	}
-	if err := tx.Commit(); err != nil {
+	if err := end(); err != nil {
 		return auth.Unavailable(err)
 	}
 	return nil

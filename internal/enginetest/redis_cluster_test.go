@@ -93,7 +93,7 @@ func (once) NoRetry() bool { return true }
 func dialCluster(t testing.TB, addrs []string) redisstore.Do {
 	t.Helper()
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true, MaxRetries: -1,
-		MaxRedirects: 3, DialTimeout: time.Second, ReadTimeout: -1, PoolTimeout: patience})
+		DialTimeout: time.Second, ClusterStateReloadInterval: time.Second, ReadTimeout: -1, PoolTimeout: patience})
 	t.Cleanup(func() { client.Close() })
 	return func(ctx context.Context, args ...any) (any, error) {
 		command := once{redis.NewCmd(ctx, args...)}
