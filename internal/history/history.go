@@ -135,8 +135,8 @@ func Step(state any, o *Op) (after any, ok bool) {
 
 // Steps returns the calls that have an order, by their begin. Reads without a result say nothing.
 func Steps(ops []Op) (all []Op) {
-	for _, o := range ops {
-		if o.Verb != "List" && !(o.Result == Unknown && o.readsOnly()) {
+	for i, o := range ops {
+		if o.Verb != "List" && !(o.Result == Unknown && o.readsOnly()) && !besideRefused(ops, &ops[i]) {
 			all = append(all, o)
 		}
 	}

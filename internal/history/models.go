@@ -40,6 +40,14 @@ func stepClaim(state any, o *Op) (any, bool) {
 	return s, o.Result == "stale"
 }
 
+// besideRefused reports whether a claim was refused while another one of its nonce ran that was not
+// accepted either. Replays allows that, and both have changed nothing.
+func besideRefused(ops []Op, o *Op) bool {
+	return o.Result == "replayed" && slices.ContainsFunc(ops, func(other Op) bool {
+		return other.A[0] == o.A[0] && other.Result != "ok" && other.From != o.From && other.From < o.To && (other.To > o.From || other.Result == Unknown)
+	})
+}
+
 // family says of each token of a group the subject, the most uses and the parent.
 var family = []struct{ subject, uses, parent int64 }{{0, 0, -1}, {0, 3, -1}, {1, 2, 0}, {0, 0, 1}, {1, 1, 2}, {0, 2, -1}}
 
