@@ -29,14 +29,22 @@ func BenchmarkGuard(b *testing.B) {
 	g := guard()
 	mux := g.Mux()
 	mux.Handle("GET /notes/{id}", auth.Authenticated, nothing)
+	observed := guard()
+	var last auth.Event
+	observed.Observe = func(_ context.Context, e auth.Event) { last = e }
+	observed.RequestID = func(*http.Request) string { return "5b0000000000000000000001" }
+	heard := observed.Mux()
+	heard.Handle("GET /notes/{id}", auth.Authenticated, nothing)
 	for name, h := range map[string]http.Handler{
 		"Floor": withValue(nothing),
 		"Mux":   mux,
+		"Heard": heard, // by an observer
 		"Mount": g.Mount(g.Require(auth.Authenticated)(nothing)),
 	} {
 		b.Run(name, func(b *testing.B) {
 			r := httptest.NewRequest("GET", "/acme/v2/notes/5b0000000000000000000001", nil)
 			r.Header.Set("Letter-Wax", "ann")
+			r.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
 			w := discard{http.Header{}}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -44,4 +52,5 @@ func BenchmarkGuard(b *testing.B) {
 			}
 		})
 	}
+	_ = last
 }

@@ -271,12 +271,14 @@ func (c *call) observe(r *http.Request, e *Error, d decision) {
 		App:       who.App,
 		Account:   who.Account,
 		Actor:     who.Actor(),
+		By:        who.by(),
 		Allowed:   e == nil || d.handler,
 		Handler:   d.handler,
 		Took:      time.Since(epoch) - c.began,
 		Scope:     who.Scope,
 	}
 	c.mu.Unlock()
+	c.place(&event, r)
 	if d.need != nil {
 		event.Need = d.need.fill(r)
 	}
@@ -290,5 +292,5 @@ func (c *call) observe(r *http.Request, e *Error, d decision) {
 	if dropped := droppedFrom(event.Scope, notes); dropped != nil {
 		event.Err = errors.Join(event.Err, dropped)
 	}
-	g.Observe(c, event)
+	c.tell(event)
 }

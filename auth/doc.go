@@ -1,4 +1,4 @@
-// Package auth is the front door of a multi-tenant HTTP server. It decides who is calling,
+// Package auth is the access layer of a multi-tenant HTTP server. It decides who is calling,
 // for which org, and whether the caller may use this route.
 //
 // A Guard takes requests to /{org}/{version}/… and lets one Mechanism authenticate them:
@@ -29,6 +29,12 @@
 // Refusals have an order: path, method, version, org, route, credential, need. A refused
 // credential has recorded nothing. An accepted credential is spent, whether or not it meets
 // the need.
+//
+// # Events
+//
+// Guard.Observe receives an Event for each decision, and one for each verb: what was done, by whom, by which
+// credential, and from where. Verbs lists the vocabulary. The packages of this library emit theirs. An application
+// calls Emit for its own tables, for a store that it asks by itself, and after the commit of its own transaction.
 //
 // # What is not checked
 //

@@ -25,6 +25,28 @@ func ExampleFailAs() {
 	// Output: 429 Too many requests. 1 no-store
 }
 
+// Each fault links to a page about its code. A client of RFC 9457 asks for that form.
+func ExampleFail_problem() {
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	mux := (&auth.Guard{
+		Roles:      auth.RolesLimit,
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann"})},
+		ErrorPage:  "https://docs.example.com/errors",
+	}).Mux()
+	r := httptest.NewRequest("GET", "/acme/v2/unknown", nil)
+	r.Header.Set("Accept", "application/problem+json")
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r)
+	fmt.Println(w.Header().Get("Link"))
+	fmt.Println(w.Body.String()[:83])
+	// Output:
+	// <https://docs.example.com/errors#notFound.unspecified>; rel="help"
+	// {"type":"https://docs.example.com/errors#notFound.unspecified","title":"Not found."
+}
+
 // A handler that authenticates its callers itself tells the Guard's observer who they are.
 func ExampleIdentify() {
 	directory := new(auth.Memory)

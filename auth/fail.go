@@ -90,9 +90,16 @@ func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	if g != nil {
 		brand = g.Brand
 	}
-	h.Set("Content-Type", jsonType)
+	page, kind, body := g.errorPage(f.Detail), jsonType, f.Encode(brand.Faults)
+	if page != "" {
+		h.Add("Link", "<"+page+`>; rel="help"`)
+	}
+	if prefersProblem(r) {
+		kind, body = problemType, asProblem(f, body, page, h.Get("Request-Id"))
+	}
+	h.Set("Content-Type", kind)
 	w.WriteHeader(f.Status)
-	w.Write(f.Encode(brand.Faults)) // a failed write is the client's loss
+	w.Write(body) // a failed write is the client's loss
 }
 
 // setRefused sets the headers that every refusal has.

@@ -11,7 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// Guard is the front door of a multi-tenant server. It takes requests to
+// Guard is the access layer of a multi-tenant server. It takes requests to
 // /{org}/{version}/…, finds the org, lets one mechanism authenticate, and checks the
 // route's need. Only then it runs the handler, with the principal in the request's context.
 // It answers each refusal with a fault.
@@ -51,6 +51,10 @@ type Guard struct {
 
 	Brand Brand // of the Guard and its mechanisms
 
+	// ErrorPage is the URL of a page with an anchor for each code, without the namespace. A fault
+	// links to its code there, with rel="help". "": no link.
+	ErrorPage string
+
 	// Scopes is the grammar of needs, tokens, roles and credentials; nil: the standard grammar.
 	Scopes *scope.Grammar
 
@@ -60,9 +64,12 @@ type Guard struct {
 	// minted.
 	Ceiling bool
 
-	// Observe receives each decision. The request waits for it. If the request was refused
+	// Observe receives each decision and each verb. The request waits for it. If the request was refused
 	// before its org was found, the org of its context's tenant has no code.
 	Observe func(ctx context.Context, e Event)
+
+	// RequestID returns the id under which the server's log has a request, for events; nil: none.
+	RequestID func(r *http.Request) string
 
 	// Timeout limits the store calls of the tenant look-up together, and those of the
 	// authentication together. Each limit starts at the first call that waits; 0: 500 ms.
@@ -97,31 +104,6 @@ type Address struct {
 	// from the org's code, not from the Host header. "": that of BaseURL. If the path does not
 	// hold the org either, only the client key binds a signed request to its org.
 	Authority string
-}
-
-// Event is one decision of a Guard. It holds ids and codes, never a secret. If a request
-// was admitted and its handler then called Identify or Fail, there is another event for
-// each. All are Allowed, and those have Handler set. A failed login is such an event, because
-// its route is Public: find it by its Detail.
-type Event struct {
-	Route     string // Request.Pattern, as Mux and http.ServeMux set it; empty if no route matched
-	Mechanism string // empty if none authenticated the request, and no handler identified its caller
-	Detail    string // of the fault; empty if there is none
-	Org       OrgKey
-	App       string
-	Account   string
-	Actor     string        // who acts for Account, of Principal.Actor
-	Claimed   Claimed       // whom a rejected credential names; only with a Detail
-	Allowed   bool          // the Guard admitted the request
-	Handler   bool          // of the handler: it called Fail with Detail, or Identify if there is none
-	Took      time.Duration // from the Guard's start to the decision; with Handler also in the handler
-	Err       error         // the cause of the fault, and chains that were dropped from the scope
-
-	// Need is the operation that the route needs, and Scope is that of the principal.
-	// Scope.Explain(Need) names the chain that decided. Need is not valid if the route needs
-	// no operation, if the request names nothing that can exist, and with Handler.
-	Need  scope.Need
-	Scope scope.Set
 }
 
 func (g *Guard) timeout() time.Duration { return cmp.Or(g.Timeout, 500*time.Millisecond) }

@@ -57,8 +57,10 @@ func Identify(r *http.Request, p Principal) {
 }
 
 // printed returns a copy of a client's string that is short and has no control characters.
-func printed(text string) string {
-	text = strings.ToValidUTF8(text[:min(len(text), maxClaimed)], "?")
+func printed(text string) string { return shorten(text, maxClaimed) }
+
+func shorten(text string, longest int) string {
+	text = strings.ToValidUTF8(text[:min(len(text), longest)], "?")
 	return strings.Clone(strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r

@@ -45,6 +45,8 @@ func (g *Guard) validate() (problems []error) {
 	problem(slices.Contains(g.Audiences, ""), "Audiences must not hold an empty one")
 	problem(!ascii.HeaderName.Only(g.Brand.Header), "Brand.Header must be letters, digits and hyphens")
 	problem(strings.ContainsAny(g.Brand.Faults, ".\"\\"), "Brand.Faults must not hold a dot or a quote")
+	_, page := baseurl.Parse(g.ErrorPage)
+	problem(g.ErrorPage != "" && (!page || strings.ContainsAny(g.ErrorPage, "<> ?#")), "ErrorPage must be an absolute http or https URL without query and fragment")
 	problem(g.FormerCodes && !g.OrgIDs, "OrgIDs is required beside FormerCodes: without an ID an org's Code must never change")
 	problem(g.Timeout < 0, "Timeout must not be negative")
 	problems = append(problems, g.Proxies.validate())

@@ -1,7 +1,6 @@
 // Package envelope holds the JSON shapes of the service interface: lists, single
 // results and faults. It writes them and reads them back, and it reads the bodies of
-// requests. The server decides the codes of all other faults, and the headers that go
-// with them.
+// requests. The application decides the codes of its own faults, and the headers of responses.
 //
 // A list is {"object":"list","data":[…],"hasMore":false}. A refusal is
 // {"object":"fault",…}, whatever the HTTP status. So a client looks at the object of

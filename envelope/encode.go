@@ -3,6 +3,10 @@ package envelope
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
 // Encode returns v as JSON, as auth.Reply sends it. The error is that of json.Marshal.
@@ -51,3 +55,130 @@ func encodeVerbatim(list List[Verbatim]) ([]byte, error) {
 }
 
 var dataStart = []byte(`"data":[`)
+
+// Result is a reply that is a value and not an object of the platform:
+// {"object":"result","data":…}.
+type Result[T any] struct {
+	Data T
+}
+
+type wireResult[T any] struct {
+	Object string `json:"object"`
+	Data   T      `json:"data"`
+}
+
+func (r Result[T]) wire() any { return wireResult[T]{Object: "result", Data: r.Data} }
+
+// MarshalJSON writes the result with its object name.
+func (r Result[T]) MarshalJSON() ([]byte, error) { return json.Marshal(r.wire()) }
+
+// UnmarshalJSON reads a result. If the object is not "result", the error wraps
+// ErrShape.
+func (r *Result[T]) UnmarshalJSON(body []byte) error {
+	var w wireResult[T]
+	if err := decodeAs("result", body, &w, &w.Object); err != nil {
+		return err
+	}
+	r.Data = w.Data
+	return nil
+}
+
+// Enum is a type of texts with few values. Values returns them, whatever the receiver. Read
+// refuses other texts, and documents of auth/openapi name them.
+//
+//	type state string
+//
+//	func (state) Values() []string { return []string{"open", "closed"} }
+type Enum interface{ Values() []string }
+
+// Time is a time as lists have it: in UTC with milliseconds, 2026-01-02T03:04:05.000Z. Use it
+// in the replies of objects whose lists package sqllist answers. encoding/json writes a
+// time.Time without its last zeros and in its own zone, so that one property has two
+// spellings, and texts that are not in the order of the times.
+type Time struct{ time.Time }
+
+// MarshalJSON writes the time. The error is that of time.Time, such as for the year 10000.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if text, err := t.UTC().MarshalJSON(); err != nil {
+		return text, err
+	}
+	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
+}
+
+// node is one JSON value: its text and, for an object or array, its parts.
+type node struct {
+	text  string
+	parts []part
+}
+
+// part is a member of an object, or an element of an array. An element has no name.
+type part struct {
+	name string
+	key  string // the text of the name, with its quotes
+	node
+}
+
+func (n *node) isObject() bool { return n.text[0] == '{' }
+func (n *node) isArray() bool  { return n.text[0] == '[' }
+
+// member returns the member with that name, or nil.
+func (n *node) member(name string) *part {
+	if !n.isObject() {
+		return nil
+	}
+	for i := range n.parts {
+		if n.parts[i].name == name {
+			return &n.parts[i]
+		}
+	}
+	return nil
+}
+
+// object returns the value of the member "object" if it is a string, else "". Of
+// several such members the first string counts. Select may drop the others, and its
+// result must be the same object.
+func (n *node) object() string {
+	if !n.isObject() {
+		return ""
+	}
+	for i := range n.parts {
+		if m := &n.parts[i]; m.name == "object" && m.text[0] == '"' {
+			return unquote(m.text)
+		}
+	}
+	return ""
+}
+
+// parse reads the value at the start of text and returns the text after it.
+// json.Marshal has written the text, so it is valid, compact and of limited depth.
+func parse(text string) (node, string) {
+	if text[0] != '{' && text[0] != '[' {
+		n := strictjson.Span(text)
+		return node{text: text[:n]}, text[n:]
+	}
+	n, rest := node{text: text}, text[1:]
+	for rest[0] != '}' && rest[0] != ']' {
+		if rest[0] == ',' {
+			rest = rest[1:]
+		}
+		var p part
+		if n.isObject() {
+			end := strictjson.Span(rest)
+			p.key, rest = rest[:end], rest[end+1:] // without the colon
+			p.name = unquote(p.key)
+		}
+		p.node, rest = parse(rest)
+		n.parts = append(n.parts, p)
+	}
+	rest = rest[1:]
+	n.text = text[:len(text)-len(rest)]
+	return n, rest
+}
+
+func unquote(literal string) (s string) {
+	if !strings.Contains(literal, "\\") {
+		return literal[1 : len(literal)-1]
+	}
+	_ = json.Unmarshal([]byte(literal), &s) // the text is valid
+	return s
+}

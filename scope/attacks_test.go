@@ -7,7 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// The attacks on scopes, by their numbers in THREATS.md.
+// The attacks on scopes, by their numbers in internal/docs/ATTACKS.md.
 func TestAttacks(t *testing.T) {
 	admin := need(t, "admin")
 

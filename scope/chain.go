@@ -1,6 +1,10 @@
 package scope
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
+)
 
 // covers reports whether c, as a grant, covers d: whether it is a prefix of d by segments.
 func covers(c, d string) bool {
@@ -64,4 +68,82 @@ func segmentCovers(granted, asked string) bool {
 	}
 	kind, longer := strings.CutPrefix(asked, granted)
 	return longer && kind[0] == '#' && strings.IndexByte(granted, '#') < 0
+}
+
+// cut splits a text at the first separator.
+func cut(s string, separator byte) (before, after string, found bool) {
+	if i := strings.IndexByte(s, separator); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
+const maxName = 40
+
+func isName(s string) bool { return ascii.Name.Holds(s, 1, maxName) }
+
+func isLower(s string) bool { return ascii.LowerName.Holds(s, 1, maxName) }
+
+// isRoot reports whether s has the form of a root or a verb.
+func isRoot(s string) bool { return isLower(s) && 'a' <= s[0] && s[0] <= 'z' }
+
+// isObject reports whether s is an object name, with or without a type: c_note,
+// c_note#c_memo.
+func isObject(s string) bool {
+	base, kind, typed := cut(s, '#')
+	return isLower(base) && (!typed || isLower(kind))
+}
+
+// isProperty reports whether s is one segment of a property path: c_set, c_set[],
+// c_set[]#c_foo, c_set#c_foo.
+func isProperty(s string) bool {
+	return s != "" && isPath(s) && strings.IndexByte(s, '.') < 0
+}
+
+// isPath reports whether s is a property path. The empty text is one.
+func isPath(s string) bool {
+	if s == "" {
+		return true
+	}
+	// Nearly every path is short and has plain names. A list handler checks one for each
+	// property of each item, so this case is fast.
+	if len(s) <= maxName && ascii.Dotted.Only(s) {
+		return strings.IndexByte(s, '.') < 0 || s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
+	}
+	segments, run := 1, 0 // run counts the bytes of a name or a type
+	listed, typed := false, false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case ascii.Name.Has(c) && run < maxName && !listed:
+			run++
+		case run == 0:
+			return false
+		case c == '.':
+			segments, run, listed, typed = segments+1, 0, false, false
+		case c == '#' && !typed:
+			run, listed, typed = 0, false, true
+		case !listed && !typed && strings.HasPrefix(s[i:], "[]"):
+			listed = true
+			i++
+		default:
+			return false
+		}
+	}
+	return run > 0 && segments <= maxPath
+}
+
+// isToken reports whether some grammar could have s as an identifier.
+func isToken(s string) bool { return s != "" && ascii.Identifier.Only(s) }
+
+// isIdentifier reports whether s is an identifier of the standard grammar: 24 hexadecimal
+// digits, or a UUID.
+func isIdentifier(s string) bool {
+	switch len(s) {
+	case 24:
+		return ascii.Hex.Only(s)
+	case 36:
+		return s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' && ascii.Hex.Only(s[:8]) &&
+			ascii.Hex.Only(s[9:13]) && ascii.Hex.Only(s[14:18]) && ascii.Hex.Only(s[19:23]) && ascii.Hex.Only(s[24:])
+	}
+	return false
 }

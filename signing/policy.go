@@ -10,11 +10,11 @@ import (
 // Policy says which versions, timestamps and repetitions a Verifier accepts. The zero Policy is
 // the recommended one.
 type Policy struct {
-	// Tolerance is how long after its timestamp a request is accepted; 5 minutes if
-	// 0. FutureTolerance is how far ahead of the clock a timestamp may be; 1 minute
-	// if 0. Both bounds are inside the window.
+	// Tolerance is how long after its timestamp a request is accepted; 5 minutes if 0.
+	// FutureTolerance is how far ahead of the clock a timestamp may be; 1 minute if 0.
+	// Both bounds are inside the window.
 	Tolerance       time.Duration
-	FutureTolerance time.Duration
+	FutureTolerance time.Duration // see Tolerance; 1 minute if 0
 
 	// SingleUse accepts every signature only once. Without it, up to 8 GET or HEAD requests
 	// may share one signature, each with a nonce of its own, within 2 seconds after the

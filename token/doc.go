@@ -24,7 +24,7 @@
 // ledger for each request. A limited-use token also counts its uses.
 //
 // Permanent and limited-use tokens may be recorded with their Lineage. A token that
-// another token made is refused once that one is dead.
+// another token created is rejected once that one is invalid.
 //
 // # What is accepted
 //

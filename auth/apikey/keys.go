@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // Keys makes keys and ends them. Its changes hold for the next request in this process: see
@@ -21,14 +22,23 @@ import (
 type Keys struct {
 	mechanism *Mechanism
 	store     Issuing
+	later     bool // its changes are done when the application commits
 }
 
 // Keys returns what makes and ends the keys of the Mechanism's Store.
-func (m *Mechanism) Keys() Keys { return Keys{m, m.Store} }
+func (m *Mechanism) Keys() Keys { return Keys{m, m.Store, false} }
 
 // In returns Keys with the store of a transaction of the application, such as that of sqlstore.In. A
-// key is valid once the transaction has been committed: show it then, and call Mechanism.Invalidate.
-func (k Keys) In(store Issuing) Keys { return Keys{k.mechanism, store} }
+// key is valid once the transaction has been committed: show it then, and call Mechanism.Invalidate. No event is
+// emitted: see auth.Emit.
+func (k Keys) In(store Issuing) Keys { return Keys{k.mechanism, store, true} }
+
+// emit reports a verb about a key.
+func (k Keys) emit(ctx context.Context, verb, why string, r *Record) {
+	if !k.later {
+		auth.Emit(ctx, auth.Event{Verb: verb, Reason: why, Org: r.Org, App: r.App, Account: r.Account, Credential: r.ID})
+	}
+}
 
 // The greatest name in bytes, and the greatest number of networks.
 const (
@@ -58,6 +68,7 @@ func (k Keys) issue(ctx context.Context, by auth.Principal, t *auth.Tenant, g Gr
 	if err != nil {
 		return "", Record{}, err
 	}
+	k.emit(ctx, verbs.APIKeyMade, "", &r)
 	return key, r, nil
 }
 
@@ -169,7 +180,7 @@ func (k Keys) Replace(ctx context.Context, by auth.Principal, t *auth.Tenant, id
 	}
 	g := before.Grant
 	g.Expires = expires
-	return k.issue(ctx, by, t, g, func(r *Record) error {
+	key, r, err := k.issue(ctx, by, t, g, func(r *Record) error {
 		after := before
 		after.Successor = r.ID
 		if after.Expires.IsZero() || until.Before(after.Expires) {
@@ -177,6 +188,10 @@ func (k Keys) Replace(ctx context.Context, by auth.Principal, t *auth.Tenant, id
 		}
 		return k.swap(ctx, before, after, r)
 	})
+	if err == nil {
+		k.emit(ctx, verbs.APIKeyReplaced, "", &before)
+	}
+	return key, r, err
 }
 
 // Restrict changes what a key may do: alter changes Name, Scope, Networks, Expires or Disabled of a
@@ -212,7 +227,11 @@ func (k Keys) Restrict(ctx context.Context, by auth.Principal, t *auth.Tenant, i
 			return err
 		}
 	}
-	return fault(k.swap(ctx, before, after, nil))
+	err = fault(k.swap(ctx, before, after, nil))
+	if err == nil {
+		k.emit(ctx, verbs.APIKeyRestricted, "", &after)
+	}
+	return err
 }
 
 // narrows reports whether a key can do nothing with r that it cannot do with before.
@@ -231,8 +250,20 @@ func (k Keys) swap(ctx context.Context, before, after Record, successor *Record)
 
 // Revoke ends a key of the org, whoever owns it. It returns auth.ErrNotFound if there is none.
 func (k Keys) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
-	defer k.mechanism.Invalidate(org)
-	return fault(k.store.Revoke(ctx, org, id))
+	r, err := k.Get(ctx, org, id) // whose it is
+	if err != nil {
+		return err
+	}
+	return k.revoke(ctx, &r, "revoked")
+}
+
+func (k Keys) revoke(ctx context.Context, r *Record, why string) error {
+	defer k.mechanism.Invalidate(r.Org)
+	err := fault(k.store.Revoke(ctx, r.Org, r.ID))
+	if err == nil {
+		k.emit(ctx, verbs.APIKeyEnded, why, r)
+	}
+	return err
 }
 
 // RevokeLeaked ends the key in a report of a leak, and returns its record, so that its owner can be
@@ -247,7 +278,7 @@ func (k Keys) RevokeLeaked(ctx context.Context, text string) (Record, error) {
 	if err != nil {
 		return Record{}, fault(err)
 	}
-	return found.Record, k.Revoke(ctx, found.Org, found.ID)
+	return found.Record, k.revoke(ctx, &found.Record, "leaked")
 }
 
 // fault returns the error for auth.Fail of an error of a store.

@@ -2,9 +2,12 @@ package bearer
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -16,6 +19,8 @@ type attempt struct {
 	scope  scope.Set
 
 	maker, makerApp string // set if they differ from its subject and its issuer
+
+	token *token.Verified // nil: none with a right signature for this org
 }
 
 // admit decides whether a genuine token is valid in this org, and sets its roles and scope. It
@@ -24,6 +29,7 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) (err error) {
 	if _, err := a.tenant.App(ctx, v.Issuer()); err != nil {
 		return admission.Refuse(err)
 	}
+	a.token = v
 	if a.roles, err = admission.Enter(ctx, a.tenant, v.Subject(), v.IssuedAt(), v.Roles()); err != nil {
 		return err
 	}
@@ -48,6 +54,24 @@ func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.L
 	return nil
 }
 
+// emit reports a use after the last one, and a former token of a family.
+func (a *attempt) emit(ctx context.Context, err error) {
+	e := auth.Event{Verb: verbs.TokenSpent}
+	switch {
+	case a.token != nil && errors.Is(err, token.ErrReused):
+		e.Verb = verbs.TokenReused
+	case a.token == nil, !errors.Is(err, token.ErrExhausted):
+		return
+	}
+	emit(ctx, e, a.token.Claims())
+}
+
+// emit reports a verb about a token.
+func emit(ctx context.Context, e auth.Event, c token.Claims) {
+	e.App, e.Account, e.Token = c.Issuer, c.Subject, c.RecordID()
+	auth.Emit(ctx, e)
+}
+
 func (a *attempt) principal(v *token.Verified) auth.Principal {
 	return auth.Principal{
 		Org:       a.tenant.Org.Key(),
@@ -70,4 +94,51 @@ func (a *attempt) principal(v *token.Verified) auth.Principal {
 		Expires:  v.Expires(),
 		Limited:  v.MaxUses() > 0,
 	}
+}
+
+// CheckMakers checks that a record which a Ledger lists as live is not dead by the directory, which the
+// Ledger does not ask. Its makers must still exist: the app whose signature made it, and the
+// account that made it for another account. Its own account must not have ended it by TokensFrom. A
+// record of an account that is disabled passes, because its token is accepted again later. The
+// Mechanism checks the token of a request itself. For a list, the Directory should be an
+// auth.CachedDirectory, because many records have the same makers.
+//
+// The error wraps auth.ErrNotFound if the token is dead: a maker is gone or disabled, or has since
+// ended its tokens, or its account has. It wraps auth.ErrUnavailable if the directory does not
+// answer.
+func CheckMakers(ctx context.Context, t *auth.Tenant, r token.Record) error {
+	if err := checkMakers(ctx, t, r); err != nil {
+		return err
+	}
+	subject, err := t.Account(ctx, r.Subject) // for a request, Authenticate has asked before
+	switch {
+	case auth.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case r.Issued.Before(subject.TokensFrom):
+		return fmt.Errorf("bearer: issued before its account's tokens begin: %w", auth.ErrNotFound)
+	}
+	return nil
+}
+
+func checkMakers(ctx context.Context, t *auth.Tenant, r token.Record) error {
+	if r.MakerApp != "" && r.MakerApp != r.ClientKey {
+		if _, err := t.App(ctx, r.MakerApp); err != nil {
+			return err
+		}
+	}
+	if r.Maker == "" || r.Maker == r.Subject {
+		return nil
+	}
+	maker, err := t.Account(ctx, r.Maker)
+	if err != nil {
+		return err
+	}
+	// TokensFrom also ends what an account made for others. The token that made this one may have
+	// ended, and only the iat of this one shows it.
+	if r.Issued.Before(maker.TokensFrom) {
+		return fmt.Errorf("bearer: made before its maker's tokens begin: %w", auth.ErrNotFound)
+	}
+	return nil
 }

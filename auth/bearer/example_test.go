@@ -163,6 +163,44 @@ func ExampleCheckMakers() {
 	// gone true
 }
 
+// An account ends one of its tokens, and then all of them.
+func ExampleMechanism_Revoke() {
+	const app = "acmeKey000000000000001"
+	directory := new(auth.Memory)
+	directory.PutOrg(auth.Org{Code: "acme"})
+	ledger, keys := new(token.MemoryLedger), new(token.MemoryKeys)
+	tokens := &bearer.Mechanism{Keys: keys, Signers: keys, Ledger: ledger}
+	guard := &auth.Guard{
+		Roles:      auth.RolesLimit,
+		BaseURL:    "https://api.example.com",
+		Directory:  directory,
+		Mechanisms: []auth.Mechanism{tokens},
+		Observe: func(_ context.Context, e auth.Event) {
+			if e.Verb != "" {
+				fmt.Println(e.Verb, e.Account, e.Token, e.Count)
+			}
+		},
+	}
+	for _, jti := range []string{"phone", "laptop", "desk"} {
+		record := token.Record{ID: jti, Org: "acme", ClientKey: app, Subject: "ann", Issued: time.Now()}
+		if err := ledger.Issue(context.Background(), record, nil, 10); err != nil {
+			log.Fatal(err)
+		}
+	}
+	of := token.Holder{Org: "acme", ClientKey: app, Subject: "ann"}
+	mux := guard.Mux()
+	mux.HandleFunc("DELETE /tokens", auth.Public, func(_ http.ResponseWriter, r *http.Request) { // for tokens of ann's own
+		fmt.Println(auth.IsNotFound(tokens.Revoke(r.Context(), of, "another")), tokens.Revoke(r.Context(), of, "phone"))
+		fmt.Println(tokens.RevokeSubject(r.Context(), of))
+	})
+	mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("DELETE", "/acme/v2/tokens", nil))
+	// Output:
+	// token.revoked ann phone 0
+	// true <nil>
+	// token.revoked ann  2
+	// 2 <nil>
+}
+
 // A phone exchanges its token for the next one. The server keeps the clock here to show what a copy
 // of the former token does after a minute.
 func ExampleMechanism_Renew() {

@@ -120,6 +120,7 @@ func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request,
 	})
 	if err != nil {
 		claim(t, raw)
+		a.emit(ctx, err)
 		return auth.Principal{}, admission.Fault(err)
 	}
 	return a.principal(verified), nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -28,12 +29,18 @@ import (
 //   - auth.DetailInvalidScope, auth.DetailUnknownApp, auth.DetailNoKeyPair, auth.DetailTooManyTokens.
 //   - auth.DetailInvalidToken: the maker's token was revoked meanwhile, or its key was replaced.
 func (m *Mechanism) Mint(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish) (token.Token, token.Claims, error) {
-	return m.MintIn(ctx, m.Ledger, m.Signers, by, t, w)
+	signed, claims, err := m.MintIn(ctx, m.Ledger, m.Signers, by, t, w)
+	if err == nil {
+		granted, _ := t.Compile("token", claims.Scope)
+		emit(ctx, auth.Event{Verb: verbs.TokenMade, Reason: w.kind(), Scope: granted}, claims)
+	}
+	return signed, claims, err
 }
 
 // MintIn is Mint with the ledger and the pairs of a transaction of the application, such as those of
 // sqlstore.In. The token is valid once the transaction has been committed: hand it out then. It is
-// never valid after a rollback, unless it is ephemeral and its pair was there before.
+// never valid after a rollback, unless it is ephemeral and its pair was there before. It emits no event: see
+// auth.Emit.
 func (m *Mechanism) MintIn(ctx context.Context, ledger token.Issuing, signers token.Signers, by auth.Principal, t *auth.Tenant, w Wish) (token.Token, token.Claims, error) {
 	now := t.Now()
 	minter, err := m.minter(t.Settings())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -49,6 +50,7 @@ func (m *Mechanism) Renew(r *http.Request, less Less) (token.Token, token.Claims
 	signed, claims, by, err := m.renew(ctx, t, raw, less)
 	if err == nil {
 		auth.Identify(r, by)
+		emit(ctx, auth.Event{Verb: verbs.TokenRenewed}, claims)
 	}
 	return signed, claims, err
 }
@@ -57,12 +59,17 @@ func (m *Mechanism) Renew(r *http.Request, less Less) (token.Token, token.Claims
 // transaction of the application: a rollback would undo the end of a family.
 func (m *Mechanism) RenewToken(ctx context.Context, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, error) {
 	signed, claims, _, err := m.renew(ctx, t, raw, less)
+	if err == nil {
+		emit(ctx, auth.Event{Verb: verbs.TokenRenewed}, claims)
+	}
 	return signed, claims, err
 }
 
 func (m *Mechanism) renew(ctx context.Context, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, auth.Principal, error) {
+	var a attempt
 	fail := func(err error) (token.Token, token.Claims, auth.Principal, error) {
 		claim(t, raw)
+		a.emit(ctx, err)
 		return "", token.Claims{}, auth.Principal{}, err
 	}
 	minter, err := m.minter(t.Settings())
@@ -72,8 +79,8 @@ func (m *Mechanism) renew(ctx context.Context, t *auth.Tenant, raw string, less 
 	now := t.Now() // before the account is asked: TokensFrom of later ends the successor, too
 	minter.Now = func() time.Time { return now }
 	look := &peek{ledger: m.Ledger, org: t.Org.Key(), renewed: true}
-	v, a, err := m.inspect(ctx, raw, t, look)
-	if err != nil {
+	var v *token.Verified
+	if v, a, err = m.inspect(ctx, raw, t, look); err != nil {
 		return fail(err)
 	}
 	if v.ID() == "" {

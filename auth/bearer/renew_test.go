@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/bearer"
+	"github.com/tenantkit/tenantkit/internal/testing/heard"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -30,6 +31,7 @@ func newRenewing(t testing.TB) *renewing {
 	t.Helper()
 	r := &renewing{}
 	r.minting = newMinting(t, func(w *world) {
+		w.guard.RequestID = heard.RequestID
 		w.guard.Observe = func(_ context.Context, e auth.Event) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -31,6 +31,16 @@ const maxRole = 512
 
 func (w *Wish) ephemeral() bool { return !w.Permanent && w.MaxUses == 0 }
 
+func (w *Wish) kind() string {
+	switch {
+	case w.MaxUses != 0:
+		return "limited"
+	case w.Permanent:
+		return "permanent"
+	}
+	return "ephemeral"
+}
+
 // brief is the longest life of an ephemeral token whose maker's credential can be revoked or is
 // limited to networks.
 const brief = 15 * time.Minute

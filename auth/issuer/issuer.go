@@ -38,7 +38,7 @@ type Issuer struct {
 
 	JWKS     string                      // URL of the JWK set, https
 	Discover bool                        // URL has an OpenID configuration, which names the set; it must state exactly this URL
-	Keys     map[string]crypto.PublicKey // by kid; "" is for tokens without a kid
+	Keys     map[string]crypto.PublicKey // by kid; the kid "" is that of tokens without one
 
 	// Algorithms are those that are accepted, of RS256, ES256 and EdDSA; nil: these three. The
 	// type of a key must fit, too.

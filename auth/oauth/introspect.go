@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/token"
 )
 
 // introspection is the reply of RFC 7662, section 2.2. Only an active token has more than Active.
@@ -83,9 +82,8 @@ func revoke(ctx context.Context, a asked) (any, error) {
 	case record.ID == "", a.bearer.Ledger == nil:
 		return nil, refuse(auth.DetailOption, codeTokenType, "the token cannot be revoked", nil)
 	}
-	err = a.bearer.Ledger.Revoke(ctx, record.Holder(), record.ID)
-	if err != nil && !errors.Is(err, token.ErrNotFound) {
-		return nil, auth.Unavailable(err)
+	if err := a.bearer.Revoke(ctx, record.Holder(), record.ID); err != nil && !auth.IsNotFound(err) {
+		return nil, err
 	}
 	return done, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/oauth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/internal/testing/heard"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -85,6 +86,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 		BaseURL:    "https://api.example.test/base",
 		Directory:  w.directory,
 		Mechanisms: []auth.Mechanism{w.signature, w.bearer},
+		RequestID:  heard.RequestID,
 		Observe: func(_ context.Context, e auth.Event) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

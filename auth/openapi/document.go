@@ -124,7 +124,7 @@ func (d *Document) make() ([]byte, error) {
 	if d.Mux == nil || d.Title == "" || d.Version == "" {
 		return nil, errors.New("openapi: Document.Mux, Title and Version are required")
 	}
-	m := &maker{Document: d, guard: d.Mux.Guard(), schemas: schemas{object{"Fault": faultSchema()}, make(map[any]string)},
+	m := &maker{Document: d, guard: d.Mux.Guard(), schemas: schemas{object{"Fault": faultSchema(), "Problem": problemSchema()}, make(map[any]string)},
 		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool), tags: []object{}}
 	servers, err := m.servers()
 	if err := errors.Join(err, m.readSchemes(), m.checkRoutes()); err != nil {

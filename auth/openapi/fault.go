@@ -49,7 +49,14 @@ func faultComponents(namespace string, keyed bool) object {
 func faultResponse(status int, examples object) object {
 	text := cmp.Or(http.StatusText(status), "Any other refusal") + "."
 	content := object{"schema": ref("schemas", "Fault"), "examples": examples}
-	response := object{"description": text, "content": object{"application/json": content}}
+	media := object{"application/json": content}
+	if status == 0 {
+		// Only here: generators of clients type a response by its media type if it has one, and compare
+		// the whole header, charset included, if it has two.
+		media["application/problem+json"] = object{"schema": ref("schemas", "Problem")}
+		text += " Each fault, of every status, is a problem (RFC 9457) for clients whose Accept prefers application/problem+json."
+	}
+	response := object{"description": text, "content": media}
 	switch status {
 	case http.StatusUnauthorized:
 		response["headers"] = object{"WWW-Authenticate": header("string", "A challenge for each mechanism.")}
@@ -76,4 +83,14 @@ func faultSchema() object {
 		"path":    object{"type": "string", "description": "The argument or property that the fault is about."},
 		"faults":  object{"type": "array", "items": ref("schemas", "Fault")},
 	}, []string{"object", "name", "code", "errCode", "status", "message", "faults"})
+}
+
+// problemSchema is a fault with the members of RFC 9457.
+func problemSchema() object {
+	return object{"allOf": []object{ref("schemas", "Fault"), membersOf(object{
+		"type":     object{"type": "string", "format": "uri-reference", "description": "The page about errCode, or about:blank."},
+		"title":    object{"type": "string"},
+		"detail":   object{"type": "string", "description": "The reason, or else the message."},
+		"instance": object{"type": "string", "description": "The id of the request, if the server has one."},
+	}, []string{"type", "title", "detail"})}}
 }

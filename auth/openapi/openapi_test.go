@@ -348,7 +348,7 @@ func TestTwoTypesOfOneName(t *testing.T) {
 		"POST /notes": {Request: note{}, Reply: Fault{}},
 		"PUT /notes":  {Request: noteBody{}, Reply: note{}},
 	}), "components", "schemas").(value)
-	if got, want := slices.Sorted(maps.Keys(schemas)), []string{"Fault", "Fault2", "note", "noteBodyRequest", "noteRequest"}; !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(schemas)), []string{"Fault", "Fault2", "Problem", "note", "noteBodyRequest", "noteRequest"}; !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
 	if _, mine := at(t, schemas, "Fault", "properties").(value)["Mine"]; mine {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // actLife is how long somebody may act for an account.
@@ -64,6 +65,7 @@ func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason st
 		return auth.Principal{}, err
 	}
 	m.sendSession(w, t, &s, token)
+	auth.Emit(r.Context(), auth.Event{Verb: verbs.ActingBegan, Account: account, Session: s.ID, Reason: reason})
 	return acting, nil
 }
 

@@ -63,6 +63,9 @@ func (b *browser) do(method, path, form string, header ...string) reply {
 	b.w.t.Helper()
 	r := httptest.NewRequest(method, "https://api.example.test/"+b.org+"/v2"+path, strings.NewReader(form))
 	r.RemoteAddr = b.remote
+	if b.w.agent != "" {
+		r.Header.Set("User-Agent", b.w.agent)
+	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	b.mu.Lock()
 	for name, value := range b.jar {

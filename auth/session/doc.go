@@ -99,21 +99,19 @@
 // # Queue for password hashes
 //
 // Hashing a password occupies a core for some time. As many hashes run at once as the program
-// may use CPUs. For each of them 32 first places of addresses are in the queue, and 32 further
-// ones, with those that run. All attempts at passwords and Passwords.Hash share this queue. A
-// call that gets no place in it returns auth.DetailThrottled, and nothing is counted. These
-// rules keep it fair:
+// may use CPUs. For each of them the queue has 32 first slots of addresses, and 32 further ones
+// with those that run. All attempts at passwords and Passwords.Hash share this queue. A call that
+// gets no slot returns auth.DetailThrottled, and nothing is counted. These rules keep it fair:
 //
-//   - A name has 5 places, whether its account exists or not. One more at the same time
-//     returns auth.DetailLocked. The known devices of an account have 5 places of their
-//     own.
-//   - An address, or a /64 of IPv6, has a quarter as many as there are further places. Known
+//   - A name has 5 slots, whether its account exists or not. One more at the same time
+//     returns auth.DetailLocked. The known devices of an account have 5 slots of their own.
+//   - An address, or a /64 of IPv6, has a quarter as many as there are further slots. Known
 //     devices at that address have as many again. This limits logins at once, not over time: right
 //     passwords leave no count. In an office behind one address, only the logins beyond
 //     that number must be repeated, after a second or two.
-//   - An org has as many places as it leaves free, among the first ones of addresses and among the
-//     further ones. An org without a place gets one beside them. A few addresses with many names or
-//     orgs so leave the first places to everybody else.
+//   - An org has as many slots as it leaves free, among the first ones of addresses and among the
+//     further ones. An org without a slot gets an additional one. So a few addresses with many
+//     names or orgs cannot take the first slots of the others.
 //   - Orgs take turns, and so do the addresses within an org.
 //
 // The queue is in memory, one for each process. It keeps nothing about calls that have

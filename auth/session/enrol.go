@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // Enrolment is a second factor that waits for its first code.
@@ -60,8 +61,18 @@ func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (
 		return nil, err
 	}
 	if by.ticket == nil {
-		return m.confirmInSession(w, r, t, by, code)
+		recovery, err = m.confirmInSession(w, r, t, by, code)
+	} else {
+		recovery, err = m.confirmByTicket(w, r, t, by, code)
 	}
+	if err == nil {
+		auth.Emit(r.Context(), auth.Event{Verb: verbs.FactorEnrolled, Account: by.account.ID})
+	}
+	return recovery, err
+}
+
+// confirmByTicket is Factors.Confirm for a login that waits for it.
+func (m *Manager) confirmByTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
 	var undo func()
 	_, err = m.complete(w, r, t, *by.ticket, func(*opening) (err error) {
 		recovery, undo, err = m.activate(r.Context(), t, by, code)
@@ -94,7 +105,7 @@ func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *au
 		return unlessFailed(nil, undo, err)
 	}
 	// Other sessions were created with the former factor, or with none.
-	return unlessFailed(recovery, undo, m.endOwn(r.Context(), t, p.Account, p.SessionID))
+	return unlessFailed(recovery, undo, m.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.FactorEnrolled))
 }
 
 // Remove removes the second factor of the session's account, by a code of it, and ends
@@ -114,13 +125,14 @@ func (of Factors) Remove(r *http.Request, code string) error {
 	if t.Org.Session.SecondFactor {
 		return &auth.Error{Detail: auth.DetailForbidden, Reason: "the org requires a second factor", Err: auth.ErrForbidden}
 	}
-	err = m.withCode(r.Context(), t, by.owner, code, func(f *Factor) {
+	err = m.withCode(r.Context(), t, by.account, code, func(f *Factor) {
 		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
 	})
 	if err != nil {
 		return err
 	}
-	return m.endOwn(r.Context(), t, by.account.ID, auth.From(r.Context()).SessionID)
+	auth.Emit(r.Context(), auth.Event{Verb: verbs.FactorRemoved, Account: by.account.ID})
+	return m.endOwn(r.Context(), t, by.account.ID, auth.From(r.Context()).SessionID, verbs.FactorRemoved)
 }
 
 // Factors.RenewRecovery gives the session's account new recovery codes, by a code of its
@@ -137,7 +149,7 @@ func (of Factors) RenewRecovery(r *http.Request, code string) (recovery []string
 		return nil, err
 	}
 	recovery, hashes := newRecovery()
-	err = m.withCode(r.Context(), t, by.owner, code, func(f *Factor) { f.Recovery = hashes })
+	err = m.withCode(r.Context(), t, by.account, code, func(f *Factor) { f.Recovery = hashes })
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +223,7 @@ func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (F
 // activate makes the pending secret the account's active one. undo makes the former one active
 // again. It is nil if nothing was activated.
 func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, undo func(), err error) {
-	err = m.counted(ctx, t, by.owner, func() (err error) {
+	err = m.counted(ctx, t, by.account, func() (err error) {
 		recovery, undo, err = m.takePending(ctx, t, by, code)
 		return err
 	})
@@ -219,12 +231,19 @@ func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, cod
 }
 
 // counted takes a step with a code, and counts it as an attempt.
-func (m *Manager) counted(ctx context.Context, t *auth.Tenant, of owner, step func() error) error {
-	attempt := m.codeAttempt(t, of)
-	if _, err := attempt.begin(ctx, m.now()); err != nil {
-		return err
+func (m *Manager) counted(ctx context.Context, t *auth.Tenant, a *auth.Account, step func() error) error {
+	attempt := m.codeAttempt(t, ownerOf(a))
+	_, err := attempt.begin(ctx, m.now())
+	if err == nil {
+		err = attempt.finish(ctx, step()) // not deferred, so that the attempt stays counted after a panic
 	}
-	return attempt.finish(ctx, step()) // not deferred, so that the attempt stays counted after a panic
+	switch {
+	case errors.Is(err, ErrCode):
+		auth.Emit(ctx, auth.Event{Verb: verbs.CodeRefused, Account: a.ID})
+	case errors.Is(err, ErrLocked):
+		auth.Emit(ctx, auth.Event{Verb: verbs.LoginDelayed, Account: a.ID, Reason: MethodCode})
+	}
+	return err
 }
 
 func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, undo func(), err error) {
@@ -258,18 +277,30 @@ func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, of owner, f Fa
 }
 
 // checkCode accepts a code of the account's factor, once, and returns the factor's secret.
-func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, of owner, code string) (proved FactorSecret, err error) {
+func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, of *auth.Account, code string) (proved FactorSecret, err error) {
 	err = m.withCode(ctx, t, of, code, func(f *Factor) { proved = f.Secret })
 	return proved, err
 }
 
 // withCode accepts a code of the account's factor and changes the factor in the same
 // step. No code is therefore accepted twice, not even by two processes.
-func (m *Manager) withCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) error {
-	return m.counted(ctx, t, of, func() error { return m.takeCode(ctx, t, of, code, change) })
+func (m *Manager) withCode(ctx context.Context, t *auth.Tenant, a *auth.Account, code string, change func(*Factor)) error {
+	e := auth.Event{Verb: verbs.CodeAccepted, Account: a.ID}
+	err := m.counted(ctx, t, a, func() (err error) {
+		recovery, err := m.takeCode(ctx, t, ownerOf(a), code, change)
+		if recovery {
+			e.Verb = verbs.RecoveryUsed
+		}
+		return err
+	})
+	if err == nil {
+		auth.Emit(ctx, e)
+	}
+	return err
 }
 
-func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) error {
+// takeCode also reports whether it was a recovery code.
+func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) (recovery bool, err error) {
 	// One timeout for all rounds, so that a store that always returns an old version
 	// does not cause an endless loop.
 	ctx, cancel := t.Bound(ctx)
@@ -277,15 +308,17 @@ func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code s
 	for {
 		f, err := m.factor(ctx, t, of)
 		if err != nil {
-			return err
+			return false, err
 		}
+		left := len(f.Recovery)
 		if !m.useCode(&f, code) {
-			return errCode
+			return false, errCode
 		}
+		recovery = len(f.Recovery) < left
 		change(&f)
 		err = m.saveFactor(ctx, t, of, f)
 		if !errors.Is(err, ErrConflict) {
-			return err
+			return recovery, err
 		}
 		// Another request has changed the factor: check whether the code is still valid.
 	}

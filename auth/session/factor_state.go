@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // FactorState says what second factor an account has. It holds no secret.
@@ -95,6 +96,9 @@ func (m *Manager) removeFactor(ctx context.Context, org auth.OrgKey, account str
 		}
 		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
 		err = m.FactorStore.Save(ctx, org, account, f)
+		if err == nil {
+			auth.Emit(ctx, auth.Event{Verb: verbs.FactorRemoved, Org: org, Account: account, Reason: "reset"})
+		}
 		if !errors.Is(err, ErrConflict) {
 			return auth.Unavailable(err)
 		}

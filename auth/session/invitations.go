@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // Invitation asks somebody who reads the mails to Address to join the org with Roles. ID and Inviter are
@@ -66,29 +67,39 @@ func (of Mail) Invite(r *http.Request, i Invitation) (ticket MailTicket, err err
 	if err := m.mayInvite(ctx, t, p, i); err != nil {
 		return ticket, err
 	}
-	if err := of.endInvitations(ctx, t.Org.Key(), i.Address); err != nil {
+	former, err := of.endInvitations(ctx, t.Org.Key(), i.Address)
+	if err != nil {
 		return ticket, err
 	}
 	s, token := m.newSession(r, t.Org, authentication{account: invitations, Proof: Proof{At: now}}, ticketInvite, i.Expires.Sub(now))
 	s.Address, s.Proof, s.Expires = i.Address, string(about), wholeMillis(i.Expires)
-	return MailTicket{text: token.text()}, auth.Unavailable(m.Store.Create(ctx, s, maxInvitations))
+	if err := m.Store.Create(ctx, s, maxInvitations); err != nil {
+		return ticket, auth.Unavailable(err)
+	}
+	e := auth.Event{Verb: verbs.InvitationMade, Credential: s.ID}
+	if former {
+		e.Verb = verbs.InvitationResent
+	}
+	auth.Emit(ctx, e)
+	return MailTicket{text: token.text()}, nil
 }
 
-// endInvitations ends earlier invitations of an address.
-func (of Mail) endInvitations(ctx context.Context, org auth.OrgKey, address string) error {
+// endInvitations ends earlier invitations of an address, and reports whether there was one.
+func (of Mail) endInvitations(ctx context.Context, org auth.OrgKey, address string) (ended bool, err error) {
 	all, err := of.Invitations(ctx, org)
 	if err == nil && len(all) >= maxInvitations {
 		err = &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many invitations")}
 	}
 	for _, i := range all {
 		if err == nil && strings.EqualFold(i.Address, address) {
-			err = of.TakeBack(ctx, org, i.ID)
+			err = of.manager.Sessions().end(ctx, org, invitations, i.ID)
+			ended = ended || err == nil
 		}
 		if auth.IsNotFound(err) {
 			err = nil // used meanwhile
 		}
 	}
-	return err
+	return ended, err
 }
 
 // mayInvite judges a principal by what can be done with the account of an invitation.
@@ -137,6 +148,9 @@ func (of Mail) Accept(r *http.Request, ticket string,
 	err = join(r.Context(), i, end)
 	if err == nil && !ended {
 		err = errors.Join(errors.New("session: join has not ended the ticket of the invitation"), end(r.Context(), nil))
+	}
+	if err == nil {
+		auth.Emit(r.Context(), auth.Event{Verb: verbs.InvitationAccepted, Credential: i.ID})
 	}
 	return err
 }
@@ -191,5 +205,9 @@ func (of Mail) Invitations(ctx context.Context, org auth.OrgKey) ([]Invitation, 
 // TakeBack takes an invitation back, by its ID. It checks no permission. It returns an error that wraps
 // auth.ErrNotFound if there is none, or auth.ErrUnavailable.
 func (of Mail) TakeBack(ctx context.Context, org auth.OrgKey, id string) error {
-	return of.manager.Sessions().Revoke(ctx, org, invitations, id)
+	err := of.manager.Sessions().end(ctx, org, invitations, id)
+	if err == nil {
+		auth.Emit(ctx, auth.Event{Verb: verbs.InvitationEnded, Org: org, Credential: id, Reason: "revoked"})
+	}
+	return err
 }

@@ -44,6 +44,7 @@ type world struct {
 
 	mu     sync.Mutex
 	events []auth.Event
+	agent  string // User-Agent of browsers
 }
 
 func newWorld(t testing.TB, alter ...func(*world)) *world {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/redacted"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears
@@ -162,7 +164,7 @@ func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Ten
 // proveCode adds a right code to the proof.
 func (m *Manager) proveCode(r *http.Request, t *auth.Tenant, o *opening, code string) (err error) {
 	o.proof.Proof = o.proof.with(MethodCode)
-	o.proof.factor, err = m.checkCode(r.Context(), t, ownerOf(o.account), code)
+	o.proof.factor, err = m.checkCode(r.Context(), t, o.account, code)
 	return err
 }
 
@@ -216,11 +218,11 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, o opening) (auth.Principal, error) {
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	device, err := m.nextDevice(r, t, o.proof) // first: a session that is opened says what is remembered
+	device, remembered, err := m.nextDevice(r, t, o.proof) // first: a session that is opened says what is remembered
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.endPresented(ctx, r, t); err != nil {
+	if err := m.endPresented(ctx, r, t, "replaced"); err != nil {
 		return auth.Principal{}, err
 	}
 	o.session.Proof = o.proof.text()
@@ -234,7 +236,23 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	m.sendSession(w, t, &o.session, o.token)
 	m.sendDevice(w, t, device)
 	auth.Identify(r, o.principal)
+	o.emit(r.Context(), remembered)
 	return o.principal, nil
+}
+
+// emit reports the session that was created, and the device that is remembered from now on.
+func (o *opening) emit(ctx context.Context, remembered string) {
+	e := auth.Event{Verb: verbs.SessionEntered, Org: o.session.Org, Account: o.session.Account, Session: o.session.ID, Reason: strings.Join(o.proof.Methods, " ")}
+	if o.session.Origin == "" {
+		e.Verb = verbs.LoginAccepted
+		auth.Emit(ctx, e)
+		e.Verb = verbs.SessionOpened
+	}
+	auth.Emit(ctx, e)
+	if remembered != "" {
+		e.Verb, e.Credential = verbs.DeviceRemembered, remembered
+		auth.Emit(ctx, e)
+	}
 }
 
 // stillOpen ends a new session that was entered from one that has ended meanwhile: what has ended all
@@ -275,7 +293,7 @@ func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	s, token := m.newSession(r, t.Org, p, step, ticketLife)
-	if err := m.endPresented(ctx, r, t); err != nil {
+	if err := m.endPresented(ctx, r, t, "replaced"); err != nil {
 		return err
 	}
 	if err := m.Store.Create(ctx, s, maxTickets); err != nil {
@@ -283,6 +301,7 @@ func (m *Manager) sendTicket(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	}
 	m.clear(w, r, t, m.sessionCookie())
 	send(w, m.ticketCookie().cookie(t, token.text()))
+	auth.Emit(ctx, auth.Event{Verb: verbs.LoginPending, Org: s.Org, Account: s.Account, Reason: step})
 	return &auth.Error{Detail: auth.DetailSecondFactor, Reason: step, Err: ErrSecondFactor}
 }
 

@@ -1,11 +1,14 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // Logout ends the session of the request and clears its cookies. It returns nil if
@@ -24,14 +27,16 @@ func (m *Manager) Logout(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	acting, err := m.carried(ctx, r, t)
 	if from := parseOrigin(acting.Origin); err == nil && from.Acting {
-		if err = m.Store.DeleteID(ctx, from.Org, from.Account, from.ID); auth.IsNotFound(err) {
+		if err = m.Sessions().end(ctx, from.Org, from.Account, from.ID); err == nil {
+			m.Sessions().emitEnded(ctx, 1, auth.Event{Org: from.Org, Account: from.Account, Session: from.ID, Reason: "logout"})
+		} else if auth.IsNotFound(err) {
 			err = nil
 		}
 	}
 	if err != nil {
 		return auth.Unavailable(err)
 	}
-	if err := m.endPresented(ctx, r, t); err != nil {
+	if err := m.endPresented(ctx, r, t, "logout"); err != nil {
 		return err // the cookies stay, because the session may still exist
 	}
 	m.clear(w, r, t, m.sessionCookie())
@@ -44,7 +49,7 @@ const maxCookies = 16
 
 // endPresented ends the sessions and tickets whose cookies the request carries. If an
 // attacker has planted a second cookie, it ends both.
-func (m *Manager) endPresented(ctx context.Context, r *http.Request, t *auth.Tenant) error {
+func (m *Manager) endPresented(ctx context.Context, r *http.Request, t *auth.Tenant, why string) error {
 	for _, name := range []cookieName{m.sessionCookie(), m.ticketCookie()} {
 		// More are refused altogether: each cookie costs a write, and the caller is unknown.
 		if _, count := name.read(r, t); count > maxCookies {
@@ -55,8 +60,12 @@ func (m *Manager) endPresented(ctx context.Context, r *http.Request, t *auth.Ten
 			if !ok {
 				continue
 			}
+			open, unknown := m.Store.Get(ctx, t.Org.Key(), s.hash())
 			if err := m.Store.Delete(ctx, t.Org.Key(), s.hash()); err != nil {
 				return auth.Unavailable(err)
+			}
+			if unknown == nil && open.Ticket == "" {
+				m.Sessions().emitEnded(ctx, 1, auth.Event{Org: open.Org, Account: open.Account, Session: open.ID, Reason: why})
 			}
 		}
 	}
@@ -71,8 +80,9 @@ func (m *Manager) clear(w http.ResponseWriter, r *http.Request, t *auth.Tenant, 
 }
 
 // In returns the same verbs over what ends sessions in a transaction of the application: see
-// sqlstore.In. What they end is ended when the transaction has been committed.
-func (of Sessions) In(store Ending) Sessions { return Sessions{of.manager, store} }
+// sqlstore.In. What they end is ended when the transaction has been committed. They emit no event: see
+// auth.Emit.
+func (of Sessions) In(store Ending) Sessions { return Sessions{of.manager, store, true} }
 
 // List returns the account's sessions that have not ended by the org's settings, the
 // oldest first. It includes sessions that only auth.Account.Changed has ended. An empty
@@ -109,11 +119,36 @@ func (of Sessions) Revoke(ctx context.Context, org auth.OrgKey, account, id stri
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
+	open, _ := of.store.List(ctx, org, account) // only for the event
+	if err := of.end(ctx, org, account, id); err != nil {
+		return err
+	}
+	e := auth.Event{Org: org, Account: account, Session: id, Reason: "revoked"}
+	if slices.ContainsFunc(open, func(s Session) bool { return s.ID == id && s.Ticket == ticketDevice }) {
+		e.Verb, e.Session, e.Credential = verbs.DeviceForgotten, "", id
+	}
+	of.emitEnded(ctx, 1, e)
+	return nil
+}
+
+// end ends one record of an account.
+func (of Sessions) end(ctx context.Context, org auth.OrgKey, account, id string) error {
+	ctx, cancel := withTimeout(ctx)
+	defer cancel()
 	err := of.store.DeleteID(ctx, org, account, id)
 	if auth.IsNotFound(err) {
 		return err
 	}
 	return auth.Unavailable(err)
+}
+
+// emitEnded reports that n sessions have ended.
+func (of Sessions) emitEnded(ctx context.Context, n int, e auth.Event) {
+	if of.later || n == 0 {
+		return
+	}
+	e.Verb = cmp.Or(e.Verb, verbs.SessionEnded)
+	auth.Emit(ctx, e)
 }
 
 // Sessions.RevokeAll ends the account's sessions, its incomplete logins and its mailed tickets,
@@ -127,15 +162,20 @@ func (of Sessions) Revoke(ctx context.Context, org auth.OrgKey, account, id stri
 // An empty account is an error, and nothing is ended: it comes from a handler that
 // mistakenly uses the zero auth.Principal. Any other error wraps auth.ErrUnavailable.
 func (of Sessions) RevokeAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
+	return of.revokeAll(ctx, org, account, except, "revoked")
+}
+
+func (of Sessions) revokeAll(ctx context.Context, org auth.OrgKey, account, except, why string) (int, error) {
 	if account == "" {
 		return 0, errors.New("session: RevokeAll without an account")
 	}
 	if org == auth.PersonKey {
-		return of.revokePerson(ctx, account, except)
+		return of.revokePerson(ctx, account, except, why)
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	n, err := of.store.DeleteAll(ctx, org, account, except)
+	of.emitEnded(ctx, n, auth.Event{Org: org, Account: account, Count: int64(n), Reason: why})
 	return n, auth.Unavailable(err)
 }
 
@@ -154,6 +194,7 @@ func (of Sessions) RevokeOrg(ctx context.Context, org auth.OrgKey) (int, error) 
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	n, err := of.store.DeleteOrg(ctx, org)
+	of.emitEnded(ctx, n, auth.Event{Org: org, Count: int64(n), Reason: "revoked"})
 	return n, auth.Unavailable(err)
 }
 

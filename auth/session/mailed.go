@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // MailTicket is the secret of a link that the application mails to an account: 43
@@ -269,12 +270,13 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	if err := m.redeem(r, t, s); err != nil {
 		return err
 	}
-	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Mechanism: Name})
+	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})
 	_, err = m.storing(func(changed time.Time) error { return store(r.Context(), s.Account, encoded, changed) })
 	if err != nil {
 		return err
 	}
-	return m.endOwn(r.Context(), t, s.Account, "")
+	auth.Emit(r.Context(), auth.Event{Verb: verbs.PasswordReset, Account: s.Account})
+	return m.endOwn(r.Context(), t, s.Account, "", verbs.PasswordReset)
 }
 
 // Mail.AddressTicket makes a ticket for the link in a mail to address, by which the account
@@ -369,7 +371,7 @@ func (of Mail) VerifyAddress(r *http.Request, ticket string) (account, address s
 	if err := m.redeem(r, t, s); err != nil {
 		return "", "", err
 	}
-	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Mechanism: Name})
+	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})
 	return s.Account, s.Address, nil
 }
 

@@ -85,6 +85,7 @@ type (
 	Sessions struct { // list and end sessions
 		manager *Manager
 		store   Ending
+		later   bool // its changes are done when the application commits
 	}
 	Passwords struct{ manager *Manager } // hash and change passwords
 	Factors   struct{ manager *Manager } // enrol, confirm, renew and remove the second factor
@@ -92,7 +93,7 @@ type (
 )
 
 // Sessions returns the verbs about sessions.
-func (m *Manager) Sessions() Sessions { return Sessions{m, m.Store} }
+func (m *Manager) Sessions() Sessions { return Sessions{m, m.Store, false} }
 
 // Passwords returns the verbs about passwords.
 func (m *Manager) Passwords() Passwords { return Passwords{m} }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -194,4 +195,13 @@ func (m *Manager) Challenge(_ *auth.Tenant, err error) string {
 		return ""
 	}
 	return "Session"
+}
+
+// Schemes implements openapi.Describer.
+func (m *Manager) Schemes(*auth.Settings) []listing.Scheme {
+	return []listing.Scheme{{
+		Cookie: hostPrefix + string(m.sessionCookie()),
+		Description: "The cookie that a login sets. `{org}` stands for the org. On http at a loopback host the name has no " +
+			"`" + hostPrefix + "`. Requests that change something must not come from pages of another origin.",
+	}}
 }

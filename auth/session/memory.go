@@ -1,7 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,4 +137,235 @@ func (m *Memory) Save(ctx context.Context, org auth.OrgKey, account string, f Fa
 		m.factors[key] = f
 		return nil
 	})
+}
+
+// sessionTable is the Store of a Memory.
+type sessionTable struct {
+	records  map[[32]byte]*record // by their hash, evicted ones too; and by that before the latest Replace
+	accounts map[inOrg][]*record  // without evicted ones
+}
+
+type record struct {
+	Session
+	previous [32]byte // zero: there was no Replace
+	evicted  bool     // ended by a later Create, kept until Expires
+}
+
+func (r *record) isExpired(now time.Time) bool { return !now.Before(r.Expires) }
+
+// byAge orders sessions for List: by Created, then by ID.
+func byAge(a, b Session) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+}
+
+// Create implements Store. If the hash is not new, or if the account already has the
+// ID, Create returns an error.
+func (m *Memory) Create(ctx context.Context, s Session, limit int) error {
+	return m.change(ctx, func(now time.Time) error {
+		t := &m.sessions
+		sweep(t.records,
+			func(r *record) bool { return r.isExpired(now) },
+			func(_ [32]byte, r *record) { t.remove(r) })
+		if t.records[s.Hash] != nil || t.find(s.Org, s.Account, s.ID) != nil {
+			return errors.New("session: the hash or the id is not new")
+		}
+		if limit > 0 {
+			t.evict(s, limit, now)
+		}
+		t.add(&record{Session: stored(s)})
+		return nil
+	})
+}
+
+// stored returns what is kept of s. It clones strings, because a short one may be part
+// of a long header and would keep all of it in memory.
+func stored(s Session) Session {
+	s.Address, s.Agent = strings.Clone(s.Address), strings.Clone(s.Agent)
+	s.Created, s.Authenticated = wholeMillis(s.Created), wholeMillis(s.Authenticated)
+	s.Seen, s.Expires = wholeMillis(s.Seen), wholeMillis(s.Expires)
+	return s
+}
+
+// evict ends those of the account's records with the Ticket of s that were not used for the
+// longest time, until fewer than limit are left.
+func (t *sessionTable) evict(s Session, limit int, now time.Time) {
+	var same []*record
+	for _, r := range t.accounts[inOrg{s.Org, s.Account}] {
+		if r.Ticket == s.Ticket && !r.isExpired(now) {
+			same = append(same, r)
+		}
+	}
+	if len(same) < limit {
+		return
+	}
+	slices.SortFunc(same, func(a, b *record) int { return cmp.Or(a.Seen.Compare(b.Seen), byAge(a.Session, b.Session)) })
+	for _, r := range same[:len(same)-limit+1] {
+		t.remove(r)
+		r.evicted, r.previous = true, [32]byte{}
+		t.records[r.Hash] = r
+	}
+}
+
+// find returns the account's record with an ID, or nil.
+func (t *sessionTable) find(org auth.OrgKey, account, id string) *record {
+	all := t.accounts[inOrg{org, account}]
+	if i := slices.IndexFunc(all, func(r *record) bool { return r.ID == id }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+func (t *sessionTable) add(r *record) {
+	if t.records == nil {
+		t.records, t.accounts = map[[32]byte]*record{}, map[inOrg][]*record{}
+	}
+	account := inOrg{r.Org, r.Account}
+	t.records[r.Hash] = r
+	t.accounts[account] = append(t.accounts[account], r)
+}
+
+func (t *sessionTable) remove(r *record) {
+	delete(t.records, r.Hash)
+	delete(t.records, r.previous)
+	account := inOrg{r.Org, r.Account}
+	t.accounts[account] = slices.DeleteFunc(t.accounts[account], func(other *record) bool { return other == r })
+	if len(t.accounts[account]) == 0 {
+		delete(t.accounts, account)
+	}
+}
+
+// live returns the live record of the org that has this hash, or nil.
+func (t *sessionTable) live(org auth.OrgKey, hash [32]byte, now time.Time) *record {
+	r := t.records[hash]
+	if r == nil || r.Hash != hash || r.Org != org || r.evicted || r.isExpired(now) {
+		return nil
+	}
+	return r
+}
+
+// Get implements Store.
+func (m *Memory) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (Session, error) {
+	if err := ctx.Err(); err != nil {
+		return Session{}, err
+	}
+	now := m.now()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	r := m.sessions.records[hash]
+	switch {
+	case r == nil, r.Hash != hash, r.Org != org, r.isExpired(now):
+		return Session{}, auth.ErrNotFound
+	case r.evicted:
+		return Session{}, ErrEvicted
+	}
+	return r.Session, nil
+}
+
+// Touch implements Store.
+func (m *Memory) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
+	return m.change(ctx, func(now time.Time) error {
+		r := m.sessions.live(org, hash, now)
+		if r == nil {
+			return auth.ErrNotFound
+		}
+		if seen = wholeMillis(seen); seen.After(r.Seen) {
+			r.Seen = seen
+		}
+		return nil
+	})
+}
+
+// Replace implements Store. A hash that is not new is an error.
+func (m *Memory) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, s Session) error {
+	return m.change(ctx, func(now time.Time) error {
+		t := &m.sessions
+		r := t.live(org, old, now)
+		if r == nil {
+			return auth.ErrNotFound
+		}
+		if t.records[s.Hash] != nil {
+			return errors.New("session: the hash is not new")
+		}
+		t.remove(r)
+		r.Hash, r.previous = s.Hash, old
+		r.Authenticated, r.Seen = wholeMillis(s.Authenticated), wholeMillis(s.Seen)
+		t.add(r)
+		t.records[old] = r
+		return nil
+	})
+}
+
+// Delete implements Store.
+func (m *Memory) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
+	return m.change(ctx, func(time.Time) error {
+		t := &m.sessions
+		if r := t.records[hash]; r != nil && r.Org == org && !r.evicted {
+			t.remove(r)
+		}
+		return nil
+	})
+}
+
+// DeleteID implements Store.
+func (m *Memory) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
+	return m.change(ctx, func(now time.Time) error {
+		r := m.sessions.find(org, account, id)
+		if r == nil || r.isExpired(now) {
+			return auth.ErrNotFound
+		}
+		m.sessions.remove(r)
+		return nil
+	})
+}
+
+// DeleteAll implements Store.
+func (m *Memory) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (ended int, err error) {
+	err = m.change(ctx, func(now time.Time) error {
+		ended = m.sessions.removeAll(inOrg{org, account}, except, now)
+		return nil
+	})
+	return ended, err
+}
+
+// DeleteOrg implements Store.
+func (m *Memory) DeleteOrg(ctx context.Context, org auth.OrgKey) (ended int, err error) {
+	err = m.change(ctx, func(now time.Time) error {
+		for account := range m.sessions.accounts {
+			if account.org == org {
+				ended += m.sessions.removeAll(account, "", now)
+			}
+		}
+		return nil
+	})
+	return ended, err
+}
+
+// removeAll removes an account's records and returns how many of them were sessions. If
+// except is not empty, the record with that ID stays.
+func (t *sessionTable) removeAll(account inOrg, except string, now time.Time) (ended int) {
+	for _, r := range slices.Clone(t.accounts[account]) {
+		if except != "" && r.ID == except {
+			continue
+		}
+		t.remove(r)
+		if r.Ticket == "" && !r.isExpired(now) {
+			ended++
+		}
+	}
+	return ended
+}
+
+// List implements Store.
+func (m *Memory) List(ctx context.Context, org auth.OrgKey, account string) (list []Session, err error) {
+	err = m.change(ctx, func(now time.Time) error {
+		list = []Session{}
+		for _, r := range m.sessions.accounts[inOrg{org, account}] {
+			if !r.isExpired(now) {
+				list = append(list, r.Session)
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(list, byAge)
+	return list, err
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // Longer ones are refused like wrong ones, because the time of a hash grows with its
@@ -20,8 +21,19 @@ const (
 )
 
 // verifyPassword returns the account that has this name and password, and the proof. Each attempt costs
-// one hash, whether the account exists or not.
+// one hash, whether the account exists or not. With an error, account is whose name it is, or "".
 func (m *Manager) verifyPassword(r *http.Request, t *auth.Tenant, login, password string) (account string, p Proof, err error) {
+	account, p, err = m.checkPassword(r, t, login, password)
+	switch {
+	case errors.Is(err, ErrCredentials):
+		auth.Emit(r.Context(), auth.Event{Verb: verbs.LoginWrong, Account: account})
+	case errors.Is(err, ErrLocked):
+		auth.Emit(r.Context(), auth.Event{Verb: verbs.LoginDelayed, Reason: MethodPassword})
+	}
+	return account, p, err
+}
+
+func (m *Manager) checkPassword(r *http.Request, t *auth.Tenant, login, password string) (account string, p Proof, err error) {
 	p = Proof{At: m.stamp(), Methods: []string{MethodPassword}} // before the look-up: see authentication
 	if m.PasswordStore == nil {
 		return "", p, errors.New("session: Manager.PasswordStore is required for this")
@@ -70,7 +82,7 @@ func (m *Manager) verifyOnce(ctx context.Context, t *auth.Tenant, place *place, 
 		if account != "" {
 			t.Claim(auth.Claimed{Mechanism: Name, Account: account})
 		}
-		return "", errCredentials
+		return account, errCredentials
 	}
 	if rehash {
 		m.rehash(ctx, t, place.by, account, encoded, password)
@@ -191,7 +203,11 @@ func (m *Manager) Reauthenticate(w http.ResponseWriter, r *http.Request, login, 
 		return auth.Principal{}, err
 	}
 	p.Authenticated = proof.At
-	return p, m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: proof})
+	err = m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: proof})
+	if err == nil {
+		auth.Emit(r.Context(), auth.Event{Verb: verbs.SessionRenewed, Account: p.Account, Session: p.SessionID})
+	}
+	return p, err
 }
 
 // ownPassword is verifyPassword for the account of the session.
@@ -207,7 +223,7 @@ func (m *Manager) ownPassword(r *http.Request, t *auth.Tenant, p auth.Principal,
 // cookie. The device's old cookie may be older than a change of the account, and so
 // invalid.
 func (m *Manager) renewWithDevice(w http.ResponseWriter, r *http.Request, t *auth.Tenant, p authentication) error {
-	device, err := m.nextDevice(r, t, p)
+	device, _, err := m.nextDevice(r, t, p)
 	if err == nil {
 		err = m.renew(w, r, t, p.At)
 	}
@@ -287,7 +303,8 @@ func (of Passwords) Change(w http.ResponseWriter, r *http.Request, login, passwo
 	if err != nil {
 		return err
 	}
-	if err := m.endOwn(r.Context(), t, p.Account, p.SessionID); err != nil {
+	auth.Emit(r.Context(), auth.Event{Verb: verbs.PasswordChanged, Account: p.Account})
+	if err := m.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.PasswordChanged); err != nil {
 		return err
 	}
 	at := m.stamp()

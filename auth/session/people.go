@@ -221,7 +221,7 @@ func (m *Manager) openSession(ctx context.Context, from origin) (Session, error)
 }
 
 // revokePerson is RevokeAll for all accounts of a person.
-func (of Sessions) revokePerson(ctx context.Context, person, except string) (ended int, err error) {
+func (of Sessions) revokePerson(ctx context.Context, person, except, why string) (ended int, err error) {
 	t := auth.TenantFrom(ctx)
 	if t == nil || t.People() == nil {
 		return 0, errNoPeople
@@ -232,20 +232,21 @@ func (of Sessions) revokePerson(ctx context.Context, person, except string) (end
 	// Twice: a session that was entered during the first round comes from one that was open then.
 	for _, a := range slices.Concat(accounts, accounts) {
 		n, failed := of.store.DeleteAll(ctx, a.Org, a.ID, except)
+		of.emitEnded(ctx, n, auth.Event{Org: a.Org, Account: a.ID, Count: int64(n), Reason: why})
 		ended, err = ended+n, cmp.Or(err, failed)
 	}
 	return ended, auth.Unavailable(err)
 }
 
 // endOwn ends what an account of the request has open, and its person at other orgs, except the session
-// with this ID.
-func (m *Manager) endOwn(ctx context.Context, t *auth.Tenant, account, except string) error {
-	if _, err := m.Sessions().RevokeAll(ctx, t.Org.Key(), account, except); err != nil {
+// with this ID. why is the verb that ends them.
+func (m *Manager) endOwn(ctx context.Context, t *auth.Tenant, account, except, why string) error {
+	if _, err := m.Sessions().revokeAll(ctx, t.Org.Key(), account, except, why); err != nil {
 		return err
 	}
 	of, err := ownerIn(ctx, t.Org.Key(), account)
 	if err == nil && of.isPerson() && t.People() != nil {
-		_, err = m.Sessions().revokePerson(ctx, of.id, except)
+		_, err = m.Sessions().revokePerson(ctx, of.id, except, why)
 	}
 	return err
 }

@@ -17,21 +17,20 @@ const ticketDevice = "device"
 const maxDevices = 20
 
 // nextDevice returns the next device cookie of the browser, or nil. If the account has just asked for it
-// and proved its second factor, the device is remembered. A remembered device stays so under its next
-// cookie.
-func (m *Manager) nextDevice(r *http.Request, t *auth.Tenant, p authentication) (*device, error) {
+// and proved its second factor, the device is remembered, and its ID is returned. A remembered device stays
+// so under its next cookie.
+func (m *Manager) nextDevice(r *http.Request, t *auth.Tenant, p authentication) (next *device, remembered string, err error) {
 	if m.DeviceKey.isNone() {
-		return nil, nil
+		return nil, "", nil
 	}
 	d := m.DeviceKey.newDevice(t.Org.Key(), p)
 	life := t.Org.Session.Effective().RememberDevice
 	if life < 0 || m.FactorStore == nil {
-		return &d, nil
+		return &d, "", nil
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	old, known := m.deviceRecord(ctx, r, t, p.account)
-	var err error
 	switch {
 	case p.rememberDevice && !p.factor.isNone():
 		s, _ := m.newSession(r, t.Org, p, ticketDevice, life)
@@ -41,7 +40,7 @@ func (m *Manager) nextDevice(r *http.Request, t *auth.Tenant, p authentication) 
 			err = m.Store.Delete(ctx, t.Org.Key(), old.Hash)
 		}
 		if err == nil {
-			err = m.Store.Create(ctx, s, maxDevices)
+			err, remembered = m.Store.Create(ctx, s, maxDevices), s.ID
 		}
 	case known:
 		err = m.Store.Replace(ctx, t.Org.Key(), old.Hash, Session{Hash: d.hash(), Authenticated: old.Authenticated, Seen: m.stamp()})
@@ -49,7 +48,7 @@ func (m *Manager) nextDevice(r *http.Request, t *auth.Tenant, p authentication) 
 	if meansEnded(err) {
 		err = nil // another request has renewed or ended it
 	}
-	return &d, auth.Unavailable(err)
+	return &d, remembered, auth.Unavailable(err)
 }
 
 // factorMark identifies a second factor, so that no device is remembered for the next one.

@@ -139,13 +139,13 @@ func TestEventsOfLoginsNameTheAccount(t *testing.T) {
 		do   func() reply
 		want []string
 	}{
-		{"a login", func() reply { return w.browser().login("bob", "bob's password") }, []string{"bob ok"}},
-		{"a wrong password", func() reply { return w.browser().login("ann", "wrong") }, []string{"claimed ann " + auth.DetailInvalidCredentials}},
-		{"an unknown name", func() reply { return w.browser().login("my password", "x") }, []string{"claimed  " + auth.DetailInvalidCredentials}},
-		{"the first step", func() reply { return w.browser().login("ann", annPassword) }, []string{"claimed ann " + auth.DetailSecondFactor}},
-		{"a wrong code", func() reply { return half.post("/verify", "code", w.wrong(secret)) }, []string{"claimed ann " + invalidCode}},
-		{"the second step", func() reply { return half.post("/verify", "code", w.code(secret)) }, []string{"ann ok"}},
-		{"a session made elsewhere", func() reply { return w.browser().post("/start", "account", "bob") }, []string{"bob ok"}},
+		{"a login", func() reply { return w.browser().login("bob", "bob's password") }, []string{"bob ok", "login.accepted bob", "session.opened bob"}},
+		{"a wrong password", func() reply { return w.browser().login("ann", "wrong") }, []string{"login.wrong ann", "claimed ann " + auth.DetailInvalidCredentials}},
+		{"an unknown name", func() reply { return w.browser().login("my password", "x") }, []string{"login.wrong ", "claimed  " + auth.DetailInvalidCredentials}},
+		{"the first step", func() reply { return w.browser().login("ann", annPassword) }, []string{"login.pending ann", "claimed ann " + auth.DetailSecondFactor}},
+		{"a wrong code", func() reply { return half.post("/verify", "code", w.wrong(secret)) }, []string{"code.refused ann", "claimed ann " + invalidCode}},
+		{"the second step", func() reply { return half.post("/verify", "code", w.code(secret)) }, []string{"code.accepted ann", "ann ok", "login.accepted ann", "session.opened ann"}},
+		{"a session made elsewhere", func() reply { return w.browser().post("/start", "account", "bob") }, []string{"bob ok", "login.accepted bob", "session.opened bob"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.events = nil
@@ -153,6 +153,8 @@ func TestEventsOfLoginsNameTheAccount(t *testing.T) {
 			var got []string
 			for _, e := range w.events[1:] { // the first says that a Public route admits everybody
 				switch {
+				case e.Verb != "":
+					got = append(got, e.Verb+" "+e.Account)
 				case e.Detail != "":
 					got = append(got, "claimed "+e.Claimed.Account+" "+e.Detail)
 				case e.Mechanism == session.Name:
@@ -183,16 +185,19 @@ func TestEventsOfMailedTicketsNameTheAccount(t *testing.T) {
 				[]string{"claimed ann " + invalidCode}},
 			{"a verified address", func() reply { return w.browser().post("/address/verify", "ticket", address) }, []string{"bob ok"}},
 			{"a short password", func() reply { return w.browser().post("/reset", "ticket", reset, "next", "x") }, []string{"claimed  " + auth.DetailOption}},
-			{"a reset", func() reply { return w.reset(reset) }, []string{"ann ok"}},
+			{"a reset", func() reply { return w.reset(reset) }, []string{"ann ok", "password.reset ann"}},
 			{"a ticket of before the reset", func() reply { return w.reset(late) }, []string{"claimed  " + invalidCode}},
 		} {
 			w.events = nil
 			c.do()
 			var got []string
 			for _, e := range w.events[1:] {
-				if e.Detail != "" {
+				switch {
+				case e.Verb != "":
+					got = append(got, e.Verb+" "+e.Account)
+				case e.Detail != "":
 					got = append(got, "claimed "+e.Claimed.Account+" "+e.Detail)
-				} else {
+				default:
 					got = append(got, e.Account+" ok")
 				}
 			}

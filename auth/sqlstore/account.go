@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // RevokeAccount ends everything by which an account of an org is let in: its sessions, incomplete
@@ -28,7 +29,7 @@ import (
 // disabled, and TokensFrom or another call after the commit ends it for good. What another store keeps,
 // such as that of package redisstore, has its own RevokeAccount. An empty org or account is an error.
 func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account string) error {
-	return s.endAccount(ctx, "revoke an account", org, account,
+	return s.endAccount(ctx, "revoke an account", verbs.AccountRevoked, org, account,
 		endTokens(`subject = $2`),
 		`DELETE FROM {sessions} WHERE `+ofAccountText+` AND replaced = 0`,
 		endKeysText)
@@ -41,7 +42,7 @@ func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account stri
 // on without its ID. Counts of attempts do not name the account, and end within a day.
 // DeleteAccount reads all tokens of the org. Otherwise it does what RevokeAccount does.
 func (s *Store) DeleteAccount(ctx context.Context, org auth.OrgKey, account string) error {
-	return s.endAccount(ctx, "delete an account", org, account,
+	return s.endAccount(ctx, "delete an account", verbs.AccountDeleted, org, account,
 		endTokens(`(subject = $2 OR maker = $2)`),
 		`DELETE FROM {sessions} WHERE `+ofAccountText,
 		endKeysText,
@@ -61,29 +62,34 @@ func endTokens(condition string) string {
 
 // endAccount ends the credentials of an account, and then runs the texts. The tables come in the order of
 // deleteOrg, so that no two calls wait for each other.
-func (s *Store) endAccount(ctx context.Context, what string, org auth.OrgKey, account string, texts ...string) error {
+func (s *Store) endAccount(ctx context.Context, what, verb string, org auth.OrgKey, account string, texts ...string) error {
 	if org == "" || account == "" {
 		return fmt.Errorf("sqlstore: %s: no org or no account is named", what)
 	}
 	// With the lock, a login does not begin and end during this call and survive it.
-	return failed(what, s.transact(ctx, accountLock(org, account), func(q conn) error {
-		err := revokeCredentials(ctx, q, org, account)
+	return failed(what, s.audited(ctx, org, func(q conn) error {
+		ended, err := revokeCredentials(ctx, q, org, account)
 		for _, text := range texts {
 			if err == nil {
-				_, err = q.exec(ctx, text, org, account)
+				var n int64
+				n, err = q.exec(ctx, text, org, account)
+				ended += n
 			}
 		}
+		if ended > 0 {
+			q.note(auth.Event{Verb: verb, Account: account, Count: ended})
+		}
 		return err
-	}))
+	}, accountLock(org, account)))
 }
 
 // revokeCredentials deletes the credentials of an account, and takes the account from the others. The
 // text of the restrictions has the account as JSON, so the statement selects few rows too many. It
 // locks them: a concurrent rotation is complete before, or it finds nothing to rotate.
-func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account string) error {
+func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account string) (changed int64, err error) {
 	quoted, err := json.Marshal(account)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var keys []string
 	var found []*signature.Credential
@@ -103,7 +109,7 @@ func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account str
 			err = revokeCredential(ctx, q, keys[i], c, account)
 		}
 	}
-	return err
+	return int64(len(found)), err
 }
 
 func revokeCredential(ctx context.Context, q conn, clientKey string, c *signature.Credential, account string) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 type apiKeys struct{ store *Store }
@@ -35,16 +36,19 @@ func keyOf(rows *sql.Rows) (r apikey.Record, err error) {
 
 // Add implements apikey.Store.
 func (k *apiKeys) Add(ctx context.Context, r apikey.Record, limit int) error {
-	return k.change(ctx, r, func(q conn) error { return addKey(ctx, q, r, limit) })
+	return k.change(ctx, r, verbs.APIKeyMade, func(q conn) error { return addKey(ctx, q, r, limit) })
 }
 
 // change runs f in a transaction. It has the lock of the account: RevokeAccount, which has it too, would
 // otherwise miss the successor of a key that is replaced at the same time.
-func (k *apiKeys) change(ctx context.Context, r apikey.Record, f func(conn) error) error {
+func (k *apiKeys) change(ctx context.Context, r apikey.Record, verb string, f func(conn) error) error {
 	if !storable(r.ID, string(r.Org), r.Account, r.App, r.Maker, r.Name) {
 		return errors.New("sqlstore: store an API key: a text is not UTF-8 or has a zero byte")
 	}
-	err := k.store.transact(ctx, accountLock(r.Org, r.Account), f)
+	err := k.store.audited(ctx, r.Org, func(q conn) error {
+		q.note(auth.Event{Verb: verb, Credential: r.ID, App: r.App, Account: r.Account, Reason: r.Successor})
+		return f(q)
+	}, accountLock(r.Org, r.Account))
 	if err == nil {
 		k.store.countWrite(ctx)
 	}
@@ -79,7 +83,11 @@ func millisOrNull(t time.Time) any {
 
 // Swap implements apikey.Store.
 func (k *apiKeys) Swap(ctx context.Context, before, after apikey.Record, successor *apikey.Record, limit int) error {
-	return k.change(ctx, after, func(q conn) error {
+	verb := verbs.APIKeyRestricted
+	if successor != nil {
+		verb = verbs.APIKeyReplaced
+	}
+	return k.change(ctx, after, verb, func(q conn) error {
 		n, err := q.exec(ctx, `UPDATE {api_keys} SET stored = $4, expires = $5 WHERE id = $1 AND org = $2 AND stored = $3`,
 			before.ID, before.Org, before.Stored(), after.Stored(), millisOrNull(after.Expires))
 		if err = changed(n, err, auth.ErrConflict); err != nil || successor == nil {
@@ -114,8 +122,15 @@ func (k *apiKeys) Use(ctx context.Context, id string, at time.Time, from netip.P
 
 // Revoke implements apikey.Store.
 func (k *apiKeys) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
-	n, err := k.store.exec(ctx, `DELETE FROM {api_keys} WHERE id = $1 AND org = $2`, id, org)
-	return failed("revoke an API key", changed(n, err, auth.ErrNotFound))
+	err := k.store.audited(ctx, org, func(q conn) error {
+		ended := auth.Event{Verb: verbs.APIKeyEnded, Credential: id}
+		err := q.one(ctx, `DELETE FROM {api_keys} WHERE id = $1 AND org = $2 RETURNING account, app`, []any{id, org}, &ended.Account, &ended.App)
+		if err == nil {
+			q.note(ended)
+		}
+		return err
+	})
+	return failed("revoke an API key", found(err, auth.ErrNotFound))
 }
 
 // List implements apikey.Store.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -79,7 +80,7 @@ func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text 
 		return failed("put a credential", err)
 	}
 	sealed := c.store.seal(secretLocation(org, clientKey), []byte(text))
-	return c.replace(ctx, "put a credential", auth.ErrConflict, `
+	return c.replace(ctx, "put a credential", auth.Event{Verb: verbs.CredentialMade, Org: org, Account: restrictions.Account}, auth.ErrConflict, `
 		INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (client_key) DO UPDATE SET version = excluded.version, sealed = excluded.sealed,
 			restrictions = excluded.restrictions WHERE {credentials}.org = excluded.org`,
@@ -103,7 +104,7 @@ func (c *Credentials) Rotate(ctx context.Context, org auth.OrgKey, clientKey str
 	if grace <= 0 {
 		formers = 0
 	}
-	err := c.change(ctx, "rotate a secret", clientKey, func(q conn) error {
+	err := c.change(ctx, "rotate a secret", auth.Event{Verb: verbs.CredentialReplaced, Org: org}, clientKey, func(q conn) error {
 		version := rand.Text()
 		var sealed []byte
 		// This is the first statement because it locks the row. A concurrent Reseal then
@@ -184,7 +185,8 @@ func (c *Credentials) restrict(ctx context.Context, row credentialRow, after sig
 		return err
 	}
 	if after.Key == nil {
-		n, err := c.store.exec(ctx, text, row.clientKey, row.version, rand.Text(), rules)
+		e := auth.Event{Verb: verbs.CredentialRestricted, Org: auth.OrgKey(row.org), App: row.clientKey, Account: after.Account}
+		n, err := c.store.record(ctx, e, text, row.clientKey, row.version, rand.Text(), rules)
 		return changed(n, err, errChanged)
 	}
 	keys := after.Key.PublicKeys()
@@ -192,22 +194,22 @@ func (c *Credentials) restrict(ctx context.Context, row credentialRow, after sig
 		return errors.New("a Key may only be replaced by public keys of the same client key")
 	}
 	sealed := c.store.seal(secretLocation(auth.OrgKey(row.org), row.clientKey), []byte(publicKeysText(keys)))
-	return c.replace(ctx, "replace a key", errChanged, strings.Replace(text, "SET ", "SET sealed = $5, ", 1),
+	return c.replace(ctx, "replace a key", auth.Event{Verb: verbs.CredentialReplaced, Org: auth.OrgKey(row.org), Account: after.Account}, errChanged, strings.Replace(text, "SET ", "SET sealed = $5, ", 1),
 		row.clientKey, row.version, rand.Text(), rules, sealed)
 }
 
 // Delete deletes a client key with its secrets. It returns auth.ErrNotFound if the org
 // has no such client key.
 func (c *Credentials) Delete(ctx context.Context, org auth.OrgKey, clientKey string) error {
-	return c.replace(ctx, "delete a credential", auth.ErrNotFound,
+	return c.replace(ctx, "delete a credential", auth.Event{Verb: verbs.CredentialEnded, Org: org}, auth.ErrNotFound,
 		`DELETE FROM {credentials} WHERE client_key = $1 AND org = $2`, clientKey, org)
 }
 
 // replace runs a statement about a client key, its first argument, and deletes the former secrets. If
 // the statement changes no row, replace returns none.
-func (c *Credentials) replace(ctx context.Context, what string, none error, text string, args ...any) error {
+func (c *Credentials) replace(ctx context.Context, what string, e auth.Event, none error, text string, args ...any) error {
 	clientKey := args[0].(string)
-	return c.change(ctx, what, clientKey, func(q conn) error {
+	return c.change(ctx, what, e, clientKey, func(q conn) error {
 		n, err := q.exec(ctx, text, args...)
 		if err := changed(n, err, none); err != nil {
 			return err
@@ -216,9 +218,13 @@ func (c *Credentials) replace(ctx context.Context, what string, none error, text
 	})
 }
 
-// change runs f in a transaction. Transactions for one client key run one at a time.
-func (c *Credentials) change(ctx context.Context, what, clientKey string, f func(conn) error) error {
-	return failed(what, c.store.transact(ctx, "credential\x00"+clientKey, f))
+// change runs f in a transaction, whose audit entry is e. Transactions for one client key run one at a time.
+func (c *Credentials) change(ctx context.Context, what string, e auth.Event, clientKey string, f func(conn) error) error {
+	e.App = clientKey
+	return failed(what, c.store.audited(ctx, e.Org, func(q conn) error {
+		q.note(e)
+		return f(q)
+	}, "credential\x00"+clientKey))
 }
 
 // Credential implements signature.Credentials.

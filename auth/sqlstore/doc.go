@@ -34,10 +34,16 @@
 // What a rollback must not give back is not part of In: accepted requests, uses of tokens, attempts
 // and codes.
 //
+// # Audit log
+//
+// With Options.Audit each verb that changes something leaves an entry in its transaction, also in one of the
+// application: who did what, to whom, from where. See Store.Audit, and package audit for what a chain of
+// entries shows and what it does not. Instances without Options.Audit leave no entries: set it in all.
+//
 // # Tables
 //
 // Open creates the tables that are missing. Their names share one prefix; all but the table
-// "schema" then have the version, as in tenantkit_v8_ledger. Any number of
+// "schema" then have the version, as in tenantkit_v9_ledger. Any number of
 // instances may call Open at the same time. If the program may not create tables, run the
 // file of Migrations before, and set Options.NoMigrate. Its role then needs SELECT, INSERT,
 // UPDATE and DELETE on all tables.

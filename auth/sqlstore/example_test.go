@@ -53,7 +53,7 @@ func ExampleMigrations() {
 	text, _ := fs.ReadFile(files, names[0])
 	fmt.Printf("%s\n%.53s\n", names, text)
 	// Output:
-	// [00008_tables.sql]
+	// [00009_tables.sql]
 	// -- +goose Up
 	// CREATE TABLE IF NOT EXISTS acme_schema (
 }

@@ -59,7 +59,7 @@ func (s *Store) ExportAccount(ctx context.Context, w io.Writer, org auth.OrgKey,
 	} {
 		var refused error
 		// Not by list, which keeps all rows, nor by read, which would write lines again.
-		err := conn{s, s.single}.each(ctx, part.text, part.args, func(rows *sql.Rows) error {
+		err := conn{store: s, on: s.single}.each(ctx, part.text, part.args, func(rows *sql.Rows) error {
 			l, err := part.line(rows)
 			if err == nil && l != nil {
 				maps.DeleteFunc(l, func(_ string, value any) bool { return value == "" || value == time.Time{} })

@@ -1,12 +1,15 @@
 package sqlstore
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 type factors struct{ store *Store }
@@ -63,8 +66,44 @@ func (f *factors) Save(ctx context.Context, org auth.OrgKey, account string, fac
 	for _, hash := range factor.Recovery {
 		recovery = append(recovery, hash[:]...)
 	}
-	n, err := f.store.exec(ctx, saveText(factor.Version), org, account, factor.Version, f.seal(org, account, factor), factor.Step, recovery)
-	return failed("save a second factor", changed(n, err, session.ErrConflict))
+	err := f.store.audited(ctx, org, func(q conn) error {
+		verb, err := f.verb(ctx, q, org, account, factor)
+		if err != nil {
+			return err
+		}
+		n, err := q.exec(ctx, saveText(factor.Version), org, account, factor.Version, f.seal(org, account, factor), factor.Step, recovery)
+		if n > 0 && verb != "" {
+			q.note(auth.Event{Verb: verb, Account: account})
+		}
+		return changed(n, err, session.ErrConflict)
+	})
+	return failed("save a second factor", err)
+}
+
+// verb returns what is done to the factor of an account that becomes after, or "" if that has no entry in the
+// audit log, or there is none.
+func (f *factors) verb(ctx context.Context, q conn, org auth.OrgKey, account string, after session.Factor) (verb string, err error) {
+	if q.notes == nil {
+		return "", nil
+	}
+	var before session.Factor
+	err = q.each(ctx, factorText, []any{org, account}, func(rows *sql.Rows) (err error) {
+		before, err = f.scan(org, account)(rows)
+		return err
+	})
+	had, has := len(before.Secret.Reveal()) > 0, len(after.Secret.Reveal()) > 0
+	isNew := func(code [32]byte) bool { return !slices.Contains(before.Recovery, code) }
+	switch {
+	case had && !has:
+		verb = verbs.FactorRemoved
+	case !bytes.Equal(before.Secret.Reveal(), after.Secret.Reveal()), slices.ContainsFunc(after.Recovery, isNew):
+		verb = verbs.FactorEnrolled
+	case len(after.Recovery) < len(before.Recovery):
+		verb = verbs.RecoveryUsed
+	case after.Step != before.Step:
+		verb = verbs.CodeAccepted
+	}
+	return verb, err
 }
 
 func (f *factors) seal(org auth.OrgKey, account string, factor session.Factor) []byte {

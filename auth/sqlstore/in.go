@@ -10,6 +10,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -56,7 +57,7 @@ var ErrTx = errors.New("sqlstore: In needs another transaction")
 // Locks last until tx ends, and who waits for one waits as long as its own context lasts: other makers of
 // tokens for the same app and subject, other changes of the same credential, logins of an account whose
 // sessions tx has ended or whose API keys it has changed, and all who change key pairs unless tx used
-// Keys.Ensure alone. So end tx soon, call nothing slow before it ends,
+// Keys.Ensure alone. With Options.Audit, all verbs of the same org wait. So end tx soon, call nothing slow before it ends,
 // and call verbs about several accounts or apps in one order everywhere. If two transactions wait for
 // each other, the engine ends one. That error reaches the caller unchanged, who alone can repeat the
 // whole transaction.
@@ -76,7 +77,7 @@ func (s *Store) In(ctx context.Context, tx Tx) (*In, error) {
 
 // within returns a Store whose statements run in tx.
 func (s *Store) within(tx Tx) *Store {
-	return &Store{single: tx, inside: new(application), dialect: s.dialect, options: s.options, replacer: s.replacer, texts: s.texts, place: s.place}
+	return &Store{single: tx, inside: new(application), refusals: s.refusals, dialect: s.dialect, options: s.options, replacer: s.replacer, texts: s.texts, place: s.place}
 }
 
 // place is where a transaction is, and how. In SQLite it has no isolation to choose.
@@ -156,7 +157,7 @@ func (in *In) RemoveFactor(ctx context.Context, org auth.OrgKey, account string)
 	}
 	// The row stays, so that its version never comes back: a change that began before must fail.
 	f := &factors{in.store}
-	_, err := in.store.exec(ctx, `UPDATE {factors} SET version = version + 1, sealed = $3, recovery = $4 WHERE org = $1 AND account = $2`,
+	_, err := in.store.record(ctx, auth.Event{Verb: verbs.FactorRemoved, Org: org, Account: account}, `UPDATE {factors} SET version = version + 1, sealed = $3, recovery = $4 WHERE org = $1 AND account = $2`,
 		org, account, f.seal(org, account, session.Factor{}), []byte{})
 	return failed("remove a second factor", err)
 }
@@ -174,5 +175,5 @@ func (in *In) DeleteAccount(ctx context.Context, org auth.OrgKey, account string
 // DeleteOrg is Store.DeleteOrg in the transaction, as one step: after an error nothing is deleted. For an org
 // with more than some thousand sessions or tokens call Store.DeleteOrg after the commit.
 func (in *In) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
-	return in.store.transact(ctx, "org\x00"+string(org), func(conn) error { return in.store.DeleteOrg(ctx, org) })
+	return in.store.transact(ctx, func(conn) error { return in.store.DeleteOrg(ctx, org) }, auditLock(org), "org\x00"+string(org))
 }

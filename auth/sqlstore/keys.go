@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -80,7 +81,8 @@ func (k *Keys) Ensure(ctx context.Context, org auth.OrgKey, clientKey string) (*
 	e, err := k.encode(pair)
 	for public == nil && err == nil {
 		// No other app can have this key id: the pair is new. So the lock of change is not needed.
-		_, err = k.store.exec(ctx, `INSERT INTO {keys} (client_key, org, key_id, public, sealed, exposed) VALUES ($1, $2, $3, $4, $5, 0)
+		_, err = k.store.record(ctx, auth.Event{Verb: verbs.KeyPairMade, Org: org, App: clientKey}, `
+			INSERT INTO {keys} (client_key, org, key_id, public, sealed, exposed) VALUES ($1, $2, $3, $4, $5, 0)
 			ON CONFLICT (client_key) DO NOTHING`, clientKey, org, pair.KeyID, e.public, e.sealed)
 		if err == nil {
 			public, err = k.present(ctx, org, clientKey) // none if it was deleted since
@@ -152,7 +154,7 @@ func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (is
 	if err != nil {
 		return false, err
 	}
-	err = k.change(ctx, func(q conn) error {
+	err = k.change(ctx, auth.Event{Verb: verbs.KeyPairMade, Org: pair.Org, App: pair.ClientKey}, func(q conn) error {
 		if err := k.keepReference(ctx, q, pair); err != nil {
 			return err
 		}
@@ -174,12 +176,15 @@ func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (is
 	return isExposed, failed("put a key pair", err)
 }
 
-// change runs f in a transaction. All of them run one at a time, because PostgreSQL does
+// change runs f in a transaction, whose audit entry is e. All of them run one at a time, because PostgreSQL does
 // not see a row that a concurrent statement is inserting. It would then refuse the key id
 // as a duplicate. But put must replace the pair of the same app, and return ErrBadKey for
 // a pair of another app.
-func (k *Keys) change(ctx context.Context, f func(conn) error) error {
-	return k.store.transact(ctx, pairsLock, f)
+func (k *Keys) change(ctx context.Context, e auth.Event, f func(conn) error) error {
+	return k.store.audited(ctx, e.Org, func(q conn) error {
+		q.note(e)
+		return f(q)
+	}, pairsLock)
 }
 
 // pairsLock is the name of the lock of all changes of key pairs.
@@ -214,7 +219,7 @@ func (k *Keys) rotate(ctx context.Context, org auth.OrgKey, clientKey string, ov
 	if err != nil {
 		return nil, token.ErrNotFound // no app has a client key of this shape
 	}
-	err = k.change(ctx, func(q conn) error {
+	err = k.change(ctx, auth.Event{Verb: verbs.KeyPairRotated, Org: org, App: clientKey}, func(q conn) error {
 		if err := k.keepReference(ctx, q, pair); err != nil {
 			return err
 		}
@@ -263,7 +268,7 @@ func rotate(ctx context.Context, q conn, pair *token.KeyPair, e encoded, overlap
 // Delete deletes an app's pair and its former keys. That invalidates every token of the
 // app. It returns token.ErrNotFound if the org has no app of this client key with a pair.
 func (k *Keys) Delete(ctx context.Context, org auth.OrgKey, clientKey string) error {
-	return failed("delete a key pair", k.change(ctx, func(q conn) error {
+	return failed("delete a key pair", k.change(ctx, auth.Event{Verb: verbs.KeyPairDeleted, Org: org, App: clientKey}, func(q conn) error {
 		n, err := q.exec(ctx, `DELETE FROM {keys} WHERE client_key = $1 AND org = $2`, clientKey, org)
 		if err := changed(n, err, token.ErrNotFound); err != nil {
 			return err
@@ -277,7 +282,11 @@ func (k *Keys) Delete(ctx context.Context, org auth.OrgKey, clientKey string) er
 // keys of its org, or removes them if exposed is false. It returns token.ErrNotFound if
 // the org has no app of this client key with a pair.
 func (k *Keys) Expose(ctx context.Context, org auth.OrgKey, clientKey string, exposed bool) error {
-	n, err := k.store.exec(ctx, `UPDATE {keys} SET exposed = $3 WHERE client_key = $1 AND org = $2`, clientKey, org, number(exposed))
+	e := auth.Event{Verb: verbs.KeyPairExposed, Org: org, App: clientKey}
+	if !exposed {
+		e.Reason = "hidden"
+	}
+	n, err := k.store.record(ctx, e, `UPDATE {keys} SET exposed = $3 WHERE client_key = $1 AND org = $2`, clientKey, org, number(exposed))
 	return failed("expose a key", changed(n, err, token.ErrNotFound))
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -85,6 +87,9 @@ var (
 	checkText = `SELECT maker, maker_app, parent FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
 	debitText = `UPDATE {ledger} SET uses = uses + 1 WHERE ` + sameText + ` AND ` + liveText + ` RETURNING maker, maker_app, parent`
 
+	// earlierText is debitText for a use that is not the last one.
+	earlierText = strings.Replace(debitText, ` RETURNING`, ` AND uses < max_uses - 1 RETURNING`, 1)
+
 	renewText = `UPDATE {ledger} SET generation = CAST($6 AS bigint) + 1, key_id = $7, issued = $8,
 			expires = CASE WHEN CAST($9 AS bigint) IS NULL OR expires < $9 THEN expires ELSE $9 END,
 			graced = CASE WHEN generation = $6 THEN {now} + $10 ELSE graced END
@@ -92,7 +97,7 @@ var (
 
 	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')`
 	getText         = `SELECT ` + ledgerColumns + liveText + ` FROM {ledger} WHERE ` + oneText
-	revokeText      = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING ` + liveText
+	revokeText      = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING subject, ` + liveText
 	listSubjectText = listText(` AND subject = $5`)
 	listAppText     = listText(``)
 )
@@ -119,12 +124,20 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	}
 	keys, err := json.Marshal(kids)
 	if err == nil {
-		err = l.store.transact(ctx, subjectLock(r.ClientKey, r.Subject), func(q conn) error { return l.issue(ctx, q, r, string(keys), limit) })
+		err = l.store.audited(ctx, r.Org, func(q conn) error {
+			q.note(tokenEvent(verbs.TokenMade, r))
+			return l.issue(ctx, q, r, string(keys), limit)
+		}, subjectLock(r.ClientKey, r.Subject))
 	}
 	if err == nil {
 		l.store.countWrite(ctx)
 	}
 	return failed("issue", err)
+}
+
+// tokenEvent is about a token. Reason is what it was made from.
+func tokenEvent(verb string, r token.Record) auth.Event {
+	return auth.Event{Verb: verb, Org: r.Org, App: r.ClientKey, Token: r.ID, Account: r.Subject, Reason: r.Parent}
 }
 
 // subjectLock returns the name of a subject's lock. Names have no zero byte, so no two
@@ -179,14 +192,28 @@ func (l *ledger) vet(ctx context.Context, q conn, r token.Record, keys string, l
 
 // Spend implements token.Spender.
 func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
-	run, text := l.store.write, debitText
-	if r.MaxUses == 0 {
-		run, text = l.store.read, checkText // a permanent token has no count to write
-	}
 	var made token.Lineage
-	err := run(ctx, func(q conn) error {
-		return q.one(ctx, text, sameArgs(r), &made.Maker, &made.MakerApp, &made.Parent)
-	})
+	spend := func(text string) func(conn) error {
+		return func(q conn) error { return q.one(ctx, text, sameArgs(r), &made.Maker, &made.MakerApp, &made.Parent) }
+	}
+	var err error
+	switch {
+	case r.MaxUses == 0:
+		err = l.store.read(ctx, spend(checkText)) // a permanent token has no count to write
+	case !l.store.options.Audit:
+		err = l.store.write(ctx, spend(debitText))
+	default:
+		// The last use has an entry. The others do not wait for the log.
+		if err = l.store.write(ctx, spend(earlierText)); !errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+		if err = l.store.read(ctx, spend(checkText)); err == nil {
+			err = l.store.audited(ctx, r.Org, func(q conn) error {
+				q.note(tokenEvent(verbs.TokenSpent, r))
+				return spend(debitText)(q)
+			})
+		}
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = l.refusal(ctx, r)
 	}
@@ -203,7 +230,7 @@ func sameArgs(r token.Record) []any {
 // Renew implements token.Ledger. It is one statement: one that waits for a concurrent call finds what
 // that has made of the row.
 func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Duration) error {
-	n, err := l.store.exec(ctx, renewText, append(sameArgs(r), next.KeyID, next.Issued.Unix(), seconds(next.Expires), grace.Milliseconds())...)
+	n, err := l.store.record(ctx, tokenEvent(verbs.TokenRenewed, r), renewText, append(sameArgs(r), next.KeyID, next.Issued.Unix(), seconds(next.Expires), grace.Milliseconds())...)
 	if err == nil && n == 0 {
 		err = l.refusal(ctx, r)
 	}
@@ -215,7 +242,7 @@ func (l *ledger) refusal(ctx context.Context, r token.Record) error {
 	args, reused := []any{r.ClientKey, r.ID, r.Subject, r.MaxUses, r.Generation}, false
 	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+reusedText+`)`, args, &reused)
 	if err == nil && reused {
-		_, err = l.store.exec(ctx, `DELETE FROM {ledger} WHERE `+reusedText, args...)
+		_, err = l.store.record(ctx, tokenEvent(verbs.TokenReused, r), `DELETE FROM {ledger} WHERE `+reusedText, args...)
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // no row can have such a name
@@ -267,7 +294,14 @@ func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 		return err
 	}
 	var live bool
-	err = l.store.write(ctx, func(q conn) error { return q.one(ctx, revokeText, args, &live) })
+	err = l.store.audited(ctx, of.Org, func(q conn) error {
+		e := auth.Event{Verb: verbs.TokenRevoked, App: of.ClientKey, Token: id}
+		err := q.one(ctx, revokeText, args, &e.Account, &live)
+		if live {
+			q.note(e)
+		}
+		return err
+	})
 	if err == nil && !live {
 		err = token.ErrNotFound
 	}
@@ -283,7 +317,7 @@ func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 	if of.ClientKey != token.AnyApp {
 		ofHolder, args = `client_key = $3 AND `+ofHolder, append(args, of.ClientKey)
 	}
-	err = l.store.transact(ctx, subjectLock(of.ClientKey, of.Subject), func(q conn) error {
+	err = l.store.audited(ctx, of.Org, func(q conn) error {
 		for _, text := range []string{
 			// Locked rows are not used meanwhile. The count is a statement of its own, which also
 			// sees the changes that the first one has waited for.
@@ -296,8 +330,11 @@ func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 			}
 		}
 		_, err := q.exec(ctx, `DELETE FROM {ledger} WHERE `+ofHolder, args...)
+		if live > 0 {
+			q.note(auth.Event{Verb: verbs.TokenRevoked, App: strings.TrimPrefix(of.ClientKey, token.AnyApp), Account: of.Subject, Count: int64(live)})
+		}
 		return err
-	})
+	}, subjectLock(of.ClientKey, of.Subject))
 	return live, failed("revoke a subject", err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // deleteOrgTexts are statements that each delete at most $2 rows of the org $1. Credentials come first, and
@@ -53,13 +54,27 @@ func (s *Store) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 	if org == "" {
 		return errors.New("sqlstore: delete an org: no org is named")
 	}
+	e := auth.Event{Verb: verbs.OrgDeleted, Org: org}
 	for _, text := range deleteOrgTexts {
 		for n := int64(1); n > 0; {
+			run := s.exec
+			if e.Verb != "" { // nothing is deleted so far
+				run = func(ctx context.Context, text string, args ...any) (int64, error) {
+					return s.record(ctx, e, text, args...)
+				}
+			}
 			var err error
-			if n, err = s.exec(ctx, text, org, batch); err != nil {
+			if n, err = run(ctx, text, org, batch); err != nil {
 				return failed("delete an org", err)
+			}
+			if n > 0 {
+				e.Verb = ""
 			}
 		}
 	}
-	return nil
+	head, err := s.Audit().Head(ctx, org)
+	if err == nil && e.Verb == "" && s.options.Audit {
+		err = s.Audit().Seal(ctx, org, head.Count)
+	}
+	return failed("delete an org", err)
 }

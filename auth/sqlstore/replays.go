@@ -185,7 +185,7 @@ ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine
 WHERE e.engine <> excluded.engine`
 
 func (r *replays) claimPostgres(ctx context.Context, args []any) error {
-	q := conn{r.store, r.store.single}
+	q := conn{store: r.store, on: r.store.single}
 	// Try twice: the first statement records nothing if there is no epoch.
 	for range 2 {
 		var recorded sql.NullInt64 // when, unless the nonce was refused
@@ -219,7 +219,7 @@ func unclaim(ctx context.Context, q conn, nonce any, recorded int64) error {
 
 // begin begins an epoch in PostgreSQL, unless this engine has one.
 func (r *replays) begin(ctx context.Context) error {
-	q := conn{r.store, r.store.single}
+	q := conn{store: r.store, on: r.store.single}
 	_, err := q.exec(ctx, markText, rand.Text())
 	if err == nil {
 		_, err = q.exec(ctx, beginText)

@@ -17,6 +17,7 @@ import (
 type conn struct {
 	store *Store
 	on    querier
+	notes *[]auth.Event // what audited appends to the log; nil without a log
 }
 
 // findable reports whether a row may have the arguments: no row has a text that PostgreSQL cannot

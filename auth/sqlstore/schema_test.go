@@ -54,6 +54,6 @@ func TestSchemaPrefix(t *testing.T) {
 // migration returns the one file, or "" if Migrations panics.
 func migration(d sqlstore.Dialect, prefix string) string {
 	defer func() { recover() }()
-	text, _ := fs.ReadFile(sqlstore.Migrations(d, prefix), "00008_tables.sql")
+	text, _ := fs.ReadFile(sqlstore.Migrations(d, prefix), "00009_tables.sql")
 	return string(text)
 }

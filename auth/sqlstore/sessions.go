@@ -3,11 +3,13 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 type sessions struct{ store *Store }
@@ -27,18 +29,20 @@ const (
 // Create implements session.Store. It returns an error if the hash exists, or if the
 // account has a record with the id.
 func (s *sessions) Create(ctx context.Context, n session.Session, limit int) error {
-	err := error(nil)
-	if limit <= 0 {
-		err = s.store.write(ctx, func(q conn) error { return s.add(ctx, q, n) })
-	} else {
-		err = s.store.transact(ctx, accountLock(n.Org, n.Account), func(q conn) error {
-			err := s.makeRoom(ctx, q, n, limit)
-			if err == nil {
-				err = s.add(ctx, q, n)
-			}
-			return err
-		})
+	var locks []string
+	if limit > 0 {
+		locks = []string{accountLock(n.Org, n.Account)}
 	}
+	err := s.store.audited(ctx, n.Org, func(q conn) error {
+		err := error(nil)
+		if limit > 0 {
+			err = s.makeRoom(ctx, q, n, limit)
+		}
+		if err == nil {
+			err = s.add(ctx, q, n)
+		}
+		return err
+	}, locks...)
 	if err == nil {
 		s.store.countWrite(ctx)
 	}
@@ -55,8 +59,29 @@ func (s *sessions) add(ctx context.Context, q conn, n session.Session) error {
 		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE hash = $1 OR previous = $1)`,
 		n.Hash[:], n.ID, n.Org, n.Account, n.Ticket,
 		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent, number(n.Remember), n.Proof, n.Origin)
+	if verb := openedVerb(n); verb != "" {
+		q.note(auth.Event{Verb: verb, Account: n.Account, Session: n.ID})
+	}
 	return changed(rows, err, errHash)
 }
+
+// openedVerb returns what the creation of a record is in the audit log, and endedVerbs what the end of one of
+// a ticket is. Those of other tickets, which wait for the next step, have no entry.
+func openedVerb(n session.Session) string {
+	var origin struct {
+		Acting bool `json:"x"` // of the text of the Manager
+	}
+	json.Unmarshal([]byte(n.Origin), &origin) // empty for most
+	switch {
+	case origin.Acting:
+		return verbs.ActingBegan
+	case n.Ticket == "" && n.Origin != "":
+		return verbs.SessionEntered
+	}
+	return map[string]string{"": verbs.SessionOpened, "device": verbs.DeviceRemembered, "invite": verbs.InvitationMade}[n.Ticket]
+}
+
+var endedVerbs = map[string]string{"": verbs.SessionEnded, "device": verbs.DeviceForgotten, "invite": verbs.InvitationEnded}
 
 var errHash = errors.New("the hash is not new")
 
@@ -71,11 +96,14 @@ func (s *sessions) makeRoom(ctx context.Context, q conn, n session.Session, limi
 	if err != nil || locked < limit {
 		return err
 	}
-	_, err = q.exec(ctx, `
+	evicted, err := q.exec(ctx, `
 		UPDATE {sessions} SET replaced = 1 WHERE `+ofAccountText+` AND replaced = 0 AND id IN (
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
 			ORDER BY seen DESC, created DESC, id DESC LIMIT 1000000000 OFFSET $4)`,
 		n.Org, n.Account, n.Ticket, limit-1)
+	if verb := endedVerbs[n.Ticket]; evicted > 0 && verb != "" {
+		q.note(auth.Event{Verb: verb, Account: n.Account, Count: evicted, Reason: "limit"})
+	}
 	return err
 }
 
@@ -131,10 +159,18 @@ func (s *sessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, se
 
 // Replace implements session.Store. It returns an error if the new hash exists.
 func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, n session.Session) error {
-	rows, err := s.store.exec(ctx, `
-		UPDATE {sessions} SET hash = $3, previous = $2, authenticated = $4, seen = $5 WHERE org = $1 AND hash = $2 AND `+liveSessionText,
-		org, old[:], n.Hash[:], n.Authenticated.UnixMilli(), n.Seen.UnixMilli())
-	return failed("replace a session's token", changed(rows, err, auth.ErrNotFound))
+	err := s.store.audited(ctx, org, func(q conn) error {
+		renewed, ticket := auth.Event{Verb: verbs.SessionRenewed}, ""
+		err := q.one(ctx, `
+			UPDATE {sessions} SET hash = $3, previous = $2, authenticated = $4, seen = $5 WHERE org = $1 AND hash = $2 AND `+liveSessionText+`
+			RETURNING account, id, ticket`,
+			[]any{org, old[:], n.Hash[:], n.Authenticated.UnixMilli(), n.Seen.UnixMilli()}, &renewed.Account, &renewed.Session, &ticket)
+		if err == nil && ticket == "" {
+			q.note(renewed)
+		}
+		return err
+	})
+	return failed("replace a session's token", found(err, auth.ErrNotFound))
 }
 
 // Delete implements session.Store. If a concurrent Replace has changed the row,
@@ -142,12 +178,12 @@ func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, n
 func (s *sessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	var known bool
 	err := error(nil)
-	if s.store.dialect == SQLite {
-		// Anybody can log out with invented cookies: that must not take the write lock.
+	if s.store.dialect == SQLite || s.store.options.Audit {
+		// Anybody can log out with invented cookies: that must not take the write lock, or that of the log.
 		err = s.store.find(ctx, `SELECT true FROM {sessions} WHERE `+openedText, []any{org, hash[:]}, &known)
 	}
 	if err == nil {
-		_, err = s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+openedText, org, hash[:])
+		_, _, err = s.end(ctx, org, openedText, []any{org, hash[:]})
 	}
 	return failed("delete a session", found(err, nil))
 }
@@ -158,17 +194,15 @@ const openedText = `org = $1 AND (hash = $2 OR previous = $2) AND replaced = 0`
 
 // DeleteID implements session.Store.
 func (s *sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
-	n, err := s.store.exec(ctx, `DELETE FROM {sessions} WHERE `+ofAccountText+` AND id = $3 AND `+liveSessionText, org, account, id)
-	return failed("delete a session", changed(n, err, auth.ErrNotFound))
+	all, _, err := s.end(ctx, org, ofAccountText+` AND id = $3 AND `+liveSessionText, []any{org, account, id})
+	return failed("delete a session", changed(all, err, auth.ErrNotFound))
 }
 
 // DeleteAll implements session.Store.
 func (s *sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	// With the lock, a login does not begin and end during this call and survive it.
-	locked := func(ctx context.Context, f func(conn) error) error {
-		return s.store.transact(ctx, accountLock(org, account), f)
-	}
-	return deleteWhere(ctx, locked, ofAccountText+` AND ($3 = '' OR id <> $3)`, org, account, except)
+	_, ended, err := s.end(ctx, org, ofAccountText+` AND ($3 = '' OR id <> $3)`, []any{org, account, except}, accountLock(org, account))
+	return ended, failed("delete sessions", err)
 }
 
 // accountLock returns the name of the lock of an account's sessions and API keys.
@@ -178,26 +212,46 @@ func accountLock(org auth.OrgKey, account string) string {
 
 // DeleteOrg implements session.Store.
 func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
-	return deleteWhere(ctx, s.store.write, `org = $1`, org)
+	_, ended, err := s.end(ctx, org, `org = $1`, []any{org})
+	return ended, failed("delete sessions", err)
 }
 
-// deleteWhere deletes the records that a condition selects, and returns how many of
+// end deletes the records that a condition selects, and returns how many there were, and how many of
 // them were live sessions.
-func deleteWhere(ctx context.Context, run func(context.Context, func(conn) error) error, condition string, args ...any) (ended int, err error) {
-	err = run(ctx, func(q conn) error {
-		ended = 0
-		return q.each(ctx, `
+func (s *sessions) end(ctx context.Context, org auth.OrgKey, condition string, args []any, locks ...string) (all int64, ended int, err error) {
+	err = s.store.audited(ctx, org, func(q conn) error {
+		live := map[string]*auth.Event{} // by ticket
+		all, ended = 0, 0
+		err := q.each(ctx, `
 			DELETE FROM {sessions} WHERE `+condition+` AND replaced = 0
-			RETURNING ticket = '' AND `+notOverText, args, func(rows *sql.Rows) error {
-			var was bool
-			err := rows.Scan(&was)
-			if was {
-				ended++
+			RETURNING account, id, ticket, `+notOverText, args, func(rows *sql.Rows) error {
+			var e auth.Event
+			var ticket string
+			var is bool
+			err := rows.Scan(&e.Account, &e.Session, &ticket, &is)
+			all++
+			if e.Verb = endedVerbs[ticket]; !is || e.Verb == "" {
+				return err
 			}
+			e.Count = 1
+			if before := live[ticket]; before != nil { // more than one: the entry names none
+				e.Session, e.Count = "", before.Count+1
+				if before.Account != e.Account {
+					e.Account = ""
+				}
+			}
+			live[ticket] = &e
 			return err
 		})
-	})
-	return ended, failed("delete sessions", err)
+		if sessions := live[""]; sessions != nil {
+			ended = int(sessions.Count)
+		}
+		for _, e := range live {
+			q.note(*e)
+		}
+		return err
+	}, locks...)
+	return all, ended, err
 }
 
 // List implements session.Store.

@@ -40,7 +40,7 @@ func (s *Store) checkSettings(ctx context.Context) error {
 			UNION ALL SELECT 'recovery', pg_is_in_recovery()::text`
 	}
 	found := settings{s.dialect, map[string]string{}}
-	err := conn{s, s.single}.each(ctx, text, nil, func(rows *sql.Rows) error {
+	err := conn{store: s, on: s.single}.each(ctx, text, nil, func(rows *sql.Rows) error {
 		var name, setting string
 		err := rows.Scan(&name, &setting)
 		found.values[name] = setting
@@ -50,10 +50,8 @@ func (s *Store) checkSettings(ctx context.Context) error {
 		return err
 	}
 	errs := append(found.lossy(s.options.UnsafeDurability), found.tooOld())
-	if s.dialect == PostgreSQL {
-		for _, r := range postgresRules {
-			errs = append(errs, found.check(r, ""))
-		}
+	for _, r := range rules {
+		errs = append(errs, found.check(r, ""))
 	}
 	return errors.Join(errs...)
 }
@@ -65,23 +63,21 @@ type rule struct {
 	remedy  string
 }
 
-// The first rules hold always. UnsafeDurability lifts the lossy ones.
+// The first rules hold always. UnsafeDurability lifts the lossy ones. An engine lacks the settings of the other.
 var (
-	postgresRules = []rule{
+	rules = []rule{
 		{"recovery", []string{"true"}, "the server is a standby, which lags behind and cannot write: connect to the primary, as with target_session_attrs=read-write"},
 		{"default_transaction_read_only", []string{"on"}, "set it to off for this role or connection"},
 		{"default_transaction_isolation", []string{"serializable", "repeatable read", "read uncommitted"},
 			"claims at once fail: set it to 'read committed' for this role or connection"},
 	}
-	postgresLossy = []rule{
+	lossyRules = []rule{
 		{"fsync", []string{"off"}, "set it to on in postgresql.conf"},
 		{"full_page_writes", []string{"off"}, "set it to on in postgresql.conf"},
 		{"synchronous_commit", []string{"off"}, "set it to on in postgresql.conf, for this role or for this connection"},
 		// With these, what the disk has failed to keep is taken for written, or for empty.
 		{"data_sync_retry", []string{"on"}, "set it to off in postgresql.conf"},
 		{"zero_damaged_pages", []string{"on"}, "set it to off in postgresql.conf"},
-	}
-	sqliteLossy = []rule{
 		{"file", []string{""}, "the database is in memory: open a file"},
 		{"synchronous", []string{"0"}, "run PRAGMA synchronous = FULL on each connection, best by the data source name"},
 		{"journal_mode", []string{"off", "memory"}, "run PRAGMA journal_mode = WAL"},
@@ -90,11 +86,7 @@ var (
 
 // lossy returns an error for each setting by which confirmed changes may be lost.
 func (f settings) lossy(undurable bool) (errs []error) {
-	rules := postgresLossy
-	if f.dialect == SQLite {
-		rules = sqliteLossy
-	}
-	for _, r := range rules {
+	for _, r := range lossyRules {
 		if !undurable {
 			errs = append(errs, f.check(r, ", or set UnsafeDurability"))
 		}

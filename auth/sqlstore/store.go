@@ -34,6 +34,10 @@ type Options struct {
 	// call, until whose end the result is used: keep connections. An unknown reference is an error.
 	Signer func(ctx context.Context, reference string) (crypto.Signer, error)
 
+	// Audit keeps an audit log of each org: each verb that changes something appends a row in its
+	// transaction. See Store.Audit. Set it in all instances.
+	Audit bool
+
 	// UnsafeUnsealed stores those secrets unencrypted: whoever reads the database or a
 	// backup can read them. Open refuses it together with a Sealer.
 	UnsafeUnsealed bool
@@ -54,6 +58,8 @@ type Store struct {
 	texts    *sync.Map    // by the text in this package: the statement in the dialect
 	place    string       // the database and its tables: see findPlace
 	inside   *application // of single, if that is a transaction of the application
+
+	refusals *refusals // shared by In, which has none of its own
 
 	// For SQLite only.
 	opened  int64         // when Open ran, by the engine's clock, in Unix milliseconds
@@ -94,7 +100,7 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, single: db, dialect: dialect, options: o,
-		replacer: newReplacer(dialect, o.Prefix), texts: new(sync.Map),
+		replacer: newReplacer(dialect, o.Prefix), texts: new(sync.Map), refusals: new(refusals),
 	}
 	if dialect == SQLite {
 		s.single = prepared.New(db) // drivers of PostgreSQL prepare statements themselves

@@ -78,22 +78,32 @@ func (s *Store) Sweep(ctx context.Context) error {
 	return failed("sweep", s.sweepDescendants(ctx))
 }
 
-// Run sweeps once a minute until ctx ends. Each Sweep has a minute, so that a connection
+// Run sweeps once a minute until ctx ends, and appends to the audit log what Audit.Observe has counted, also at
+// the end. Each Sweep has a minute, so that a connection
 // without an answer does not end all sweeping. Run passes its errors to failed, and goes on.
 func (s *Store) Run(ctx context.Context, failed func(error)) {
 	const every = time.Minute
 	for tick := time.NewTicker(every); ; {
+		over := false
 		select {
 		case <-ctx.Done():
 			tick.Stop()
-			return
+			over = true
 		case <-tick.C:
 		}
 		limited, cancel := context.WithTimeout(ctx, every)
-		if err := s.Sweep(limited); err != nil && ctx.Err() == nil {
+		if over {
+			limited, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		} else if err := s.Sweep(limited); err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+		if err := s.flushRefusals(limited); err != nil {
 			failed(err)
 		}
 		cancel()
+		if over {
+			return
+		}
 	}
 }
 

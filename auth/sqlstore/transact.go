@@ -22,7 +22,7 @@ type querier interface {
 
 // read runs f, whose statements change nothing.
 func (s *Store) read(ctx context.Context, f func(conn) error) error {
-	return s.unlocked(ctx, func() error { return f(conn{s, s.single}) })
+	return s.unlocked(ctx, func() error { return f(conn{store: s, on: s.single}) })
 }
 
 // write runs f, which runs one statement that is atomic by itself.
@@ -35,9 +35,9 @@ func (s *Store) write(ctx context.Context, f func(conn) error) error {
 	return s.read(ctx, f)
 }
 
-// transact runs f in a transaction. Transactions with the same lock run one at a time;
-// in SQLite all do.
-func (s *Store) transact(ctx context.Context, lock string, f func(conn) error) error {
+// transact runs f in a transaction. Transactions with a lock in common run one at a time, in SQLite all do.
+// Locks are taken in their order.
+func (s *Store) transact(ctx context.Context, f func(conn) error, locks ...string) error {
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
@@ -46,32 +46,32 @@ func (s *Store) transact(ctx context.Context, lock string, f func(conn) error) e
 	return s.unlocked(ctx, func() error {
 		switch {
 		case s.inside != nil:
-			return s.step(ctx, lock, f)
+			return s.step(ctx, locks, f)
 		case s.dialect == PostgreSQL:
-			return s.transactPostgres(ctx, lock, f)
+			return s.transactPostgres(ctx, locks, f)
 		}
 		return s.transactSQLite(ctx, f)
 	})
 }
 
-func (s *Store) transactPostgres(ctx context.Context, lock string, f func(conn) error) error {
+func (s *Store) transactPostgres(ctx context.Context, locks []string, f func(conn) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return unanswered(err)
 	}
 	defer tx.Rollback()
-	// The lock has its own statement: the statements after it see everything that was
-	// committed before the lock was granted. The time limits come first. They end the
+	// The locks have their own statement: the statements after it see everything that was
+	// committed before the locks were granted. The time limits come first. They end the
 	// transaction of a host that vanishes or stops: others wait for its lock, those of
 	// other orgs too, and TCP may notice after hours. They also end the waits of its
 	// other calls, which would get the lock one after the other.
 	// Compiling takes a second where a subject has thousands of tokens, and saves nothing.
 	const text = `SELECT set_config('idle_in_transaction_session_timeout', '2s', true), set_config('lock_timeout', '3s', true),
-		set_config('jit', 'off', true), pg_advisory_xact_lock($1)`
-	if _, err := tx.ExecContext(ctx, text, s.lockKey(lock)); err != nil {
+		set_config('jit', 'off', true)`
+	if err := s.lock(ctx, tx, text, locks); err != nil {
 		return unanswered(err)
 	}
-	if err := f(conn{s, tx}); err != nil {
+	if err := f(conn{store: s, on: tx}); err != nil {
 		return err
 	}
 	return unanswered(tx.Commit())
@@ -99,7 +99,7 @@ func (s *Store) run(ctx context.Context, f func() error) error {
 
 // checkBegun returns nil if SQLite refuses to begin a transaction within another one.
 func (s *Store) checkBegun(ctx context.Context) error {
-	q := conn{s, s.single}
+	q := conn{store: s, on: s.single}
 	_, err := q.exec(ctx, "BEGIN")
 	switch {
 	case err == nil:
@@ -118,16 +118,26 @@ func (s *Store) lockKey(lock string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// step runs f as one atomic step of the application's transaction. The lock stays until that ends.
+// lock runs a SELECT that also takes the locks.
+func (s *Store) lock(ctx context.Context, on querier, text string, locks []string) error {
+	keys := make([]any, len(locks))
+	for i, lock := range locks {
+		keys[i], text = s.lockKey(lock), fmt.Sprintf("%s, pg_advisory_xact_lock($%d)", text, i+1)
+	}
+	_, err := on.ExecContext(ctx, text, keys...)
+	return err
+}
+
+// step runs f as one atomic step of the application's transaction. The locks stay until that ends.
 // The transaction's settings are its owner's, so nothing but ctx limits the wait.
-func (s *Store) step(ctx context.Context, lock string, f func(conn) error) error {
-	q := conn{s, s.single}
+func (s *Store) step(ctx context.Context, locks []string, f func(conn) error) error {
+	q := conn{store: s, on: s.single}
 	if _, err := q.exec(ctx, "SAVEPOINT tenantkit_step"); err != nil {
 		return err
 	}
 	err := error(nil)
 	if s.dialect == PostgreSQL {
-		_, err = q.exec(ctx, "SELECT pg_advisory_xact_lock($1)", s.lockKey(lock))
+		err = unanswered(s.lock(ctx, s.single, "SELECT 1", locks))
 	}
 	if err == nil {
 		err = f(q)
@@ -162,7 +172,7 @@ func (s *Store) transactSQLite(ctx context.Context, f func(conn) error) error {
 		rollback(ctx, c)
 		return unanswered(err)
 	}
-	if err := f(conn{s, c}); err != nil {
+	if err := f(conn{store: s, on: c}); err != nil {
 		rollback(ctx, c)
 		return err
 	}

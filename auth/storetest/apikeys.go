@@ -18,10 +18,7 @@ import (
 // APIKeys checks the contract of apikey.Store. In each subtest open returns a store, which may have
 // other records.
 func APIKeys(t *testing.T, open func(t *testing.T) apikey.Store, f Features) {
-	for _, c := range []struct {
-		name string
-		test func(*testing.T, *apiKeys)
-	}{
+	suite.Run(t, suite.Tests[func(*testing.T, *apiKeys)]{
 		{"a record comes back as it was", testKeyRecord},
 		{"an id is unique over all orgs", testKeyTwice},
 		{"an unknown id is not found by any verb", testUnknownKey},
@@ -38,11 +35,9 @@ func APIKeys(t *testing.T, open func(t *testing.T) apikey.Store, f Features) {
 		{"Revoke ends the key of the org and no other", testKeyRevoke},
 		{"lists by org, owner, app and end, in pages", testKeyList},
 		{"a call whose context has ended finds no absence", testKeyContext},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			c.test(t, &apiKeys{Store: open(t), f: suite.Features(f), org: suite.Features(f).NewOrg(), account: suite.Features(f).NewAccount()})
-		})
-	}
+	}, func(t *testing.T, test func(*testing.T, *apiKeys)) {
+		test(t, &apiKeys{Store: open(t), f: suite.Features(f), org: suite.Features(f).NewOrg(), account: suite.Features(f).NewAccount()})
+	})
 }
 
 type apiKeys struct {
@@ -166,9 +161,7 @@ func testKeyLimit(t *testing.T, k *apiKeys) {
 func testKeyLimitRace(t *testing.T, k *apiKeys) {
 	const limit = 5
 	errs := suite.AtOnce(suite.Crowd, func(int) error { return k.Add(t.Context(), k.record(), limit) })
-	if n := suite.Tally(t, errs, apikey.ErrTooMany); n != limit {
-		t.Errorf("%d keys, and the limit is %d", n, limit)
-	}
+	suite.Wins(t, limit, errs, apikey.ErrTooMany)
 }
 
 func testKeyUses(t *testing.T, k *apiKeys) {
@@ -191,9 +184,7 @@ func testKeyUsesRace(t *testing.T, k *apiKeys) {
 	for _, uses := range []int{1, 2, 25} {
 		r := k.add(t, keyUses(int64(uses)))
 		errs := suite.AtOnce(suite.Crowd, func(int) error { return k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}) })
-		if n := suite.Tally(t, errs, auth.ErrNotFound); n != uses {
-			t.Errorf("%d of %d uses were accepted", n, uses)
-		}
+		suite.Wins(t, uses, errs, auth.ErrNotFound)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -108,12 +110,10 @@ func (t *attemptTest) person() {
 func (t *attemptTest) cancelled() {
 	t.swap("", "1", true)
 	ctx := suite.Ended(t.T)
-	if _, err := t.store.Load(ctx, t.Org, t.key); err == nil {
-		t.Error("Load: no error")
-	}
-	if done, err := t.store.Swap(ctx, t.Org, t.key, "1", "2"); done || err == nil {
-		t.Errorf("Swap = %t, %v", done, err)
-	}
+	_, load := t.store.Load(ctx, t.Org, t.key)
+	suite.Fails(t.T, "Load", load)
+	_, swap := t.store.Swap(ctx, t.Org, t.key, "1", "2")
+	suite.Fails(t.T, "Swap", swap)
 	t.has("1")
 }
 
@@ -122,28 +122,16 @@ func (t *attemptTest) race() {
 	for range 5 {
 		for _, change := range [][2]string{{"", "1 %d"}, {"1", "2 %d"}, {"2", ""}} {
 			old, _ := t.store.Load(t.Context(), t.Org, t.key)
-			var won [suite.Crowd]bool
-			suite.Tally(t.T, suite.AtOnce(suite.Crowd, func(i int) (err error) {
-				record := change[1]
-				if record != "" {
-					record = fmt.Sprintf(record, i)
+			record := func(i int) string { return strings.ReplaceAll(change[1], "%d", fmt.Sprint(i)) }
+			lost := errors.New("not swapped")
+			won := suite.Winner(t.T, suite.AtOnce(suite.Crowd, func(i int) error {
+				done, err := t.store.Swap(t.Context(), t.Org, t.key, old, record(i))
+				if err == nil && !done {
+					err = lost
 				}
-				won[i], err = t.store.Swap(t.Context(), t.Org, t.key, old, record)
 				return err
-			}))
-			winners := 0
-			for i, ok := range won {
-				if !ok {
-					continue
-				}
-				winners++
-				if change[1] != "" {
-					t.has(fmt.Sprintf(change[1], i))
-				}
-			}
-			if winners != 1 {
-				t.Errorf("from %q: %d winners", old, winners)
-			}
+			}), lost)
+			t.has(record(won))
 		}
 	}
 	t.has("")

@@ -2,7 +2,7 @@ package storetest
 
 import (
 	"crypto/rand"
-	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -78,9 +78,7 @@ func (t *factorTest) has(account string, want session.Factor) {
 
 func (t *factorTest) conflicts(account string, f session.Factor) {
 	t.Helper()
-	if err := t.store.Save(t.Context(), t.Org, t.ID(account), f); !errors.Is(err, session.ErrConflict) {
-		t.Errorf("Save of version %d: %v, want ErrConflict", f.Version, err)
-	}
+	suite.Expect(t.T, fmt.Sprint("Save of version ", f.Version), t.store.Save(t.Context(), t.Org, t.ID(account), f), session.ErrConflict)
 }
 
 func (t *factorTest) none() {
@@ -191,14 +189,11 @@ func (t *factorTest) person() {
 func (t *factorTest) cancelled() {
 	f := t.save("ann", newFactor())
 	ctx := suite.Ended(t.T)
-	if _, err := t.store.Factor(ctx, t.Org, t.ID("ann")); err == nil {
-		t.Error("Factor: no error")
-	}
+	_, err := t.store.Factor(ctx, t.Org, t.ID("ann"))
+	suite.Fails(t.T, "Factor", err)
 	next := newFactor()
 	next.Version = f.Version
-	if err := t.store.Save(ctx, t.Org, t.ID("ann"), next); err == nil || errors.Is(err, session.ErrConflict) {
-		t.Errorf("Save: %v", err)
-	}
+	suite.Fails(t.T, "Save", t.store.Save(ctx, t.Org, t.ID("ann"), next), session.ErrConflict)
 	t.has("ann", f)
 }
 

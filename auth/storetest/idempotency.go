@@ -18,10 +18,7 @@ import (
 // Idempotency checks the contract of idempotency.Store. In each subtest open returns a store, which may
 // have other entries.
 func Idempotency(t *testing.T, open func(t *testing.T) idempotency.Store, f Features) {
-	for _, c := range []struct {
-		name string
-		test func(*testing.T, *repeats)
-	}{
+	suite.Run(t, suite.Tests[func(*testing.T, *repeats)]{
 		{"an entry is begun, completed and found as it was", testRepeat},
 		{"many begin at once: one has the fence", testBeginRace},
 		{"after its lease an attempt loses its fence, and the entry keeps what was sealed", testLease},
@@ -35,17 +32,15 @@ func Idempotency(t *testing.T, open func(t *testing.T) idempotency.Store, f Feat
 		{"an entry that is begun again after it was forgotten counts once", testAgainCounts},
 		{"entries of other orgs and callers do not count", testOthers},
 		{"a call whose context has ended changes nothing", testRepeatContext},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s, brief := suite.Features(f), time.Second
-			if f.Pass == nil {
-				t.Parallel()
-				brief = 500 * time.Millisecond
-			}
-			c.test(t, &repeats{Store: open(t), f: s, org: s.NewOrg(), caller: s.NewAccount(), brief: brief,
-				o: idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 20}})
-		})
-	}
+	}, func(t *testing.T, test func(*testing.T, *repeats)) {
+		s, brief := suite.Features(f), time.Second
+		if f.Pass == nil {
+			t.Parallel()
+			brief = 500 * time.Millisecond
+		}
+		test(t, &repeats{Store: open(t), f: s, org: s.NewOrg(), caller: s.NewAccount(), brief: brief,
+			o: idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 20}})
+	})
 }
 
 type repeats struct {
@@ -105,30 +100,27 @@ func testRepeat(t *testing.T, s *repeats) {
 	s.begins(t, "an empty response", again(empty), s.end(t, empty, "-"))
 }
 
-func testBeginRace(t *testing.T, s *repeats) {
-	e := s.entry()
-	fences := make([]string, suite.Crowd)
+// race begins e many times at once, and returns what all of them found: it has the fence of one.
+func (s *repeats) race(t *testing.T, e idempotency.Entry) (found idempotency.Entry) {
+	t.Helper()
 	var held [suite.Crowd]idempotency.Entry
-	errs := suite.AtOnce(suite.Crowd, func(i int) (err error) {
+	lost := errors.New("another one has the fence")
+	won := suite.Winner(t, suite.AtOnce(suite.Crowd, func(i int) (err error) {
 		attempt := again(e)
-		fences[i] = attempt.Fence
-		held[i], err = s.Begin(t.Context(), attempt, s.o)
+		if held[i], err = s.Begin(t.Context(), attempt, s.o); err == nil && held[i].Fence != attempt.Fence {
+			err = lost
+		}
 		return err
-	})
-	suite.Tally(t, errs)
-	winners := 0
-	for i := range held {
-		if held[i].Fence == fences[i] {
-			winners++
-		}
-		if !reflect.DeepEqual(held[i], held[0]) {
-			t.Errorf("one found %+v, another one %+v", held[i], held[0])
+	}), lost)
+	for _, other := range held {
+		if !reflect.DeepEqual(other, held[won]) {
+			t.Errorf("one found %+v, another one %+v", held[won], other)
 		}
 	}
-	if winners != 1 {
-		t.Errorf("%d have the fence", winners)
-	}
+	return held[won]
 }
+
+func testBeginRace(t *testing.T, s *repeats) { s.race(t, s.entry()) }
 
 func testLease(t *testing.T, s *repeats) {
 	long := s.o.Lease
@@ -153,25 +145,8 @@ func testTakeOverRace(t *testing.T, s *repeats) {
 	first := s.begun(t)
 	s.f.Wait(2 * s.brief)
 	s.o.Lease = long
-	won := make([]bool, suite.Crowd)
-	errs := suite.AtOnce(suite.Crowd, func(i int) error {
-		attempt := again(first)
-		held, err := s.Begin(t.Context(), attempt, s.o)
-		won[i] = held.Fence == attempt.Fence
-		if err == nil && !bytes.Equal(held.Sealed, first.Sealed) {
-			err = fmt.Errorf("found %q", held.Sealed)
-		}
-		return err
-	})
-	suite.Tally(t, errs)
-	winners := 0
-	for _, w := range won {
-		if w {
-			winners++
-		}
-	}
-	if winners != 1 {
-		t.Errorf("%d have the fence", winners)
+	if found := s.race(t, first); !bytes.Equal(found.Sealed, first.Sealed) {
+		t.Errorf("found %q", found.Sealed)
 	}
 }
 
@@ -311,9 +286,7 @@ func testRepeatContext(t *testing.T, s *repeats) {
 	ctx, e, fresh := suite.Ended(t), s.begun(t), s.entry()
 	_, begin := s.Begin(ctx, fresh, s.o)
 	for verb, err := range map[string]error{"Begin": begin, "End": s.End(ctx, e), "End, deleting": s.End(ctx, with(e, e.Fence, nil))} {
-		if !errors.Is(err, auth.ErrUnavailable) {
-			t.Errorf("%s: error %v, want auth.ErrUnavailable", verb, err)
-		}
+		suite.Expect(t, verb, err, auth.ErrUnavailable)
 	}
 	s.begins(t, "what was not ended", again(e), e)
 	s.begins(t, "what was not begun", fresh, fresh)

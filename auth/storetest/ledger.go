@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,9 +48,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 }
 
 func testList(t *testing.T, l *suite.Ledger) {
-	if list := l.All(t, l.App, l.Subject); len(list) != 0 {
-		t.Errorf("a subject without tokens has %d", len(list))
-	}
+	l.ListsNone(t, "a subject without tokens")
 	now := l.F.Time().UTC().Truncate(time.Second)
 	third := l.Add(t, func(r *token.Record) { r.Issued = now })
 	first := l.Add(t, func(r *token.Record) { r.Issued, r.MaxUses = now.Add(-time.Hour), 3 })
@@ -60,34 +57,26 @@ func testList(t *testing.T, l *suite.Ledger) {
 	})
 	l.Spends(t, "one of three uses", first, nil)
 	first.Uses = 1
-	got, want := l.All(t, l.App, l.Subject), []token.Record{first, second, third}
-	if !slices.EqualFunc(got, want, suite.SameRecord) {
-		t.Errorf("List = %+v, want %+v", got, want)
-	}
+	l.Lists(t, "all three", l.Of(l.Subject), token.MaxPage, first, second, third)
 }
 
 func testSpend(t *testing.T, l *suite.Ledger) {
 	r := l.Add(t, func(r *token.Record) { r.MaxUses, r.Uses = 2, 2 })
 	l.Spends(t, "first", r, nil)
-	if list := l.All(t, l.App, l.Subject); len(list) != 1 || list[0].Uses != 1 {
-		t.Errorf("List = %+v, want one with one use", list)
-	}
+	r.Uses = 1
+	l.Lists(t, "one with one use", l.Of(l.Subject), token.MaxPage, r)
 	l.Spends(t, "second", r, nil)
 	for range 3 {
 		l.Spends(t, "third", r, token.ErrExhausted, token.ErrRevoked)
 	}
-	if ids := l.IDs(t); len(ids) != 0 {
-		t.Errorf("a spent one is listed: %q", ids)
-	}
+	l.ListsNone(t, "a spent one")
 }
 
 func testSpendRace(t *testing.T, l *suite.Ledger) {
 	for uses, want := range map[int]int{0: suite.Crowd, 1: 1, 2: 2, 25: 25} { // 0: permanent
 		r := l.Add(t, suite.Limited(int64(uses)))
 		errs := suite.AtOnce(suite.Crowd, func(int) error { return l.Use(t.Context(), r) })
-		if n := suite.Tally(t, errs, token.ErrExhausted, token.ErrRevoked); n != want {
-			t.Errorf("%d of %d uses were spent", n, want)
-		}
+		suite.Wins(t, want, errs, token.ErrExhausted, token.ErrRevoked)
 	}
 }
 
@@ -130,9 +119,7 @@ func testExpiry(t *testing.T, l *suite.Ledger) {
 	l.Spends(t, "permanent, after", r, token.ErrRevoked)
 	l.Spends(t, "made by it, after", child, token.ErrRevoked)
 	l.Spends(t, "limited, after", counted, token.ErrRevoked)
-	if ids := l.IDs(t); len(ids) != 0 {
-		t.Errorf("listed: %q", ids)
-	}
+	l.ListsNone(t, "expired ones")
 	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), token.ErrNotFound)
 	suite.Expect(t, "Issue at the limit", l.Issue(t.Context(), l.Record(), nil, 1), nil)
 	if n, err := l.RevokeSubject(t.Context(), l.Of(l.Subject)); n != 1 || err != nil {

@@ -13,9 +13,7 @@ func testIssueTwice(t *testing.T, l *suite.Ledger) {
 	again := r
 	again.MaxUses, again.Subject = 5, l.F.NewAccount()
 	for _, twin := range []token.Record{r, again} {
-		if err := l.Issue(t.Context(), twin, nil, suite.Many); err == nil || errors.Is(err, token.ErrTooMany) {
-			t.Errorf("Issue of an id that is there: error %v", err)
-		}
+		suite.Fails(t, "Issue of an id that is there", l.Issue(t.Context(), twin, nil, suite.Many), token.ErrTooMany)
 	}
 	l.Spends(t, "the other record", again, token.ErrRevoked)
 	l.Spends(t, "the record", r, nil)
@@ -27,9 +25,7 @@ func testIssueTwice(t *testing.T, l *suite.Ledger) {
 func testNegativeUses(t *testing.T, l *suite.Ledger) {
 	r := l.Record()
 	r.MaxUses = -1
-	if err := l.Issue(t.Context(), r, nil, 1); err == nil || errors.Is(err, token.ErrTooMany) {
-		t.Errorf("Issue: error %v", err)
-	}
+	suite.Fails(t, "Issue", l.Issue(t.Context(), r, nil, 1), token.ErrTooMany)
 	l.Spends(t, "the record", r, token.ErrRevoked)
 	suite.Expect(t, "another record, of a limit of one", l.Issue(t.Context(), l.Record(), nil, 1), nil)
 }
@@ -37,9 +33,7 @@ func testNegativeUses(t *testing.T, l *suite.Ledger) {
 func testLimitRace(t *testing.T, l *suite.Ledger) {
 	const limit = 10
 	errs := suite.AtOnce(suite.Crowd, func(int) error { return l.Issue(t.Context(), l.Record(), nil, limit) })
-	if n := suite.Tally(t, errs, token.ErrTooMany); n != limit {
-		t.Errorf("%d issued, want %d", n, limit)
-	}
+	suite.Wins(t, limit, errs, token.ErrTooMany)
 	if n := len(l.IDs(t)); n != limit {
 		t.Errorf("%d listed, want %d", n, limit)
 	}
@@ -69,4 +63,51 @@ func testLimit(t *testing.T, l *suite.Ledger) {
 	none := l.Record()
 	none.Subject = l.F.NewAccount()
 	suite.Expect(t, "where none is allowed", l.Issue(t.Context(), none, nil, 0), token.ErrTooMany)
+}
+
+func testLineage(t *testing.T, l *suite.Ledger) {
+	parent := l.Add(t, nil)
+	for _, lineage := range []token.Lineage{
+		{},
+		{Maker: l.F.NewAccount()},
+		{Maker: l.F.NewAccount(), MakerApp: suite.Random()},
+		{Maker: l.F.NewAccount(), Parent: parent.ID},
+		{Maker: l.F.NewAccount(), MakerApp: suite.Random(), Parent: parent.ID},
+	} {
+		for _, uses := range []int64{0, 2} {
+			r := l.Add(t, func(r *token.Record) { r.Subject, r.MaxUses, r.Lineage = l.F.NewAccount(), uses, lineage })
+			l.Lists(t, "one with a lineage", r.Holder(), token.MaxPage, r)
+			r.Lineage = token.Lineage{Maker: "x", MakerApp: "y", Parent: suite.Random()}
+			for range 2 {
+				if got, err := l.Spend(t.Context(), r); got != lineage || err != nil {
+					t.Errorf("Spend = %+v, %v, want %+v", got, err, lineage)
+				}
+			}
+			r.KeyID = suite.Random()
+			if got, err := l.Spend(t.Context(), r); got != (token.Lineage{}) || !errors.Is(err, token.ErrRevoked) {
+				t.Errorf("Spend of another key's = %+v, %v", got, err)
+			}
+		}
+	}
+}
+
+func testMadeByRevoked(t *testing.T, l *suite.Ledger) {
+	first := l.Add(t, nil)
+	second := l.Make(t, first, nil)
+	third := l.Make(t, second, nil)
+	l.Spends(t, "before", third, nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), second.Holder(), second.ID), nil)
+	l.Dead(t, "made by the revoked one", third)
+	l.Dead(t, "the revoked one", second)
+	l.Spends(t, "its parent", first, nil)
+	l.Barren(t, "a parent that nobody issued", token.Record{ClientKey: l.App, ID: suite.Random()}, token.ErrRevoked)
+}
+
+func testTooDeep(t *testing.T, l *suite.Ledger) {
+	last := l.Add(t, nil)
+	for range token.MaxAncestors {
+		last = l.Make(t, last, nil)
+	}
+	l.Barren(t, "one that has the most ancestors", last, token.ErrTooDeep)
+	l.Spends(t, "the last one", last, nil)
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -26,9 +27,7 @@ func testPages(t *testing.T, l *suite.Ledger) {
 	for _, limit := range suite.Limits(len(all)) {
 		for subject, want := range map[string][]token.Record{token.AnySubject: all, l.Subject: mine} {
 			slices.SortFunc(want, suite.ByPosition)
-			if got := l.Pages(t, l.Of(subject), limit); !slices.EqualFunc(got, want, suite.SameRecord) {
-				t.Errorf("in pages of %d: %+v, want %+v", limit, got, want)
-			}
+			l.Lists(t, "of "+subject, l.Of(subject), limit, want...)
 		}
 	}
 }
@@ -61,9 +60,37 @@ func testAnySubject(t *testing.T, l *suite.Ledger) {
 		{"an app whose name has the beginning of this one", token.Holder{Org: l.Org, ClientKey: l.App[:5], Subject: token.AnySubject}, nil},
 	} {
 		for _, limit := range suite.Limits(3) {
-			if got := l.Pages(t, c.of, limit); !slices.EqualFunc(got, c.want, suite.SameRecord) {
-				t.Errorf("%s, in pages of %d: %+v, want %+v", c.what, limit, got, c.want)
-			}
+			l.Lists(t, c.what, c.of, limit, c.want...)
 		}
 	}
+}
+
+func testOtherHolders(t *testing.T, l *suite.Ledger) {
+	r, mine := l.Add(t, nil), l.Of(l.Subject)
+	for _, of := range []token.Holder{
+		{Org: l.F.NewOrg(), ClientKey: mine.ClientKey, Subject: mine.Subject},
+		{Org: l.F.NewOrg(), ClientKey: mine.ClientKey, Subject: token.AnySubject},
+		{Org: "", ClientKey: mine.ClientKey, Subject: mine.Subject},
+		{Org: mine.Org, ClientKey: suite.Random(), Subject: mine.Subject},
+		{Org: mine.Org, ClientKey: mine.ClientKey, Subject: l.F.NewAccount()},
+		{Org: mine.Org, ClientKey: mine.ClientKey, Subject: ""},
+		{Org: "", ClientKey: mine.ClientKey, Subject: token.AnySubject},
+		{Org: mine.Org, ClientKey: "", Subject: token.AnySubject},
+		{Org: mine.Org, ClientKey: "", Subject: mine.Subject},
+		{Org: mine.Org, ClientKey: suite.Random(), Subject: token.AnySubject},
+	} {
+		what := fmt.Sprintf("%q", of)
+		suite.Expect(t, what+": Revoke", l.Revoke(t.Context(), of, r.ID), token.ErrNotFound)
+		l.Gets(t, what, of, r.ID, token.ErrNotFound)
+		if list, _, err := l.List(t.Context(), of, token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
+			t.Errorf("%s: List = %+v, %v", what, list, err)
+		}
+		if n, err := l.RevokeSubject(t.Context(), of); n != 0 || err == nil && of.Subject == "" {
+			t.Errorf("%s: RevokeSubject = %d, %v", what, n, err)
+		}
+	}
+	if n, _ := l.RevokeSubject(t.Context(), l.Of(token.AnySubject)); n != 0 {
+		t.Errorf("RevokeSubject of any subject = %d", n)
+	}
+	l.Spends(t, "afterwards", r, nil)
 }

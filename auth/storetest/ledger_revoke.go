@@ -16,9 +16,7 @@ func testRevoke(t *testing.T, l *suite.Ledger) {
 		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), nil)
 		l.Spends(t, "after", r, token.ErrRevoked)
 		suite.Expect(t, "Revoke again", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), token.ErrNotFound)
-		if ids := l.IDs(t); len(ids) != 0 {
-			t.Errorf("listed: %q", ids)
-		}
+		l.ListsNone(t, "a revoked one")
 	}
 }
 
@@ -97,9 +95,7 @@ func testRevokeSubject(t *testing.T, l *suite.Ledger) {
 	for _, r := range append(mine, child) {
 		l.Spends(t, "one of the subject's, or made by it", r, token.ErrRevoked)
 	}
-	if ids := l.IDs(t); len(ids) != 0 {
-		t.Errorf("listed afterwards: %q", ids)
-	}
+	l.ListsNone(t, "afterwards")
 	l.Spends(t, "in another app", inAnotherApp, nil)
 	if n, _ := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject}); n != 0 {
 		t.Errorf("RevokeSubject of any subject of all apps = %d", n)

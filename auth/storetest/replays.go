@@ -71,9 +71,7 @@ func testNonceRace(t *testing.T, r *suite.Replays) {
 }
 
 func testDistinctRace(t *testing.T, r *suite.Replays) {
-	if n := r.Race(t, func(int) signing.Use { return r.Fresh() }); n != suite.Crowd {
-		t.Errorf("%d accepted, want %d", n, suite.Crowd)
-	}
+	r.Races(t, suite.Crowd, func(signing.Use, int) signing.Use { return r.Fresh() })
 }
 
 func testNonceAgain(t *testing.T, r *suite.Replays) {
@@ -174,20 +172,15 @@ func testUsedNonces(t *testing.T, r *suite.Replays) {
 	refused.Nonce = suite.NewNonce()
 	r.Claims(t, "its signature again", refused, signing.ErrReplayed)
 	used("one that was refused", refused, false)
-	if _, err := store.Used(suite.Ended(t), u.ClientKey, u.Nonce); err == nil {
-		t.Error("no error of the context")
-	}
+	_, err := store.Used(suite.Ended(t), u.ClientKey, u.Nonce)
+	suite.Fails(t, "with a context that has ended", err)
 }
 
 func testReplaysContext(t *testing.T, r *suite.Replays) {
-	if err := r.Store.Claim(suite.Ended(t), r.Fresh()); err == nil || suite.Matches(err, signing.ErrReplayed, signing.ErrStale, signing.ErrFull) {
-		t.Errorf("error %v, want that of the context", err)
-	}
+	suite.Fails(t, "Claim", r.Store.Claim(suite.Ended(t), r.Fresh()), signing.ErrReplayed, signing.ErrStale, signing.ErrFull)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 	defer cancel()
-	if r.Store.Claim(ctx, r.Fresh()) == nil {
-		t.Error("accepted after the deadline")
-	}
+	suite.Fails(t, "after the deadline", r.Store.Claim(ctx, r.Fresh()))
 }
 
 func testSkew(t *testing.T, r *suite.Replays) {
@@ -198,6 +191,102 @@ func testSkew(t *testing.T, r *suite.Replays) {
 		for _, again := range []time.Duration{-20 * time.Second, 0, 20 * time.Second} {
 			u.Seen = r.Time().Add(again)
 			r.Claims(t, fmt.Sprintf("first %v off, then %v", skew, again), u, signing.ErrReplayed)
+		}
+	}
+}
+
+func testRefusedIsNotRecorded(t *testing.T, r *suite.Replays) {
+	for name, refuse := range map[string]func(u signing.Use) error{
+		"past its retention": func(u signing.Use) error {
+			u.Keep = r.Time().Add(-time.Minute)
+			r.Claims(t, "past its retention", u, signing.ErrStale)
+			return signing.ErrStale
+		},
+		"with a context that has ended": func(u signing.Use) error { return r.Store.Claim(suite.Ended(t), u) },
+		"with a nonce too short": func(u signing.Use) error {
+			u.Nonce = u.Nonce[1:]
+			return r.Store.Claim(t.Context(), u)
+		},
+		"with a nonce too long": func(u signing.Use) error {
+			u.Nonce += "0"
+			return r.Store.Claim(t.Context(), u)
+		},
+		"by another client key": func(u signing.Use) error {
+			u.ClientKey = suite.Random()
+			r.Claims(t, "first", u, nil)
+			return r.Store.Claim(t.Context(), u)
+		},
+	} {
+		u := r.Fresh()
+		suite.Fails(t, name, refuse(u))
+		r.Claims(t, name+", then the honest request", u, nil)
+	}
+}
+
+func testSiblings(t *testing.T, r *suite.Replays) {
+	u := r.Fresh()
+	for i := range 8 {
+		r.Claims(t, fmt.Sprint("sibling ", i+1), r.Sibling(u), nil)
+	}
+	for range 3 {
+		r.Claims(t, "ninth", r.Sibling(u), signing.ErrReplayed)
+	}
+	fewer := r.Fresh()
+	for range 2 {
+		r.Claims(t, "one of eight", r.Sibling(fewer), nil)
+	}
+	third := r.Sibling(fewer)
+	third.Siblings = 2
+	r.Claims(t, "third, where two are allowed", third, signing.ErrReplayed)
+	r.Claims(t, "third of eight", r.Sibling(fewer), nil)
+}
+
+func testSiblingRace(t *testing.T, r *suite.Replays) {
+	r.Races(t, 8, func(one signing.Use, _ int) signing.Use { return r.Sibling(one) })
+}
+
+func testSiblingWindow(t *testing.T, r *suite.Replays) {
+	u := r.Fresh()
+	in := func(window time.Duration) signing.Use {
+		s := r.Sibling(u)
+		s.Window = window
+		return s
+	}
+	r.Claims(t, "first", in(time.Second), nil)
+	r.Claims(t, "second", in(time.Minute), nil)
+	r.Wait(1100 * time.Millisecond)
+	r.Claims(t, "after the window", in(time.Second), signing.ErrReplayed)
+}
+
+func testSingleUse(t *testing.T, r *suite.Replays) {
+	single := map[string]func(*signing.Use){
+		"no siblings":                    func(u *signing.Use) { u.Siblings = 0 },
+		"one in all":                     func(u *signing.Use) { u.Siblings = 1 },
+		"no window":                      func(u *signing.Use) { u.Window = 0 },
+		"a window below one millisecond": func(u *signing.Use) { u.Window = time.Millisecond - 1 },
+	}
+	for name, alter := range single {
+		u := r.Fresh()
+		first := r.Sibling(u)
+		alter(&first)
+		r.Claims(t, name+": first", first, nil)
+		r.Claims(t, name+": then as a sibling", r.Sibling(u), signing.ErrReplayed)
+
+		v := r.Fresh()
+		r.Claims(t, "as a sibling", r.Sibling(v), nil)
+		then := r.Sibling(v)
+		alter(&then)
+		r.Claims(t, "then with "+name, then, signing.ErrReplayed)
+	}
+}
+
+func testSiblingReplay(t *testing.T, r *suite.Replays) {
+	u := r.Fresh()
+	for i := range 8 {
+		s := r.Sibling(u)
+		r.Claims(t, fmt.Sprint("sibling ", i+1), s, nil)
+		for range 4 {
+			r.Claims(t, "its replay", s, signing.ErrReplayed)
 		}
 	}
 }

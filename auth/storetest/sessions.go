@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -190,9 +189,7 @@ func sessionCancelled(t *suite.Sessions) {
 		"Create":    func() error { return t.Store.Create(ctx, fresh, 1) },
 	} {
 		// These errors say something about the record, which nobody has looked up.
-		if err := run(); err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrEvicted) {
-			t.Errorf("%s: %v", verb, err)
-		}
+		suite.Fails(t.T, verb, run(), auth.ErrNotFound, session.ErrEvicted)
 	}
 	// ctx was cancelled before the calls, so nothing has changed.
 	t.Lives(s)
@@ -209,9 +206,7 @@ func sessionHashTaken(t *suite.Sessions) {
 
 	refused := func(what string, err error) {
 		t.Helper()
-		if err == nil || errors.Is(err, auth.ErrNotFound) || errors.Is(err, session.ErrEvicted) {
-			t.Errorf("%s: %v, want another error", what, err)
-		}
+		suite.Fails(t.T, what, err, auth.ErrNotFound, session.ErrEvicted)
 		t.Lives(s, other, after)
 		t.Ends(auth.ErrNotFound, old)
 		t.Ends(session.ErrEvicted, before)

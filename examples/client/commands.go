@@ -42,7 +42,7 @@ func (c cli) root() *cobra.Command {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.AddCommand(
 		c.change("get", http.MethodGet, 1, 1), c.list(), c.tail(), c.change("post", http.MethodPost, 1, 2),
-		c.change("patch", http.MethodPatch, 2, 2), c.change("delete", http.MethodDelete, 1, 2), c.sign(), c.mint(), c.verify(), c.key(),
+		c.change("patch", http.MethodPatch, 2, 2), c.change("delete", http.MethodDelete, 1, 2), c.sign(), c.mint(), c.verify(), c.key(), c.audit(),
 		group("scope", "Decides about scope chains, without a server.", c.scopeCheck(), c.scopeExplain()),
 		c.login(), c.logout(),
 		group("profile", "Lists and chooses what client login has kept.", c.listProfiles(), c.useProfile()),

@@ -122,6 +122,23 @@ client key list --expiring 336h`,
 		arguments: "ID",
 		examples:  `client key revoke ID`,
 	},
+	"audit list": {
+		purpose:  "Prints the entries of the org's audit log, the newest first.",
+		more:     `You must be an administrator. All flags of client list apply.`,
+		examples: `client audit list --where '{"account":"ID"}'`,
+	},
+	"audit verify": {
+		purpose: "Reads the whole audit log of the org, and checks that no entry was changed, cut out or moved.",
+		more: `It prints the number of the first row that does not hold, with exit status 1. Without
+--checkpoint it cannot notice rows that were cut off at the end, nor a whole new log.
+The file is that of the server's -audit-checkpoint, whose newest line counts. It has
+the server's public key: give --checkpoint-key if others can write to the file.`,
+		examples: `client audit verify --checkpoint checkpoints.txt`,
+	},
+	"audit export": {
+		purpose:  "Prints the audit log of the org as OCSF events, one line of JSON each, the oldest first.",
+		examples: `client audit export`,
+	},
 	"login": {
 		purpose: "Keeps a server and a credential as a profile, so that other commands need no flags.",
 		more: `On a terminal you are asked for what no flag, variable or file has. Otherwise the

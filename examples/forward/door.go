@@ -1,10 +1,10 @@
-// Package forward lets a Guard decide for services behind another front door: nginx with
+// Package forward lets a Guard decide for services behind a reverse proxy: nginx with
 // auth_request, Caddy or Traefik with forward_auth, HAProxy with a subrequest in Lua. The
-// front door asks a Door about each request, without the body. If the answer is 200, it
+// proxy asks a Door about each request, without the body. If the answer is 200, it
 // passes the request on, with the identity that the answer has in its headers.
 //
 // A signature of version 2 covers the body, which a Door never sees. So it accepts version
-// 2 only if the front door says that there is no body. See guides/forward.md.
+// 2 only if the proxy says that there is no body. See guides/forward.md.
 package forward
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 )
 
-// Headers are those in which a front door says what it was asked. The value of Body is none
+// Headers are those in which a proxy says what it was asked. The value of Body is none
 // for a request without a body. If Body is "", the Door accepts no version 2.
 type Headers struct{ Method, URI, Body string }
 
@@ -37,14 +37,14 @@ const (
 	Roles   = "X-Auth-Roles"
 )
 
-// Door answers the subrequests of a front door. Only the front door may reach it.
+// Door answers the subrequests of a proxy. Only the proxy may reach it.
 type Door struct {
 	Guard *auth.Guard
-	Need  auth.Need // of all requests behind the front door
+	Need  auth.Need // of all requests behind the proxy
 	From  Headers   // Nginx or ForwardAuth
 }
 
-// Handler returns the handler for the path that the front door asks. It panics if the
+// Handler returns the handler for the path that the proxy asks. It panics if the
 // Guard or the Need is not valid.
 func (d Door) Handler() http.Handler {
 	checked := d.Guard.Mount(d.Guard.Require(d.Need)(http.HandlerFunc(admitted)))
@@ -58,7 +58,7 @@ func (d Door) Handler() http.Handler {
 	})
 }
 
-// admitted tells the front door who is asking. A header without a value replaces one that
+// admitted tells the proxy who is asking. A header without a value replaces one that
 // the client has sent.
 func admitted(w http.ResponseWriter, r *http.Request) {
 	p := auth.From(r.Context())
@@ -74,7 +74,7 @@ func admitted(w http.ResponseWriter, r *http.Request) {
 	auth.Reply(w, r, envelope.Result[bool]{Data: true})
 }
 
-// original returns the request that the front door was asked, without its body.
+// original returns the request that the proxy was asked, without its body.
 func (d Door) original(r *http.Request) (*http.Request, error) {
 	if err := d.check(r.Header); err != nil {
 		return nil, err
@@ -93,8 +93,8 @@ func (d Door) original(r *http.Request) (*http.Request, error) {
 	return o, nil
 }
 
-// check rejects headers that another reader behind the front door could take for those of
-// the front door or of a Door. CGI and WSGI read X_Auth_Account as X-Auth-Account, and PHP
+// check rejects headers that another reader behind the proxy could take for those of
+// the proxy or of a Door. CGI and WSGI read X_Auth_Account as X-Auth-Account, and PHP
 // reads X.Auth.Account so, too. So two names are the same if their letters and digits are.
 func (d Door) check(h http.Header) error {
 	own := []string{d.From.Method, d.From.URI, d.From.Body}
@@ -102,19 +102,19 @@ func (d Door) check(h http.Header) error {
 		switch {
 		case slices.Contains(own, name):
 			if len(values) != 1 {
-				return errors.New("forward: a header of the front door is there twice")
+				return errors.New("forward: a header of the proxy is there twice")
 			}
 		case slices.Contains(reserved, lettersAndDigits(name)):
-			return errors.New("forward: the client has sent a header of the front door")
+			return errors.New("forward: the client has sent a header of the proxy")
 		}
 	}
 	if h.Get(d.From.Method) == "" || h.Get(d.From.URI) == "" {
-		return errors.New("forward: the front door does not say what it was asked")
+		return errors.New("forward: the proxy does not say what it was asked")
 	}
 	return nil
 }
 
-// reserved are the names of all headers of front doors and of a Door.
+// reserved are the names of all headers of reverse proxies and of a Door.
 var reserved = func() (names []string) {
 	for _, name := range []string{Org, App, Account, Roles, Nginx.Method, Nginx.URI, Nginx.Body, ForwardAuth.Method, ForwardAuth.URI} {
 		names = append(names, lettersAndDigits(name))

@@ -77,7 +77,11 @@ func (h provisioning) create(r *http.Request, values map[string]any) (wholeReply
 			return wholeReply{}, err
 		}
 	}
-	return wholeReply{managedReply: managed(a)}, h.store.addAccount(r.Context(), *a, encoded) // nobody has a factor yet
+	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
+		return wholeReply{}, err
+	}
+	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID})
+	return wholeReply{managedReply: managed(a)}, nil // nobody has a factor yet
 }
 
 // validRoles looks up only the roles that are new to the account. A role that it

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -43,7 +45,7 @@ func (h provisioning) update(r *http.Request, values map[string]any) (wholeReply
 		return wholeReply{}, wrongBody("tokensFrom", "is more than a minute ahead")
 	}
 	reset := values["resetSecondFactor"] == true
-	return h.change(r, reset, func(a *account) error {
+	return h.change(r, strings.Join(slices.Sorted(maps.Keys(values)), " "), reset, func(a *account) error {
 		setIfGiven(&a.Name, values, "name")
 		setIfGiven(&a.Roles, values, "roles")
 		setIfGiven(&a.Disabled, values, "disabled")
@@ -60,7 +62,11 @@ func (h provisioning) deactivate(r *http.Request) (wholeReply, error) { return h
 func (h provisioning) activate(r *http.Request) (wholeReply, error) { return h.disable(r, false) }
 
 func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error) {
-	return h.change(r, false, func(a *account) error {
+	why := "enabled"
+	if disabled {
+		why = "disabled"
+	}
+	return h.change(r, why, false, func(a *account) error {
 		a.Disabled = disabled
 		return nil
 	})
@@ -68,13 +74,14 @@ func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error
 
 // change alters the account that the request's path names, if its caller may. If the
 // account is then disabled, its sessions, tokens and API keys end in the same transaction. With
-// reset, so do its sessions and its second factor.
-func (h provisioning) change(r *http.Request, reset bool, alter func(*account) error) (wholeReply, error) {
+// reset, so do its sessions and its second factor. why is for the event.
+func (h provisioning) change(r *http.Request, why string, reset bool, alter func(*account) error) (wholeReply, error) {
 	ctx, p := r.Context(), auth.From(r.Context())
 	defer h.apiKeys.Invalidate(p.Org)
 	var a *account
 	err := h.stores.together(ctx, p.Org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
-		a, err = changeAccount(ctx, tx, p.Org, r.PathValue("id"), func(a *account) error {
+		e := auth.Event{Verb: "account.changed", Org: p.Org, Account: r.PathValue("id"), Reason: why}
+		a, err = changeAccount(ctx, tx, p.Org, e.Account, func(a *account) error {
 			before := *a
 			if err := alter(a); err != nil {
 				return err
@@ -85,6 +92,9 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 			}
 			return mayChangeAccount(p, &before, a, reset)
 		})
+		if err == nil {
+			err = h.store.audited(ctx, tx, e, "")
+		}
 		if err == nil && (a.Disabled || reset) {
 			sessions, ledger := h.stores.ending(in)
 			err = shutOut(ctx, a, h.sessions.Sessions().In(sessions), ledger)
@@ -97,7 +107,14 @@ func (h provisioning) change(r *http.Request, reset bool, alter func(*account) e
 		}
 		return err
 	})
+	if err == nil {
+		auth.Emit(ctx, auth.Event{Verb: "account.changed", Account: a.ID, Reason: why})
+	}
+	if err == nil && reset {
+		auth.Emit(ctx, auth.Event{Verb: "factor.removed", Account: a.ID, Reason: "reset"})
+	}
 	if err == nil && (a.Disabled || reset) {
+		auth.Emit(ctx, auth.Event{Verb: "account.revoked", Account: a.ID})
 		// Again, because a login that was under way may have opened a session meanwhile,
 		// and because Redis takes no part in the transaction.
 		err = shutOut(ctx, a, h.sessions.Sessions(), h.stores.ledger)

@@ -143,6 +143,7 @@ func (h apps) create(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
+	emitApp(r.Context(), "credential.made", a)
 	reply, err := h.reply(r.Context(), a)
 	reply.Secret, reply.created = shownOnce(secret), true
 	return reply, err
@@ -161,7 +162,11 @@ func (h apps) update(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	return h.change(r, func(ctx context.Context, c *appChange) error {
+	verb := "app.changed"
+	if changes.restricts() {
+		verb = "credential.restricted"
+	}
+	return h.change(r, verb, func(ctx context.Context, c *appChange) error {
 		err := mayEnable(ctx, c.app, changes)
 		if err == nil {
 			err = c.restrict(ctx, changes)
@@ -211,7 +216,7 @@ func (h apps) changeKeys(r *http.Request, values map[string]any) (appReply, erro
 	if err != nil {
 		return appReply{}, err
 	}
-	return h.change(r, func(ctx context.Context, c *appChange) error {
+	return h.change(r, "keypair.made", func(ctx context.Context, c *appChange) error {
 		pair.Exposed = c.app.listsKeys()
 		return storeFailed(c.keys.Put(ctx, pair))
 	})
@@ -230,7 +235,13 @@ func (h apps) rotateKeys(r *http.Request, a *app, overlap time.Duration) (appRep
 	case err != nil:
 		return appReply{}, storeFailed(err)
 	}
+	emitApp(r.Context(), "keypair.rotated", a)
 	return h.reply(r.Context(), a)
+}
+
+// emitApp reports a verb about an app, whose credential and key pair have no other id.
+func emitApp(ctx context.Context, verb string, a *app) {
+	auth.Emit(ctx, auth.Event{Verb: verb, App: a.ClientKey})
 }
 
 func newPair(a *app) (*token.KeyPair, error) {
@@ -263,7 +274,7 @@ func (h apps) rotate(r *http.Request, values map[string]any) (envelope.Result[se
 		grace = time.Duration(seconds) * time.Second
 	}
 	var secret signing.Secret
-	_, err := h.together(r, func(ctx context.Context, c *appChange) error {
+	_, err := h.together(r, "credential.replaced", func(ctx context.Context, c *appChange) error {
 		current, err := c.credentials.Credential(ctx, c.app.ClientKey)
 		if err != nil {
 			return storeFailed(err)
@@ -323,11 +334,13 @@ var credentialFields = map[string]string{
 }
 
 func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
-	_, err := h.together(r, func(ctx context.Context, c *appChange) error {
+	paired := false
+	a, err := h.together(r, "credential.ended", func(ctx context.Context, c *appChange) error {
 		if err := c.credentials.Delete(ctx, c.app.Org, c.app.ClientKey); err != nil && !auth.IsNotFound(err) {
 			return storeFailed(err)
 		}
-		if err := c.keys.Delete(ctx, c.app.Org, c.app.ClientKey); err != nil && !errors.Is(err, token.ErrNotFound) {
+		err := c.keys.Delete(ctx, c.app.Org, c.app.ClientKey)
+		if paired = err == nil; err != nil && !errors.Is(err, token.ErrNotFound) {
 			return storeFailed(err)
 		}
 		if err := endKeys(ctx, c.in, apikey.Of{Org: c.app.Org, App: c.app.ClientKey}); err != nil {
@@ -335,6 +348,9 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 		}
 		return execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey)
 	})
+	if err == nil && paired {
+		emitApp(r.Context(), "keypair.deleted", a)
+	}
 	return done(err)
 }
 
@@ -347,8 +363,8 @@ type appChange struct {
 	keys        *sqlstore.Keys
 }
 
-// together changes the app that the request's path names, its credential and its key pair.
-func (h apps) together(r *http.Request, change func(context.Context, *appChange) error) (*app, error) {
+// together changes the app that the request's path names, its credential and its key pair. verb is what that is.
+func (h apps) together(r *http.Request, verb string, change func(context.Context, *appChange) error) (*app, error) {
 	ctx, org, clientKey, c := r.Context(), auth.From(r.Context()).Org, r.PathValue("key"), new(appChange)
 	defer h.keys.Invalidate(clientKey)
 	defer h.apiKeys.Invalidate(org)
@@ -365,12 +381,15 @@ func (h apps) together(r *http.Request, change func(context.Context, *appChange)
 		}
 		return change(ctx, c)
 	})
+	if err == nil {
+		emitApp(ctx, verb, c.app)
+	}
 	return c.app, err
 }
 
 // change is together, and returns the reply for the app.
-func (h apps) change(r *http.Request, change func(context.Context, *appChange) error) (appReply, error) {
-	a, err := h.together(r, change)
+func (h apps) change(r *http.Request, verb string, change func(context.Context, *appChange) error) (appReply, error) {
+	a, err := h.together(r, verb, change)
 	if err != nil {
 		return appReply{}, err
 	}

@@ -38,12 +38,13 @@ interface Schema extends Item { plural: string; properties: Property[] }
 interface Property { name: string; fqpp: string; type: string; filterable: boolean; sortable: boolean; list?: string }
 type Status = { loggedin: true; account: Me; fault?: undefined } | { loggedin: false; account?: undefined; fault?: Fault };
 interface Decision {
-  object: 'event'; at: string; requestId: string; route?: string; mechanism?: string; app?: string; account?: string; actor?: string; allowed: boolean;
-  handler?: boolean; fault?: string; need?: string; chain?: string; source?: string; took: number;
+  object: 'event'; at: string; requestId: string; route?: string; mechanism?: string; app?: string; account?: string; actor?: string; allowed?: boolean;
+  handler?: boolean; fault?: string; need?: string; chain?: string; source?: string; took?: number;
+  verb?: string; reason?: string; count?: number; by?: string; credential?: string; token?: string; session?: string;
 }
 type Stored = Item & Record<string, unknown>; // an object of the org, or an item of a list within one
 
-// Step takes what GET /events sends, by name: an 'event' is a Decision, and 'dropped' has a count. A comment has the name ''.
+// Step takes what GET /events sends, by name: an 'event' is a Decision or a verb, and 'dropped' has a count. A comment has the name ''.
 type Step = (name: string, data: any) => void;
 
 interface Verdict {

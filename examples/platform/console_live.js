@@ -119,7 +119,7 @@ function draw() {
 }
 
 /** @param {Decision} d */
-const textOf = (d) => [d.route, d.mechanism, d.app, d.account, nameOf('app', d.app ?? ''), nameOf('account', d.account ?? ''), d.fault, d.need, d.chain, d.requestId]
+const textOf = (d) => [d.verb, d.reason, d.route, d.mechanism, d.app, d.account, nameOf('app', d.app ?? ''), nameOf('account', d.account ?? ''), d.fault, d.need, d.chain, d.requestId]
   .join(' ');
 
 /** @param {Decision} d */
@@ -127,12 +127,16 @@ function row(d) {
   return [
     element('time', { dateTime: d.at, title: d.requestId }, new Date(d.at).toLocaleTimeString()),
     d.route ?? 'no route',
-    d.fault ? element('code', { className: 'bad' }, ...breakable(d.fault)) : 'allowed',
+    d.fault ? element('code', { className: 'bad' }, ...breakable(d.fault)) : what(d),
     d.need ? whyButton(d, d.need) : '',
     who(d),
-    `${(d.took / 1000).toFixed(2)}\u00A0ms`,
+    d.took === undefined ? '' : `${(d.took / 1000).toFixed(2)}\u00A0ms`,
   ];
 }
+
+// what says which verb it is, or that a request was admitted.
+/** @param {Decision} d */
+const what = (d) => (d.verb ? element('code', {}, ...breakable(d.verb), d.reason ? ` (${d.reason})` : '') : 'allowed');
 
 // who names the account and the app.
 /** @param {Decision} d */
@@ -141,7 +145,7 @@ function who(d) {
     return 'nobody';
   }
   const who = [d.account && named(nameOf('account', d.account), d.account), d.app && named(nameOf('app', d.app), d.app)].filter(Boolean);
-  return element('span', {}, ...who.flatMap((one, i) => [i ? ' by ' : '', one]), `, ${d.mechanism}`);
+  return element('span', {}, ...who.flatMap((one, i) => [i ? ' by ' : '', one]), d.mechanism ? `, ${d.mechanism}` : '');
 }
 
 /** @param {Decision} d @param {string} need */

@@ -240,7 +240,7 @@ func (p *platform) newPassword(ctx context.Context, a account, password *string)
 	if err != nil {
 		return err
 	}
-	return p.store.changePassword(ctx, a.Org, a.ID, encoded, func(stored *account) {
+	return p.store.changePassword(ctx, "password.changed", a.Org, a.ID, encoded, func(stored *account) {
 		*stored = a
 		stored.Changed = time.Now()
 	})

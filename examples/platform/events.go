@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,9 +25,9 @@ const (
 	// batchInterval is the shortest time between two flushes to a reader.
 	batchInterval = 100 * time.Millisecond
 
-	// A reader that waits needs no memory. One that is slow needs feedSize decisions, each of
+	// A reader that waits needs no memory. One that is slow needs feedSize events, each of
 	// some hundred bytes.
-	feedSize    = 1000 // decisions that wait for one reader, at most
+	feedSize    = 1000 // events that wait for one reader, at most
 	feedReaders = 8    // of one org, on one instance
 )
 
@@ -34,15 +36,19 @@ const eventsRoute = "GET /events"
 
 var eventsNeed = auth.Allow("admin.read")
 
-// events serves the decisions of an org as they happen, as server-sent events (HTML
+// events serves the decisions and verbs of an org as they happen, as server-sent events (HTML
 // standard, section 9.2):
 //
-//   - event: one decision, an eventReply
+//   - event: one decision or verb, an eventReply
 //   - dropped: {"count":n}, before an event: so many older ones did not fit
 //   - end: the fault that ended the stream; it is the last event
 //
 // A comment follows each recheck. So a client can tell a quiet org from a dead
 // connection. A server that drains closes the stream without an end: connect again.
+//
+// Arguments of the query choose events that have all of them: account (also as actor), app, and verb,
+// which may be a kind, such as login. The events of other instances come about a second after the
+// stream has begun.
 type events struct {
 	feed  *feed
 	guard *auth.Guard
@@ -54,7 +60,8 @@ func (h events) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	org := auth.From(r.Context()).Org
-	reader, err := h.feed.open(org)
+	query := r.URL.Query()
+	reader, err := h.feed.open(org, eventFilter{query.Get("account"), query.Get("app"), query.Get("verb")})
 	if err != nil {
 		auth.Fail(w, r, err)
 		return
@@ -129,7 +136,7 @@ func (h events) recheck(r *http.Request) *auth.Error {
 	return nil
 }
 
-// feed passes the decisions of this instance to those who watch their org. Without
+// feed passes events to those who watch their org on this instance. Without
 // readers it costs one atomic read. It never waits for a reader.
 type feed struct {
 	reading atomic.Int64 // readers of all orgs
@@ -139,9 +146,18 @@ type feed struct {
 	ended chan struct{}
 }
 
-// feedReader is one reader of a feed. When there is no room, the oldest decision makes
+// eventFilter is what events must have. "" is anything.
+type eventFilter struct{ account, app, verb string }
+
+func (f eventFilter) passes(e *eventReply) bool {
+	return (f.account == "" || f.account == e.Account || f.account == e.Actor) && (f.app == "" || f.app == e.App) &&
+		(f.verb == "" || f.verb == e.Verb || strings.HasPrefix(e.Verb, f.verb+"."))
+}
+
+// feedReader is one reader of a feed. When there is no room, the oldest event makes
 // some for the newest, and is counted.
 type feedReader struct {
+	filter  eventFilter
 	waiting chan *eventReply
 	dropped atomic.Int64
 }
@@ -150,7 +166,7 @@ func newFeed() *feed {
 	return &feed{orgs: make(map[auth.OrgKey][]*feedReader), ended: make(chan struct{})}
 }
 
-// publish passes a decision on to the readers of its org. It calls show only if there are any.
+// publish passes an event on to the readers of its org. It calls show only if there are any.
 func (f *feed) publish(org auth.OrgKey, show func() eventReply) {
 	if f.reading.Load() == 0 || org == "" {
 		return
@@ -160,19 +176,37 @@ func (f *feed) publish(org auth.OrgKey, show func() eventReply) {
 	if len(f.orgs[org]) == 0 {
 		return
 	}
-	decision := show()
+	e := show()
 	for _, reader := range f.orgs[org] {
-		reader.put(&decision)
+		if reader.filter.passes(&e) {
+			reader.put(&e)
+		}
 	}
 }
 
-func (f *feed) open(org auth.OrgKey) (*feedReader, error) {
+// lost counts events that did not come from another instance.
+func (f *feed) lost(org auth.OrgKey, n int64) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for _, reader := range f.orgs[org] {
+		reader.dropped.Add(n)
+	}
+}
+
+// watched returns the orgs that have a reader.
+func (f *feed) watched() []auth.OrgKey {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return slices.Collect(maps.Keys(f.orgs))
+}
+
+func (f *feed) open(org auth.OrgKey, filter eventFilter) (*feedReader, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.orgs[org]) >= feedReaders {
 		return nil, throttled(time.Minute)
 	}
-	reader := &feedReader{waiting: make(chan *eventReply, feedSize)}
+	reader := &feedReader{filter: filter, waiting: make(chan *eventReply, feedSize)}
 	f.orgs[org] = append(f.orgs[org], reader)
 	f.reading.Add(1)
 	return reader, nil
@@ -191,10 +225,10 @@ func (f *feed) leave(org auth.OrgKey, reader *feedReader) {
 // close ends all streams, so that a server that drains does not wait for them.
 func (f *feed) close() { close(f.ended) }
 
-func (r *feedReader) put(decision *eventReply) {
+func (r *feedReader) put(e *eventReply) {
 	for {
 		select {
-		case r.waiting <- decision:
+		case r.waiting <- e:
 			return
 		default:
 		}
@@ -206,39 +240,55 @@ func (r *feedReader) put(decision *eventReply) {
 	}
 }
 
-// eventReply is one decision, as administrators of its org see it. It is made of names
-// of this server and of ids that were verified: no path, no query, no header, no body.
+// eventReply is one decision or verb, as administrators of its org see it. It is made of names
+// of this server and of ids that were verified: no path, no query, no header, no body. Only the reason
+// for which somebody acts for an account is their text.
 type eventReply struct {
-	Object    string `json:"object"` // event
-	At        string `json:"at"`
-	RequestID string `json:"requestId"`
-	Route     string `json:"route,omitempty"` // pattern; none if no route matched
-	Mechanism string `json:"mechanism,omitempty"`
-	App       string `json:"app,omitempty"`
-	Account   string `json:"account,omitempty"`
-	Actor     string `json:"actor,omitempty"` // who acts for the account
-	Allowed   bool   `json:"allowed"`
-	Handler   bool   `json:"handler,omitempty"` // the route's own code gave the fault
-	Fault     string `json:"fault,omitempty"`   // errCode
-	Need      string `json:"need,omitempty"`
-	Chain     string `json:"chain,omitempty"`  // the one that allowed the need, or came nearest
-	Source    string `json:"source,omitempty"` // of the chain
-	Took      int64  `json:"took"`             // microseconds until the decision
+	Object     string `json:"object"` // event
+	At         string `json:"at"`
+	RequestID  string `json:"requestId"`
+	Verb       string `json:"verb,omitempty"` // none for a decision
+	Reason     string `json:"reason,omitempty"`
+	Count      int64  `json:"count,omitempty"`
+	Route      string `json:"route,omitempty"` // pattern; none if no route matched
+	Mechanism  string `json:"mechanism,omitempty"`
+	App        string `json:"app,omitempty"`
+	Account    string `json:"account,omitempty"`
+	Actor      string `json:"actor,omitempty"` // who acts for the account; of a verb, who did it
+	By         string `json:"by,omitempty"`    // session, token or app, a colon, and its id
+	Credential string `json:"credential,omitempty"`
+	Token      string `json:"token,omitempty"`
+	Session    string `json:"session,omitempty"`
+	Allowed    *bool  `json:"allowed,omitempty"` // of a decision
+	Handler    bool   `json:"handler,omitempty"` // the route's own code gave the fault
+	Fault      string `json:"fault,omitempty"`   // errCode
+	Need       string `json:"need,omitempty"`
+	Chain      string `json:"chain,omitempty"`  // the one that allowed the need, or came nearest
+	Source     string `json:"source,omitempty"` // of the chain
+	Took       *int64 `json:"took,omitempty"`   // microseconds until the decision
 }
 
-func (p *platform) event(requestID string, d auth.Event) eventReply {
+func (p *platform) event(d auth.Event) eventReply {
 	e := eventReply{
-		Object:    "event",
-		At:        date(time.Now()),
-		RequestID: requestID,
-		Route:     d.Route,
-		Mechanism: d.Mechanism,
-		App:       d.App,
-		Account:   d.Account,
-		Actor:     d.Actor,
-		Allowed:   d.Allowed,
-		Handler:   d.Handler,
-		Took:      d.Took.Microseconds(),
+		Object:     "event",
+		At:         date(d.Time),
+		RequestID:  d.Request,
+		Verb:       d.Verb,
+		Reason:     d.Reason,
+		Count:      d.Count,
+		Route:      d.Route,
+		Mechanism:  d.Mechanism,
+		App:        d.App,
+		Account:    d.Account,
+		Actor:      d.Actor,
+		By:         d.By,
+		Credential: d.Credential,
+		Token:      d.Token,
+		Session:    d.Session,
+		Handler:    d.Handler,
+	}
+	if d.Verb == "" {
+		e.Allowed, e.Took = new(d.Allowed), new(d.Took.Microseconds())
 	}
 	if d.Detail != "" {
 		e.Fault = p.guard.Brand.Faults + "." + d.Detail

@@ -163,18 +163,18 @@ func TestEventsTellDecisions(t *testing.T) {
 	}
 	const fault, sees = "service.", "object.read.c_message.*.c_text"
 	want := map[string]value{
-		"allowed": {"object": "event", "route": "GET /c_messages", "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
+		"allowed": {"object": "event", "route": "GET /c_messages", "by": "app:" + s.ClientKey, "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
 			"allowed": true, "need": "object.read.c_message", "chain": "*", "source": "unscoped"},
-		"an object": {"object": "event", "route": "GET /c_messages/{id}", "mechanism": "bearer", "app": s.ClientKey, "account": s.AdminAccountID,
+		"an object": {"object": "event", "route": "GET /c_messages/{id}", "by": "app:" + s.ClientKey, "mechanism": "bearer", "app": s.ClientKey, "account": s.AdminAccountID,
 			"allowed": true, "need": "object.read.c_message." + message1, "chain": "*", "source": "token"},
-		"denied": {"object": "event", "route": "GET /connections", "mechanism": "bearer", "app": s.ClientKey, "account": s.AccountID,
+		"denied": {"object": "event", "route": "GET /connections", "by": "app:" + s.ClientKey, "mechanism": "bearer", "app": s.ClientKey, "account": s.AccountID,
 			"allowed": false, "fault": fault + auth.DetailScope, "need": "object.read.connection", "chain": sees, "source": "token"},
 		"anonymous": {"object": "event", "route": "GET /apps", "allowed": false, "fault": fault + auth.DetailNoCredentials, "need": "admin.read"},
-		"handler": {"object": "event", "route": "GET /apps/{key}", "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
+		"handler": {"object": "event", "route": "GET /apps/{key}", "by": "app:" + s.ClientKey, "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
 			"allowed": true, "handler": true, "fault": fault + auth.DetailUnknownApp},
 		"forged":   {"object": "event", "route": "GET /apps", "allowed": false, "fault": fault + auth.DetailInvalidToken, "need": "admin.read"},
 		"no route": {"object": "event", "allowed": false, "fault": fault + auth.DetailNotFound},
-		"last": {"object": "event", "route": "GET /views", "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
+		"last": {"object": "event", "route": "GET /views", "by": "app:" + s.ClientKey, "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
 			"allowed": true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -312,7 +312,7 @@ func TestFlood(t *testing.T) {
 	})
 	t.Run("K26 the latest stay, in order", func(t *testing.T) {
 		f := newFeed()
-		reader, err := f.open(acme)
+		reader, err := f.open(acme, eventFilter{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,32 +320,32 @@ func TestFlood(t *testing.T) {
 		for _, count := range []int{3, feedSize, feedSize + 7, 5*feedSize + 1} {
 			for range count {
 				n++
-				f.publish(acme, func() eventReply { return eventReply{Took: n} })
+				f.publish(acme, func() eventReply { return eventReply{Count: n} })
 			}
 			wait, dropped := len(reader.waiting), int(reader.dropped.Swap(0))
 			if wait != min(count, feedSize) || dropped != count-wait {
 				t.Errorf("of %d: %d wait, %d dropped", count, wait, dropped)
 			}
 			for i := range wait {
-				if e, want := <-reader.waiting, n-int64(wait)+1+int64(i); e.Took != want {
-					t.Fatalf("%d in place of %d", e.Took, want)
+				if e, want := <-reader.waiting, n-int64(wait)+1+int64(i); e.Count != want {
+					t.Fatalf("%d in place of %d", e.Count, want)
 				}
 			}
 		}
 	})
 	t.Run("K26 another org sees nothing, and only so many watch one", func(t *testing.T) {
 		f := newFeed()
-		other, err := f.open(globex)
+		other, err := f.open(globex, eventFilter{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var last *feedReader
 		for range feedReaders {
-			if last, err = f.open(acme); err != nil {
+			if last, err = f.open(acme, eventFilter{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err = f.open(acme); auth.DetailThrottled != err.(*auth.Error).Detail {
+		if _, err = f.open(acme, eventFilter{}); auth.DetailThrottled != err.(*auth.Error).Detail {
 			t.Errorf("one more: %v", err)
 		}
 		f.publish(acme, func() eventReply { return eventReply{} })
@@ -353,14 +353,14 @@ func TestFlood(t *testing.T) {
 			t.Error("another org's")
 		}
 		f.leave(acme, last)
-		if _, err = f.open(acme); err != nil {
+		if _, err = f.open(acme, eventFilter{}); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("K26 nothing is made without a reader", func(t *testing.T) {
 		p := parts(t, io.Discard)
 		e := auth.Event{Route: "GET /flood", Org: acme, Allowed: true, Need: scope.Admin(scope.Read), Scope: scope.Unscoped()}
-		if n := testing.AllocsPerRun(100, func() { p.feed.publish(e.Org, func() eventReply { return p.event("", e) }) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { p.feed.publish(e.Org, func() eventReply { return p.event(e) }) }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
 	})

@@ -43,11 +43,14 @@ type options struct {
 	sha256Codes    bool
 	keyPrefix      string // of API keys
 	mailDir        string
+	docsURL        string
 	session        auth.SessionPolicy // of the demo org
 	sessionGiven   bool               // whether a flag of session was given
 	storeTimeout   time.Duration
 	log            string
 	logLevel       slog.Level
+	audit          bool
+	checkpoint     string // file
 	version        bool
 	help           string // to print instead of serving
 	proxies        auth.Proxies
@@ -85,6 +88,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.brand.Faults, "fault-namespace", "service", "first `word` of errCode")
 	flags.StringVar(&o.keyPrefix, "api-key-prefix", "service_live", "`beginning` of the API keys, for people and secret scanners")
 	flags.StringVar(&o.mailDir, "mail-dir", "", "`folder` that gets each mail as a file (default: the demo prints mails to the log, and other servers send none)")
+	flags.StringVar(&o.docsURL, "docs-url", "", "`URL` of a page with an anchor for each errCode, such as guides/errors.md: faults link to it")
 	flags.DurationVar(&o.policy.Tolerance, "tolerance", 5*time.Minute, "accepted age of a signature")
 	flags.DurationVar(&o.policy.FutureTolerance, "future-tolerance", time.Minute, "how far ahead of the clock a signature may be")
 	flags.BoolVar(&o.policy.SingleUse, "single-use", false, "accept each signature once, also of GET and HEAD")
@@ -92,11 +96,13 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.cookie, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
 	flags.StringVar(&o.ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
 	flags.BoolVar(&o.sha256Codes, "sha256-codes", false, "second factors are codes by HMAC-SHA-256, as GODEBUG=fips140=only requires; it is for a database without enrolled factors")
-	flags.StringVar(&o.device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that somebody has signed in on")
-	flags.DurationVar(&o.session.Idle, "idle", 30*time.Minute, "demo org: a session unused for this long is over")
-	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session is over this long after login")
+	flags.StringVar(&o.device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that a person has signed in on")
+	flags.DurationVar(&o.session.Idle, "idle", 30*time.Minute, "demo org: a session unused for this long expires")
+	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session expires this long after login")
 	flags.BoolVar(&o.session.SecondFactor, "require-second-factor", false, "demo org: accounts must have a second factor")
-	flags.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is refused with 503")
+	flags.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is rejected with 503")
+	flags.BoolVar(&o.audit, "audit", true, "keep an audit log; of sessions and tokens in Redis it has nothing")
+	flags.StringVar(&o.checkpoint, "audit-checkpoint", "", "`file` that gets a signed line with the end of each org's audit log, once a minute and at the end: keep it where who can write to the database cannot")
 	versions := flags.String("signature-versions", "1,2", "`versions` of signatures to accept: 1, 2 or both; version 2 covers query and body too")
 	header := flags.String("client-addr-header", "", "`name` of the header in which a trusted proxy says where a request comes from, such as X-Forwarded-For")
 	networks := flags.String("trusted-proxies", "", "`networks` of the proxies that set -client-addr-header, with commas between them")
@@ -162,6 +168,8 @@ func (o options) validate(rest []string) error {
 		return fmt.Errorf("-addr %q: a host and a port, such as 127.0.0.1:8080", o.addr)
 	case o.baseURL != "" && !isBaseURL(o.baseURL):
 		return errors.New("-base-url: http:// or https:// and a host, without a password, a query and a slash at the end")
+	case o.docsURL != "" && !isBaseURL(strings.TrimSuffix(o.docsURL, "/")):
+		return errors.New("-docs-url: http:// or https:// and a host, without a password, a query and a fragment")
 	case o.db != memoryDB && !strings.HasPrefix(o.db, sqliteDB) && !strings.HasPrefix(o.db, "postgres://"):
 		return errors.New("-db: memory:, sqlite:FILE or postgres://…")
 	case strings.HasPrefix(o.db, "postgres://") && o.sealingKeyFile == "":
@@ -172,6 +180,8 @@ func (o options) validate(rest []string) error {
 		return errors.New("-idle and -max-session must be a second or more")
 	case o.storeTimeout < time.Millisecond:
 		return errors.New("-store-timeout must be a millisecond or more")
+	case o.checkpoint != "" && !o.audit:
+		return errors.New("-audit-checkpoint needs -audit")
 	case o.log != "text" && o.log != "json":
 		return fmt.Errorf("-log %q: text or json", o.log)
 	}

@@ -84,11 +84,22 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	}
 	kept, err := sqlstore.Open(ctx, s.guarded, s.dialect, sqlstore.Options{
 		Sealer:           sealer,
+		Audit:            o.audit,
 		UnsafeDurability: o.db == memoryDB, // the name memory: says as much
 	})
 	if errors.Is(err, sqlstore.ErrSealingKey) { // the file was lost, or each host has another one
 		return nil, fmt.Errorf("-sealing-key-file: not the key that the secrets in the database were sealed with: %w", err)
 	} else if err != nil {
+		return nil, fmt.Errorf("-db: %w", err)
+	}
+	s.audit = func(ctx context.Context, tx *sql.Tx, e auth.Event, mail string) error {
+		in, err := kept.In(ctx, tx)
+		if err == nil {
+			err = in.Audit().Append(ctx, e, mail)
+		}
+		return storeFailed(err)
+	}
+	if err := s.showAudit(ctx, s.db, kept.Audit()); err != nil {
 		return nil, fmt.Errorf("-db: %w", err)
 	}
 	// Reseal seals the secrets of an older key again. A secret that no key opens is of one org, and
@@ -171,6 +182,12 @@ func (s *stores) close() error {
 // sealingKey returns the key that encrypts the secrets in the database. A database
 // in memory gets a new one, which also ends with the process.
 func (o options) sealingKey() ([]byte, error) {
+	return o.keptKey("")
+}
+
+// keptKey returns 32 random bytes from the file of the sealing key, or from one beside it. A database in memory
+// has no file.
+func (o options) keptKey(beside string) ([]byte, error) {
 	file := o.sealingKeyFile
 	if name, ok := strings.CutPrefix(o.db, sqliteDB); ok && file == "" {
 		file = name + ".key"
@@ -178,6 +195,7 @@ func (o options) sealingKey() ([]byte, error) {
 	if file == "" {
 		return newSealingKey(), nil
 	}
+	file += beside
 	text, err := private.Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = private.Write(file, []byte(hex.EncodeToString(newSealingKey())+"\n"), os.Link)

@@ -28,6 +28,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -69,7 +70,11 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer p.close()
-	go p.stores.sql.Run(ctx, func(err error) { log.Warn("sweep", "cause", err) })
+	var background sync.WaitGroup
+	defer background.Wait()
+	served, stop := context.WithCancel(context.WithoutCancel(ctx)) // it lasts until the requests are drained
+	defer stop()
+	background.Go(func() { p.stores.sql.Run(served, func(err error) { log.Warn("sweep", "cause", err) }) })
 	empty, err := p.store.isEmpty(ctx)
 	if err != nil {
 		return err
@@ -81,6 +86,11 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	if base, err := url.Parse(p.guard.BaseURL); err == nil && base.Scheme == "http" && !isLoopback(base.Hostname()) {
 		log.Warn("browsers keep no session cookie of this base URL: it takes https, or a loopback host", "base_url", p.guard.BaseURL)
+	}
+	if o.checkpoint != "" {
+		if err := p.keepCheckpoints(served, o, &background); err != nil {
+			return err
+		}
 	}
 	defer context.AfterFunc(ctx, p.feed.close)()
 	routes := p.routes()

@@ -54,7 +54,7 @@ func TestM06StepUp(t *testing.T) {
 	change(t, file, "UPDATE platform_accounts SET record = json_remove(record, '$.Changed')") // it is the server's start, and the session gets older below
 	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
 	own := "/apps/" + s.ClientKey + "/tokens"
-	change(t, file, "UPDATE tenantkit_v8_sessions SET authenticated = authenticated - 3600000")
+	change(t, file, "UPDATE tenantkit_v9_sessions SET authenticated = authenticated - 3600000")
 	for _, more := range []string{`,"permanent":true`, `,"maxUses":1`, `,"expiresIn":3600`} {
 		s.refused(t, b.send(t, "POST", own, wish(s.AccountID, more)), 403, "accessDenied.reauthenticationRequired")
 	}
@@ -65,7 +65,7 @@ func TestM06StepUp(t *testing.T) {
 	_, id := s.readerKey(t)
 	keys, b := "/apps/"+s.ClientKey+"/keys", s.browser(t)
 	b.post(t, "/accounts/login", value{"email": s.AdminEmail, "password": s.AdminPassword}).ok(t)
-	change(t, file, "UPDATE tenantkit_v8_sessions SET authenticated = authenticated - 3600000")
+	change(t, file, "UPDATE tenantkit_v9_sessions SET authenticated = authenticated - 3600000")
 	for path, body := range map[string]string{keys: `{"name":"x","scope":[]}`, keys + "/" + id + "/replace": `{"overlap":0}`} {
 		s.refused(t, b.send(t, "POST", path, body), 403, "accessDenied.reauthenticationRequired")
 	}

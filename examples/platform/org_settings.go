@@ -2,7 +2,10 @@ package main
 
 import (
 	"cmp"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -77,6 +80,7 @@ func (h settings) update(r *http.Request, values map[string]any) (settingsReply,
 	if err != nil {
 		return settingsReply{}, err
 	}
+	auth.Emit(r.Context(), auth.Event{Verb: "org.changed", Reason: strings.Join(slices.Sorted(maps.Keys(values)), " ")})
 	return replyOfSettings(o), nil
 }
 

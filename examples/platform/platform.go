@@ -36,6 +36,8 @@ type platform struct {
 	document   *openapi.Document // of routes
 	ready      *readiness
 	feed       *feed
+	auditing   bool // there is an audit log
+	others     *others
 	log        *slog.Logger
 }
 
@@ -45,11 +47,12 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, log: log, feed: newFeed(),
+	p := &platform{store: store, log: log, feed: newFeed(), auditing: o.audit,
 		asking: newAskQuota(), pairs: newPairQuota()}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())
 	}
+	p.others = newOthers(p.feed, p.stores.medium(o))
 	if p.mails, err = o.newMails(baseURL, log); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -86,8 +89,10 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Mechanisms: o.beside(p.signatures, p.tokens.mechanism, p.apiKeys.mechanism, p.sessions),
 		Proxies:    o.proxies,
 		Brand:      o.brand,
+		ErrorPage:  o.docsURL,
 		Ceiling:    o.ceiling,
 		Observe:    p.observe,
+		RequestID:  func(r *http.Request) string { return entryOf(r.Context()).id },
 		Timeout:    o.storeTimeout,
 	}
 	if err := p.guard.Validate(); err != nil {
@@ -106,7 +111,10 @@ const (
 	keyStaleness   = 2 * time.Second
 )
 
-func (p *platform) close() error { return errors.Join(p.stores.close(), p.store.close()) }
+func (p *platform) close() error {
+	p.others.close()
+	return errors.Join(p.stores.close(), p.store.close())
+}
 
 func (p *platform) handler(routes http.Handler) http.Handler {
 	h := sameOrigin(p.site(routes))

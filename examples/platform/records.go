@@ -19,23 +19,25 @@ import (
 type row struct {
 	org          auth.OrgKey
 	table, where string
-	args         []any // of the condition
+	args         []any      // of the condition
+	changed      auth.Event // of a change, in the audit log
 }
 
 func orgRow(code string) row {
-	return row{auth.OrgKey(code), "platform_orgs", "code = $1", []any{code}}
+	key := auth.OrgKey(code)
+	return row{key, "platform_orgs", "code = $1", []any{code}, auth.Event{Verb: "org.changed", Org: key}}
 }
 
 func appRow(org auth.OrgKey, clientKey string) row {
-	return row{org, "platform_apps", "org = $1 AND client_key = $2", []any{org, clientKey}}
+	return row{org, "platform_apps", "org = $1 AND client_key = $2", []any{org, clientKey}, auth.Event{Verb: "app.changed", Org: org, App: clientKey}}
 }
 
 func accountRow(org auth.OrgKey, id string) row {
-	return row{org, "platform_accounts", "org = $1 AND id = $2", []any{org, id}}
+	return row{org, "platform_accounts", "org = $1 AND id = $2", []any{org, id}, auth.Event{}}
 }
 
 func roleRow(org auth.OrgKey, name string) row {
-	return row{org, "platform_roles", "org = $1 AND name = $2", []any{org, name}}
+	return row{org, "platform_roles", "org = $1 AND name = $2", []any{org, name}, auth.Event{Verb: "role.changed", Org: org, Reason: name}}
 }
 
 type reader interface {
@@ -82,7 +84,10 @@ func alter[T any](ctx context.Context, s *store, at row, change func(*T) error) 
 			return err
 		}
 		statement := fmt.Sprintf("UPDATE %s SET record = $%d WHERE %s", at.table, len(at.args)+1, at.where)
-		return execIn(ctx, tx, auth.ErrNotFound, statement, append(at.args, asJSON(record))...)
+		if err := execIn(ctx, tx, auth.ErrNotFound, statement, append(at.args, asJSON(record))...); err != nil {
+			return err
+		}
+		return s.audited(ctx, tx, at.changed, "")
 	})
 	return record, err
 }
@@ -98,7 +103,12 @@ func putRole(ctx context.Context, db writer, org auth.OrgKey, r auth.Role) error
 }
 
 func (s *store) remove(ctx context.Context, at row, otherwise error) error {
-	return s.exec(ctx, at.org, otherwise, "DELETE FROM "+at.table+" WHERE "+at.where, at.args...)
+	return s.locked(ctx, at.org, func(tx *sql.Tx) error {
+		if err := execIn(ctx, tx, otherwise, "DELETE FROM "+at.table+" WHERE "+at.where, at.args...); err != nil {
+			return err
+		}
+		return s.audited(ctx, tx, at.changed, "")
+	})
 }
 
 // exec runs a statement that has to change a row of an org. If it changes none,

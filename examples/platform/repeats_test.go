@@ -102,7 +102,7 @@ func TestR09ResponsesWithASecret(t *testing.T) {
 		}
 	}
 	p := parts(t, io.Discard, "-db", sqliteDB+file)
-	rows, err := p.store.db.QueryContext(t.Context(), `SELECT sealed FROM tenantkit_v8_repeats`)
+	rows, err := p.store.db.QueryContext(t.Context(), `SELECT sealed FROM tenantkit_v9_repeats`)
 	if err != nil {
 		t.Fatal(err)
 	}

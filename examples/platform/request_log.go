@@ -29,12 +29,16 @@ func entryOf(ctx context.Context) *entry {
 	return new(entry)
 }
 
-// observe puts a decision of the Guard into the entry of its request, and passes it on
-// to those who watch the org.
-func (p *platform) observe(ctx context.Context, decision auth.Event) {
-	e := entryOf(ctx)
-	e.decision = decision
-	p.feed.publish(decision.Org, func() eventReply { return p.event(e.id, decision) })
+// observe puts a decision of the Guard into the entry of its request, and passes all events on to those who
+// watch the org, on all instances. It never waits.
+func (p *platform) observe(ctx context.Context, e auth.Event) {
+	p.stores.sql.Audit().Observe(ctx, e)
+	if e.Verb == "" {
+		entryOf(ctx).decision = e
+	}
+	show := func() eventReply { return p.event(e) }
+	p.feed.publish(e.Org, show)
+	p.others.publish(e.Org, show)
 }
 
 // logged writes one line for each request: ids and codes, but no credential, no query and no body.

@@ -54,7 +54,11 @@ func (h roles) create(r *http.Request, values map[string]any) (roleReply, error)
 	if err != nil {
 		return roleReply{}, err
 	}
-	return replyOfRole(&role), h.store.addRole(r.Context(), p.Org, role)
+	if err := h.store.addRole(r.Context(), p.Org, role); err != nil {
+		return roleReply{}, err
+	}
+	emitRole(r, role.Name)
+	return replyOfRole(&role), nil
 }
 
 func (h roles) update(r *http.Request, values map[string]any) (roleReply, error) {
@@ -66,13 +70,24 @@ func (h roles) update(r *http.Request, values map[string]any) (roleReply, error)
 	if err != nil {
 		return roleReply{}, err
 	}
+	emitRole(r, role.Name)
 	return replyOfRole(role), nil
+}
+
+// emitRole reports that a role was created, changed or deleted: the route tells which.
+func emitRole(r *http.Request, name string) {
+	auth.Emit(r.Context(), auth.Event{Verb: "role.changed", Reason: name})
 }
 
 // delete deletes a role. Accounts that have it lose its chains. Tokens that add the
 // role are refused.
 func (h roles) delete(r *http.Request) (envelope.Result[bool], error) {
-	return done(h.store.remove(r.Context(), roleRow(auth.From(r.Context()).Org, r.PathValue("name")), auth.ErrNotFound))
+	name := r.PathValue("name")
+	err := h.store.remove(r.Context(), roleRow(auth.From(r.Context()).Org, name), auth.ErrNotFound)
+	if err == nil {
+		emitRole(r, name)
+	}
+	return done(err)
 }
 
 // mayScopeRole decides whether the caller may change a role from before to after.
@@ -121,6 +136,9 @@ func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error
 		case all >= maxRoles:
 			return &auth.Error{Detail: auth.DetailConflict, Reason: fmt.Sprintf("an org has at most %d roles", maxRoles)}
 		}
-		return putRole(ctx, tx, org, r)
+		if err := putRole(ctx, tx, org, r); err != nil {
+			return err
+		}
+		return s.audited(ctx, tx, auth.Event{Verb: "role.changed", Org: org, Reason: r.Name}, "")
 	})
 }

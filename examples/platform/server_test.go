@@ -290,6 +290,7 @@ func TestFlags(t *testing.T) {
 		{"a namespace of two words", "-fault-namespace a.b", `-fault-namespace "a.b": one word`},
 		{"a cookie of two orgs", "-session-cookie {org}-{org}", `-session-cookie "{org}-{org}": the name of a cookie`},
 		{"a ticket that is no cookie", "-ticket-cookie a;b", `-ticket-cookie "a;b": the name of a cookie`},
+		{"a page of errors with a fragment", "-docs-url http://host/errors#top", "-docs-url: http:// or https://"},
 		{"a base URL with a password", "-base-url http://u:p@host", "-base-url: http:// or https://"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -295,7 +295,7 @@ func TestNewRecoveryCodes(t *testing.T) {
 		s.refused(t, b.send(t, "POST", path, body, "Sec-Fetch-Site", "cross-site"), 403, "accessDenied.csrfTokenMismatch")
 	})
 	t.Run("F29 need a fresh session", func(t *testing.T) {
-		change(t, file, "UPDATE tenantkit_v8_sessions SET authenticated = authenticated - 3600000")
+		change(t, file, "UPDATE tenantkit_v9_sessions SET authenticated = authenticated - 3600000")
 		s.refused(t, b.post(t, path, value{"code": totp(t, secret, 1)}), 403, "accessDenied.reauthenticationRequired")
 		b.post(t, "/accounts/me/reauthenticate", value{"password": s.AccountPassword}).ok(t)
 	})

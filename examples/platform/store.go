@@ -28,6 +28,8 @@ type store struct {
 	pages   *sqlpage.Pages
 	dialect sqlpage.Dialect
 
+	audit func(ctx context.Context, tx *sql.Tx, e auth.Event, mail string) error // appends to the audit log in a transaction
+
 	found   *auth.CachedDirectory // the Guard's cache of the records; see exec
 	queries *share                // limits the route connections of each caller and org
 	changes *share                // likewise, of changes of objects, which wait for each other

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -51,8 +50,8 @@ func (h *tokens) revokeSubject(ctx context.Context, clientKey, sub string) (int,
 	if err != nil {
 		return 0, err
 	}
-	_, err = h.ledger.RevokeSubject(ctx, token.Holder{Org: auth.From(ctx).Org, ClientKey: clientKey, Subject: sub})
-	return len(live), storeFailed(err)
+	_, err = h.mechanism.RevokeSubject(ctx, token.Holder{Org: auth.From(ctx).Org, ClientKey: clientKey, Subject: sub})
+	return len(live), err
 }
 
 func (h *tokens) revoke(r *http.Request) (envelope.Result[bool], error) {
@@ -68,11 +67,7 @@ func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
 	if err := h.mayRevoke(ctx, p, clientKey, jti); err != nil {
 		return err
 	}
-	err := h.ledger.Revoke(ctx, token.Holder{Org: p.Org, ClientKey: clientKey, Subject: token.AnySubject}, jti)
-	if errors.Is(err, token.ErrNotFound) || errors.Is(err, token.ErrEphemeral) {
-		return auth.ErrNotFound
-	}
-	return storeFailed(err)
+	return h.mechanism.Revoke(ctx, token.Holder{Org: p.Org, ClientKey: clientKey, Subject: token.AnySubject}, jti)
 }
 
 // mayRevoke allows the token of the request itself and the tokens of the principal's account. An

@@ -1,4 +1,4 @@
-// Quickstart is a whole server: a person logs in, a partner signs its requests, and a role limits both.
+// Quickstart is a whole server: a person logs in, a partner calls with an API key, and a role limits both.
 package main
 
 import (
@@ -7,40 +7,35 @@ import (
 	"net/http"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/session"
-	"github.com/tenantkit/tenantkit/auth/signature"
-	"github.com/tenantkit/tenantkit/signing"
 )
 
 type passwords map[string]string // login name to encoded password: a table of yours
-
-func (p passwords) Password(_ context.Context, _ auth.OrgKey, login string) (account, encoded string, err error) {
-	if encoded = p[login]; encoded == "" {
+func (p passwords) Password(_ context.Context, _ auth.OrgKey, name string) (account, encoded string, err error) {
+	if encoded = p[name]; encoded == "" {
 		err = auth.ErrNotFound
 	}
-	return login, encoded, err
+	return name, encoded, err
 }
 
 func main() {
-	memory, users, directory := new(session.Memory), passwords{}, new(auth.Memory) // your database, later
+	directory, users, memory, keys := new(auth.Memory), passwords{}, new(session.Memory), new(apikey.Memory) // your database, later
 	directory.PutOrg(auth.Org{Code: "acme"})
-	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.note"}})
+	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.profile"}})
 	directory.PutAccount(auth.Account{ID: "ada", Org: "acme", Roles: []string{"reader"}})
-	clientKey, secret := signing.Generate()
-	key, _ := signing.NewKey(clientKey, secret)
-	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
-	people := &session.Manager{Store: memory, Attempts: memory, PasswordStore: users}
-	partners := &signature.Mechanism{Credentials: signature.Memory{clientKey: {Key: key, Account: "ada"}}, Replays: signing.NewMemory(1e6)}
+	people, partners := &session.Manager{Store: memory, Attempts: memory, PasswordStore: users}, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: "acme_live"}}, Store: keys}
 	users["ada"], _ = people.Passwords().Hash(context.Background(), "correct horse")
+	key, record := partners.Formats[0].Generate()
+	record.Org, record.Account, record.Scope = "acme", "ada", []string{"object.read.profile"}
+	_ = keys.Add(context.Background(), record, 1)
 	mux := (&auth.Guard{BaseURL: "http://localhost:8081", Directory: directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{people, partners}}).Mux()
 	mux.HandleFunc("POST /login", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		if _, err := people.Login(w, r, session.LoginForm{Login: r.PostFormValue("name"), Password: r.PostFormValue("password")}); err != nil {
 			auth.Fail(w, r, err)
 		}
 	})
-	mux.HandleFunc("GET /notes", auth.Allow("object.read.note"), func(w http.ResponseWriter, r *http.Request) {
-		auth.Reply(w, r, map[string]string{"account": auth.From(r.Context()).Account, "note": "Water the plants"})
-	})
-	log.Printf("listening on localhost:8081; key=%s secret=%s", clientKey, string(secret))
+	mux.HandleFunc("GET /profile", auth.Allow("object.read.profile"), func(w http.ResponseWriter, r *http.Request) { auth.Reply(w, r, auth.From(r.Context()).Account) })
+	log.Printf("listening on localhost:8081; key=%s", string(key))
 	log.Fatal(http.ListenAndServe("localhost:8081", mux))
 }

@@ -3,9 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -26,7 +23,7 @@ import (
 
 // TestQuickstart runs the program, on another port, and calls it without the library.
 func TestQuickstart(t *testing.T) {
-	base, clientKey, secret := start(t)
+	base, apiKey := start(t)
 	jar, _ := cookiejar.New(nil) // returns no error
 	browser := &http.Client{Jar: jar}
 
@@ -46,27 +43,30 @@ func TestQuickstart(t *testing.T) {
 			t.Errorf("login with %q: %d", test.password, response.StatusCode)
 		}
 	}
-	if code, body := get(t, browser, base, nil); code != http.StatusOK || !strings.Contains(body, "Water the plants") {
+	if code, body := get(t, browser, base, nil); code != http.StatusOK || !strings.Contains(body, `"ada"`) {
 		t.Errorf("after the login: %d %s", code, body)
 	}
 
-	// Section 5.3 of the interface.
-	timestamp := strconv.FormatInt(time.Now().Add(time.Second).UnixMilli(), 10) // what was signed before the start is stale
-	mac := hmac.New(sha256.New, []byte(clientKey+secret))
-	fmt.Fprintf(mac, "/notes;GET;%s", timestamp)
-	signed := http.Header{
-		"Service-Client-Key": {clientKey}, "Service-Client-Timestamp": {timestamp}, "Service-Client-Nonce": {"nonceNonceNonce1"},
-		"Service-Client-Signature": {hex.EncodeToString(mac.Sum(nil))},
-	}
-	for _, want := range []int{http.StatusOK, http.StatusUnauthorized} { // the second one is a replay
-		if code, body := get(t, http.DefaultClient, base, signed); code != want {
-			t.Errorf("signed: %d %s, want %d", code, body, want)
+	for key, want := range map[string]int{apiKey: http.StatusOK, "acme_live_guessed": http.StatusUnauthorized} {
+		if code, body := get(t, http.DefaultClient, base, http.Header{"Authorization": {"Bearer " + key}}); code != want {
+			t.Errorf("with the key %s: %d %s, want %d", key, code, body, want)
 		}
 	}
 }
 
+// TestQuickstartIsShort keeps the program to what the README can show.
+func TestQuickstartIsShort(t *testing.T) {
+	source, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := bytes.Count(source, []byte("\n")) - 1; lines > 40 { // without its comment
+		t.Errorf("%d lines, and 40 at most", lines)
+	}
+}
+
 func get(t *testing.T, client *http.Client, base string, header http.Header) (int, string) {
-	r, err := http.NewRequestWithContext(t.Context(), "GET", base+"/notes", nil)
+	r, err := http.NewRequestWithContext(t.Context(), "GET", base+"/profile", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func get(t *testing.T, client *http.Client, base string, header http.Header) (in
 }
 
 // start runs the program on a free port, and returns what it prints.
-func start(t *testing.T) (base, clientKey, secret string) {
+func start(t *testing.T) (base, apiKey string) {
 	listener, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func start(t *testing.T) (base, clientKey, secret string) {
 	if !lines.Scan() {
 		t.Fatal("the server printed nothing")
 	}
-	printed := regexp.MustCompile(`key=(\w+) secret=(\w+)`).FindStringSubmatch(lines.Text())
+	printed := regexp.MustCompile(`key=(\w+)`).FindStringSubmatch(lines.Text())
 	if printed == nil {
 		t.Fatalf("the server printed %q", lines.Text())
 	}
@@ -133,7 +133,7 @@ func start(t *testing.T) (base, clientKey, secret string) {
 		connection, err := net.Dial("tcp", fmt.Sprintf("localhost:%d", port))
 		if err == nil {
 			connection.Close()
-			return base, printed[1], printed[2]
+			return base, printed[1]
 		}
 		if time.Now().After(deadline) {
 			t.Fatal(err)

@@ -5,9 +5,12 @@ package compact
 import (
 	"encoding/base64"
 	"errors"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
 // MaxToken is how many bytes a whole token may have.
@@ -69,3 +72,110 @@ func Split(raw string, maxHeader int) (Parts, error) {
 // strict also refuses unused bits after the last byte that are not zero. With them,
 // one signature would have several texts.
 var strict = base64.RawURLEncoding.Strict()
+
+// Limits are those of the headers and payloads of others, who have more claims than we.
+var Limits = strictjson.Limits{Depth: 16, Members: 256}
+
+const (
+	// Leeway is how far iat and nbf may be ahead of the local clock, in seconds. exp has
+	// none.
+	Leeway = 60
+
+	MaxTime = 253402300799 // the last second of the year 9999
+)
+
+// ErrRange is the reason to refuse a number that is too large.
+var ErrRange = errors.New("number out of range")
+
+// Integer reads a number of digits only. Many JSON readers do not read 1.0 and 1e3 as
+// integers.
+func Integer(r *strictjson.Reader, most int64) (n int64) {
+	for _, c := range []byte(r.Number()) {
+		if c < '0' || '9' < c {
+			r.Fail(strictjson.ErrType)
+			return 0
+		}
+		if n = n*10 + int64(c-'0'); n > most {
+			r.Fail(ErrRange)
+			return 0
+		}
+	}
+	return n
+}
+
+// Seconds reads a time in whole seconds.
+func Seconds(r *strictjson.Reader) int64 { return Integer(r, MaxTime) }
+
+// Window is when a token is valid, in Unix seconds: from Begins on, and before Ends.
+type Window struct{ Begins, Ends int64 }
+
+// Always is the Window of a token without times.
+func Always() Window { return Window{math.MinInt64, math.MaxInt64} }
+
+// From narrows the window by an iat or a nbf.
+func (w *Window) From(seconds int64) { w.Begins = max(w.Begins, seconds-Leeway) }
+
+// Until narrows the window by an exp.
+func (w *Window) Until(seconds int64) { w.Ends = min(w.Ends, seconds) }
+
+// Compare returns -1 if the window is still to come, 0 if it is open, and 1 if it is over.
+func (w Window) Compare(now time.Time) int {
+	switch seconds := now.Unix(); {
+	case seconds >= w.Ends:
+		return 1
+	case seconds < w.Begins:
+		return -1
+	}
+	return 0
+}
+
+// Unverified returns a claim of a token that nobody has verified, if it is a string. It only
+// chooses who verifies the token, or says in an event what was claimed.
+func Unverified(raw, claim string) string {
+	parts, err := Split(raw, MaxToken)
+	if err != nil {
+		return ""
+	}
+	// What package token accepts must be readable here. Otherwise a token could hide its iss.
+	limits := Limits
+	limits.AllowNUL = true
+	return Text(member(parts.Payload, claim, limits))
+}
+
+// Member returns the JSON of a member of an object, or "" if there is none.
+func Member(object, name string) (raw string) { return member(object, name, Limits) }
+
+func member(object, name string, limits strictjson.Limits) (raw string) {
+	r := strictjson.New(object, limits)
+	for member := range r.Object {
+		if text := r.Skip(); member == name {
+			raw = text
+		}
+	}
+	if r.End() != nil {
+		return ""
+	}
+	return raw
+}
+
+// Text returns the string that JSON is, or "" if it is none.
+func Text(raw string) string {
+	r := strictjson.New(raw, Limits)
+	text := r.Text()
+	if r.End() != nil {
+		return ""
+	}
+	return text
+}
+
+// Texts returns the array of strings that JSON is, or nil if it is none.
+func Texts(raw string) (texts []string) {
+	r := strictjson.New(raw, Limits)
+	for range r.Array {
+		texts = append(texts, r.Text())
+	}
+	if r.End() != nil {
+		return nil
+	}
+	return texts
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	godiff "github.com/google/go-cmp/cmp"
@@ -17,15 +18,18 @@ func TestConformance(t *testing.T) {
 	tests := indexTests(t)
 	var numbers []string
 	proofs := map[string][]string{}
-	for _, r := range rows(t, "internal/docs/CONFORMANCE.md", "The sentences", 3) {
-		number := r.cells[0]
-		if slices.Contains(r.cells, "") {
-			t.Errorf("%s: an empty cell", number)
-		}
-		numbers = append(numbers, number)
-		proofs[number] = tests.holds(t, number, r.cells[2])
-		if testing.Verbose() {
-			t.Logf("%-7s %s", number, r.cells[2])
+	for _, part := range dataOf(t, "conformance", 2) {
+		for _, r := range part.Rows {
+			number := r.Cells[0]
+			if slices.Contains(r.Cells, "") {
+				t.Errorf("%s: an empty cell", number)
+			}
+			numbers = append(numbers, number)
+			proofs[number] = r.Tests
+			tests.holds(t, number, r.Tests)
+			if testing.Verbose() {
+				t.Logf("%-7s %s", number, strings.Join(r.Tests, ", "))
+			}
 		}
 	}
 	if diff := godiff.Diff(sentenceNumbers(), numbers); diff != "" {

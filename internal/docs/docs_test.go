@@ -20,14 +20,15 @@ const root = "../.."
 // documents returns the paths of all documents. It is no variable, because the guides are looked for in
 // the root, where only TestMain goes.
 func documents() []string {
-	return append([]string{"README.md", "INTERFACE.md", "internal/docs/CONFORMANCE.md", "internal/docs/BOUNDS.md", "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "internal/docs/RELEASE.md",
+	return append([]string{"README.md", "INTERFACE.md", "internal/docs/ATTACKS.md", "internal/docs/STANDARDS.md", "internal/docs/CONFORMANCE.md", "internal/docs/BOUNDS.md", eventsDocument, "CONTRIBUTING.md", "SECURITY.md", "THREATS.md", "CHANGELOG.md", "internal/docs/RELEASE.md", "internal/docs/TESTING.md",
 		"examples/platform/VISIT.md", "internal/interop/README.md", "internal/interop/conformance/v1/README.md"}, guides()...)
 }
 
 // guides returns the pages about one subject each.
 func guides() []string {
-	pages, _ := filepath.Glob("examples/guides/*.md") // the pattern is well-formed
-	return pages
+	pages, _ := filepath.Glob("examples/guides/*.md")   // the patterns are well-formed
+	below, _ := filepath.Glob("examples/guides/*/*.md") // start and reference
+	return append(pages, below...)
 }
 
 func TestGuidesAreChecked(t *testing.T) {
@@ -65,7 +66,8 @@ func read(t *testing.T, document string) string {
 
 // TestDocumentedCode compares each Go block, and each other block that names a file, with the
 // file named above it. The block must be a part of that file, word for word, except for
-// indentation. Each file is compiled or run. File names are relative to the root.
+// indentation, and for lines that it leaves out where it has the line "// …". Each file is compiled or
+// run. File names are relative to the root.
 func TestDocumentedCode(t *testing.T) {
 	t.Chdir(root)
 	for _, document := range documents() {
@@ -78,9 +80,55 @@ func TestDocumentedCode(t *testing.T) {
 				t.Errorf("%s: a block of code needs a comment that names its file: %v", document, err)
 				continue
 			}
-			if !strings.Contains(unindented(string(source)), unindented(b.text)) {
+			if !quotes(b.text, string(source)) {
 				t.Errorf("%s: not to be found in %s:\n%s", document, b.comment, b.text)
 			}
+		}
+	}
+}
+
+// quotes reports whether the parts of a block follow each other in a file.
+func quotes(block, source string) bool {
+	rest := unindented(source)
+	for part := range strings.SplitSeq(unindented(block), "\n// …\n") {
+		part = "\n" + strings.Trim(part, "\n") + "\n"
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			return false
+		}
+		rest = "\n" + after
+	}
+	return true
+}
+
+func TestQuotes(t *testing.T) {
+	const source = "a\n\tb\nc\nd\ne\n"
+	for block, want := range map[string]bool{
+		"b\nc":             true,
+		"a\n// …\nd\ne":    true,
+		"a\n// …\nb":       true,
+		"\ta\n\t// …\n\te": true,
+		"d\n// …\nb":       false, // another order
+		"a\nc":             false, // left out without saying so
+		"a\n// …\nf":       false,
+		"a\n// …\na":       false,
+	} {
+		if quotes(block, source) != want {
+			t.Errorf("%q: want %t", block, want)
+		}
+	}
+}
+
+// TestGuidesNameTheirImports checks that each guide with Go code says which packages it needs.
+func TestGuidesNameTheirImports(t *testing.T) {
+	t.Chdir(root)
+	for _, guide := range guides() {
+		found := blocks(t, guide)
+		isGo := func(b block) bool { return b.language == "go" }
+		if slices.ContainsFunc(found, isGo) && !slices.ContainsFunc(found, func(b block) bool {
+			return isGo(b) && strings.Contains(b.text, "import (\n") && strings.Contains(b.text, module)
+		}) {
+			t.Errorf("%s has no import", guide)
 		}
 	}
 }
@@ -99,12 +147,43 @@ var relativeLink = regexp.MustCompile(`\]\(([^):#]+)[)#]`)
 func TestDocumentedLinks(t *testing.T) {
 	t.Chdir(root)
 	for _, document := range documents() {
-		for _, m := range relativeLink.FindAllStringSubmatch(read(t, document), -1) {
+		for _, m := range relativeLink.FindAllStringSubmatch(fenced.ReplaceAllString(read(t, document), ""), -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
 				t.Errorf("%s links to %s: %v", document, m[1], err)
 			}
 		}
 	}
+}
+
+var anchoredLink = regexp.MustCompile(`\]\(([^):#]*)#([^)]+)\)`)
+
+// TestDocumentedAnchors checks that the part of a page exists that a link names: a heading as a code host
+// names it, or an id.
+func TestDocumentedAnchors(t *testing.T) {
+	t.Chdir(root)
+	for _, document := range documents() {
+		for _, m := range anchoredLink.FindAllStringSubmatch(fenced.ReplaceAllString(read(t, document), ""), -1) {
+			target := document
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(document), m[1])
+			}
+			if filepath.Ext(target) == ".md" && !slices.Contains(anchors(read(t, target)), m[2]) {
+				t.Errorf("%s links to %s#%s, which is not there", document, m[1], m[2])
+			}
+		}
+	}
+}
+
+var (
+	heading   = regexp.MustCompile(`(?m)^#+ (.+)$|<a id="([^"]+)">`)
+	notInSlug = regexp.MustCompile(`[^a-z0-9 _-]`)
+)
+
+func anchors(text string) (all []string) {
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		all = append(all, m[2], strings.ReplaceAll(notInSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return all
 }
 
 var citedTest = regexp.MustCompile("`(Test\\w+)`\\s+in\\s+\\[[^\\]]*\\]\\(([^)]+)\\)")
@@ -136,6 +215,7 @@ func TestTranscript(t *testing.T) {
 cd "$TMPDIR"
 ./quickstart 2>log &
 until curl -s localhost:8081 >nothing; do kill -0 $! && sleep 0.1; done
+KEY=$(sed 's/.*key=//' log)
 `
 	for document, before := range map[string]string{"README.md": quickstart, "examples/guides/client.md": ""} {
 		script, output := before, ""
@@ -204,4 +284,20 @@ func shell(t *testing.T, script string) string {
 		t.Fatalf("%v\n%s%s", err, out, stderr.Bytes())
 	}
 	return string(out)
+}
+
+// TestDocumentsAreShort keeps what is written by hand to what is read in one go, in bytes.
+func TestDocumentsAreShort(t *testing.T) {
+	t.Chdir(root)
+	for document, most := range map[string]int{
+		"THREATS.md":   30_000,
+		"CHANGELOG.md": 3_000, // until there is a release
+		"README.md":    6_000,
+
+		"examples/guides/concepts.md": 10_000,
+	} {
+		if size := len(read(t, document)); size > most {
+			t.Errorf("%s has %d bytes, and %d at most: what its data can generate belongs into a generated page", document, size, most)
+		}
+	}
 }

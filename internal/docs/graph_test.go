@@ -37,16 +37,17 @@ var arrows = map[string]string{
 	"paging/sqllist": "envelope internal/faults internal/listing internal/ascii paging paging/sqlpage scope",
 	"paging/walk":    "envelope internal/clock internal/strictjson paging",
 
-	"auth":             "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/listing internal/orgkey internal/recent internal/urlpath scope",
+	"auth":             "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/listing internal/orgkey internal/recent internal/urlpath internal/verbs scope",
 	"auth/signature":   "auth internal/ascii internal/listing scope signing",
-	"auth/apikey":      "auth internal/admission internal/compact internal/listing internal/recent internal/redacted",
-	"auth/idempotency": "auth internal/ascii internal/clock scope",
-	"auth/bearer":      "auth internal/admission internal/compact internal/listing internal/whole scope token",
+	"auth/apikey":      "auth internal/admission internal/compact internal/listing internal/recent internal/redacted internal/verbs",
+	"auth/idempotency": "auth internal/ascii internal/clock internal/verbs scope",
+	"auth/bearer":      "auth internal/admission internal/compact internal/listing internal/verbs internal/whole scope token",
 	"auth/issuer":      "auth internal/admission internal/compact internal/jwks internal/listing internal/recent internal/strictjson scope token",
 	"auth/oauth":       "auth auth/bearer auth/openapi auth/signature internal/compact internal/strictjson internal/whole scope signing token",
 	"auth/openapi":     "auth envelope envelope/body internal/faults internal/jsonfields internal/listing internal/whole",
-	"auth/sqlstore":    "auth auth/apikey auth/idempotency auth/session auth/signature internal/prepared internal/redacted internal/sqldialect signing token",
-	"auth/session":     "auth internal/clock internal/hotp internal/listing internal/redacted scope",
+	"auth/audit":       "auth",
+	"auth/sqlstore":    "auth auth/apikey auth/audit auth/idempotency auth/session auth/signature internal/prepared internal/redacted internal/sqldialect internal/verbs signing token",
+	"auth/session":     "auth internal/clock internal/hotp internal/listing internal/redacted internal/verbs scope",
 	"auth/redisstore":  "auth auth/apikey auth/idempotency auth/session signing token",
 	"auth/storetest":   "auth auth/apikey auth/idempotency auth/session auth/signature internal/history internal/suite signing token",
 	"auth/authtest":    "auth auth/session internal/hotp signing token",
@@ -69,6 +70,7 @@ var arrows = map[string]string{
 	"internal/redacted":    "",
 	"internal/repeat":      "internal/clock",
 	"internal/urlpath":     "internal/ascii",
+	"internal/verbs":       "",
 	"internal/replaytable": "",
 	"internal/strictjson":  "",
 	"internal/suite":       "auth auth/session signing token",
@@ -78,6 +80,7 @@ var arrows = map[string]string{
 	"internal/api":         "", // only tests
 
 	// Only tests import these.
+	"internal/testing/heard":   "auth",
 	"internal/testing/printed": "",
 	"internal/testing/rawhttp": "",
 }

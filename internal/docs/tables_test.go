@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// Tables prove the statements of documents. The last cell of a row names tests.
+// Tables prove the statements of documents. The last cell of a row names tests, or is none.
 
 // row is a row of a table of a document.
 type row struct {
@@ -88,16 +88,17 @@ var (
 	caseName = regexp.MustCompile("^[\"`]([SVNTCFPMKOA]\\d\\d[a-z]?|\\d(?:\\.\\d)*-\\d+)(?:[\"` ,:]|$)")
 )
 
-// holds reports the entries of a cell that name no test, and returns all entries.
-func (x testIndex) holds(t *testing.T, what, proof string) []string {
+// holds reports the names that are of no test. One is needed at least.
+func (x testIndex) holds(t *testing.T, what string, names []string) {
 	t.Helper()
-	names := strings.Split(proof, ", ")
+	if len(names) == 0 {
+		t.Errorf("%s: no test", what)
+	}
 	for _, name := range names {
 		if err := x.prove(name); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	return names
 }
 
 // prove checks one entry. It is "folder.TestName" or, for a test that labels its cases,

@@ -10,50 +10,52 @@ import (
 	godiff "github.com/google/go-cmp/cmp"
 )
 
-// TestThreats checks the table of attacks against the tests. Each row names tests that exist, and
-// the rows are those of attackNumbers. A named case is one of the named test. With -v it prints
+// TestThreats checks the rows of attacks against the tests. Each names tests that exist, and the rows
+// are those of attackNumbers. A named case is one of the named test. With -v it prints
 // which tests prove which row.
 func TestThreats(t *testing.T) {
 	t.Chdir(root)
 	tests := indexTests(t)
 	var numbers []string
-	for _, r := range rows(t, "THREATS.md", "The table", 4) {
-		number := r.cells[0]
-		numbers = append(numbers, number)
-		names := tests.holds(t, number, r.cells[3])
-		for _, name := range names {
-			if parts := testName.FindStringSubmatch(name); parts != nil && parts[3] != "" && parts[3] != number {
-				t.Errorf("%s: %s proves another row", number, name)
+	for _, part := range dataOf(t, "attacks", 3) {
+		for _, r := range part.Rows {
+			number := r.Cells[0]
+			numbers = append(numbers, number)
+			tests.holds(t, number, r.Tests)
+			for _, name := range r.Tests {
+				if parts := testName.FindStringSubmatch(name); parts != nil && parts[3] != "" && parts[3] != number {
+					t.Errorf("%s: %s proves another row", number, name)
+				}
+			}
+			if testing.Verbose() {
+				t.Logf("%-5s %s", number, strings.Join(r.Tests, ", "))
 			}
 		}
-		if testing.Verbose() {
-			t.Logf("%-5s %s", number, strings.Join(names, ", "))
-		}
 	}
-	if diff := godiff.Diff(attackNumbers(), numbers); diff != "" {
+	if diff := godiff.Diff(sorted(attackNumbers()), sorted(numbers)); diff != "" {
 		t.Errorf("rows of the table (-known +table):\n%s", diff)
 	}
 }
 
-// attackNumbers returns the rows of the table, in order. A number is never used again. If an
+// attackNumbers returns the numbers of all rows. A number is never used again. If an
 // attack is removed, its number stays unused here, and a new attack gets the next number.
 func attackNumbers() (numbers []string) {
 	for _, group := range []struct {
-		letter string // signature, version 2, nonce, token, scope (chains), session and factor, paging, making, keys and stores, other issuers and OAuth, mechanisms of an adopter, repeated requests
+		letter string // signature, version 2, nonce, token, scope (chains), session and factor, paging, delegation, keys and stores, other issuers and OAuth, mechanisms of an adopter, repeated requests
 		last   int
 		also   []string // variants of a number, after it
 		never  []int    // numbers that no attack has, or has any more
 	}{
-		{"S", 23, []string{"S01b", "S10b", "S14b", "S15b"}, nil},
+		{"S", 25, []string{"S01b", "S10b", "S14b", "S15b"}, nil},
 		{"V", 19, nil, nil},
 		{"N", 15, []string{"N02b"}, nil},
-		{"T", 38, []string{"T05b"}, nil},
+		{"T", 40, []string{"T05b"}, nil},
 		{"C", 17, []string{"C02b"}, nil},
-		{"F", 46, []string{"F06b"}, []int{33}},
-		{"P", 35, []string{"P25b", "P26b"}, []int{15}},
-		{"M", 27, nil, nil},
-		{"K", 56, nil, []int{25, 37, 38}},
-		{"O", 46, []string{"O39b"}, nil},
+		{"F", 48, []string{"F06b"}, []int{33}},
+		{"P", 38, []string{"P25b", "P26b"}, []int{15}},
+		{"M", 28, nil, nil},
+		{"K", 64, nil, []int{25, 37, 38}},
+		{"O", 49, []string{"O39b"}, nil},
 		{"A", 19, nil, nil},
 		{"R", 12, nil, nil},
 	} {
@@ -88,7 +90,7 @@ func TestProtocol(t *testing.T) {
 			}
 			continue
 		}
-		tests.holds(t, r.cells[0], proof)
+		tests.holds(t, r.cells[0], strings.Split(proof, ", "))
 	}
 }
 
@@ -113,23 +115,23 @@ func TestPackagesAreJudged(t *testing.T) {
 	}
 }
 
-// TestRefusalsHaveABudget checks that each detail of package auth has the cost of a refusal, and
+// TestRejectionsHaveABudget checks that each detail of package auth has the cost of a rejection, and
 // a test.
-func TestRefusalsHaveABudget(t *testing.T) {
+func TestRejectionsHaveABudget(t *testing.T) {
 	t.Chdir(root)
 	chosenLater := map[string]string{
 		"conflict.unspecified":   "a handler's, of what it was admitted to change",
-		"error.storeUnavailable": "a failure, after which nobody knows what was written",
+		"error.storeUnavailable": "a failure, after which the outcome is not known",
 		"error.unspecified":      "a failure, likewise",
 	}
 	tests := indexTests(t)
 	var told []string
-	for _, r := range rows(t, "THREATS.md", "What a refusal costs", 4) {
-		tests.holds(t, r.cells[0], r.cells[3])
-		if slices.Contains(r.cells, "") {
-			t.Errorf("%s: an empty cell", r.cells[0])
+	for _, r := range dataOf(t, "rejections", 3)[0].Rows {
+		tests.holds(t, r.Cells[0], r.Tests)
+		if slices.Contains(r.Cells, "") {
+			t.Errorf("%s: an empty cell", r.Cells[0])
 		}
-		for _, detail := range quotedDetail.FindAllStringSubmatch(r.cells[0], -1) {
+		for _, detail := range quotedDetail.FindAllStringSubmatch(r.Cells[0], -1) {
 			told = append(told, detail[1])
 		}
 	}
@@ -140,7 +142,7 @@ func TestRefusalsHaveABudget(t *testing.T) {
 		told = append(told, detail)
 	}
 	if diff := godiff.Diff(sorted(details(t)), slices.Compact(sorted(told))); diff != "" {
-		t.Errorf("details with a budget (-code +document):\n%s", diff)
+		t.Errorf("details with a budget (-code +data):\n%s", diff)
 	}
 }
 
@@ -178,68 +180,54 @@ func TestUnsafeNames(t *testing.T) {
 
 var unsafeName = regexp.MustCompile(`\bUnsafe\w+`)
 
-// TestSTRIDE checks that each mechanism has an answer to all six questions, and each answer a
-// test.
-func TestSTRIDE(t *testing.T) {
-	t.Chdir(root)
-	questions := []string{"Spoofing", "Tampering", "Repudiation", "Information disclosure", "Denial of service", "Elevation of privilege"}
-	tests := indexTests(t)
-	asked := map[string][]string{}
-	for _, r := range rows(t, "THREATS.md", "STRIDE", 4) {
-		asked[r.part] = append(asked[r.part], r.cells[0])
-		tests.holds(t, r.part+", "+r.cells[0], r.cells[3])
-	}
-	for _, mechanism := range []string{
-		"STRIDE: signatures", "STRIDE: bearer tokens", "STRIDE: tokens of other issuers", "STRIDE: OAuth endpoints",
-		"STRIDE: sessions and second factors", "STRIDE: paging", "STRIDE: stores", "STRIDE: keys at rest",
-	} {
-		if diff := godiff.Diff(questions, asked[mechanism]); diff != "" {
-			t.Errorf("%s (-asked +document):\n%s", mechanism, diff)
-		}
-	}
-}
-
 // TestRFC8725 checks that each of the best current practices in section 3 of RFC 8725 has an
 // answer and a test.
 func TestRFC8725(t *testing.T) {
 	t.Chdir(root)
 	tests := indexTests(t)
 	var got, want []string
-	for _, r := range rows(t, "THREATS.md", "RFC 8725", 4) {
-		got = append(got, r.cells[0])
-		tests.holds(t, "RFC 8725, "+r.cells[0], r.cells[3])
+	for _, r := range dataOf(t, "standards", 3)[0].Rows {
+		got = append(got, r.Cells[0])
+		tests.holds(t, "RFC 8725, "+r.Cells[0], r.Tests)
 	}
 	for i := 1; i <= 12; i++ {
 		want = append(want, fmt.Sprintf("3.%d", i))
 	}
 	if diff := godiff.Diff(want, got); diff != "" {
-		t.Errorf("sections (-RFC +document):\n%s", diff)
+		t.Errorf("sections (-RFC +data):\n%s", diff)
 	}
 }
 
 // TestASVS checks the table of requirements against the tests. Each row names tests that exist,
-// or leaves its answer to the application, or says that there is nothing to test.
+// or leaves its answer to the application, or says that there is nothing to test. The table has all
+// requirements of the standard's sections: the numbers in each are counted as the standard has them.
 func TestASVS(t *testing.T) {
 	t.Chdir(root)
 	tests := indexTests(t)
-	seen := map[string]bool{}
-	for _, r := range rows(t, "THREATS.md", "OWASP ASVS 5.0", 4) {
-		number, answer, proof := r.cells[0], r.cells[2], r.cells[3]
-		if !requirement.MatchString(number) || seen[number] {
-			t.Errorf("%s: is no number, or comes twice", number)
-		}
-		seen[number] = true
-		if proof == none {
+	var got, want []string
+	for _, r := range dataOf(t, "standards", 3)[1].Rows {
+		number, answer := r.Cells[0], r.Cells[2]
+		got = append(got, number)
+		if len(r.Tests) == 0 {
 			if !strings.HasPrefix(answer, "the application's") && !strings.HasPrefix(answer, "not offered") {
 				t.Errorf("%s: an answer of ours without a test", number)
 			}
 			continue
 		}
-		tests.holds(t, number, proof)
+		tests.holds(t, number, r.Tests)
+	}
+	for _, section := range []struct {
+		number string
+		last   int
+	}{
+		{"V3.3", 5}, {"V3.5", 3}, {"V6.1", 3}, {"V6.2", 12}, {"V6.3", 8}, {"V6.4", 6}, {"V6.5", 8},
+		{"V7.1", 3}, {"V7.2", 4}, {"V7.3", 2}, {"V7.4", 5}, {"V7.5", 3}, {"V7.6", 2},
+	} {
+		for i := 1; i <= section.last; i++ {
+			want = append(want, fmt.Sprintf("%s.%d", section.number, i))
+		}
+	}
+	if diff := godiff.Diff(want, got); diff != "" {
+		t.Errorf("requirements (-standard +data):\n%s", diff)
 	}
 }
-
-// none is the entry of a cell if there is nothing to test.
-const none = "–"
-
-var requirement = regexp.MustCompile(`^V\d+\.\d+\.\d+$`)

@@ -39,6 +39,7 @@ func TestFleet(t *testing.T) {
 			t.Run("F03 a session that was ended by another instance", f.testLogout)
 			t.Run("F08 wrong passwords, spread over the instances", f.testGuessing)
 			t.Run("F09 an account that was deactivated by another instance", f.testDeactivated)
+			t.Run("an event of another instance", func(t *testing.T) { f.testEvents(t, name != "SQLite") })
 			t.Run("what was accepted, revoked and opened, after all were killed", f.testRestart)
 		})
 	}

@@ -272,7 +272,7 @@ func TestPostgresStandbyIsPromoted(t *testing.T) {
 	later := aUse()
 	claims(t, "beside the standby", s, later, nil)
 	if !until(func() (replicated bool) {
-		return standby.db.QueryRow("SELECT count(*) = 5 FROM tenantkit_v8_replays").Scan(&replicated) == nil && replicated
+		return standby.db.QueryRow("SELECT count(*) = 5 FROM tenantkit_v9_replays").Scan(&replicated) == nil && replicated
 	}) {
 		t.Fatal("not replicated")
 	}

@@ -69,7 +69,7 @@ func TestK27AProcessOfTheServerIsKilled(t *testing.T) {
 	run(t, server.db, "ALTER ROLE test RESET synchronous_commit")
 	claims(t, "by an instance that starts now", open(), anew, signing.ErrReplayed)
 
-	run(t, server.db, "ALTER TABLE tenantkit_v8_marks SET LOGGED")
+	run(t, server.db, "ALTER TABLE tenantkit_v9_marks SET LOGGED")
 	_, err = sqlstore.Open(t.Context(), openDB(t, "pgx", server.source), sqlstore.PostgreSQL, sqlstore.Options{UnsafeDurability: true})
 	if err == nil || !strings.Contains(err.Error(), "SET UNLOGGED") {
 		t.Fatalf("Open without the unlogged table = %v", err)

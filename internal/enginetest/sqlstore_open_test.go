@@ -175,7 +175,7 @@ func TestMigrations(t *testing.T) {
 				db := h.open(t)
 				o := h.options()
 				o.NoMigrate = true
-				if _, err := sqlstore.Open(t.Context(), db, h.dialect, o); err == nil || !strings.Contains(err.Error(), "run 00008_tables.sql of Migrations") {
+				if _, err := sqlstore.Open(t.Context(), db, h.dialect, o); err == nil || !strings.Contains(err.Error(), "run 00009_tables.sql of Migrations") {
 					t.Errorf("without tables: %v", err)
 				}
 				if n := h.tables(t, db); n != 0 {
@@ -223,7 +223,7 @@ func TestMigrations(t *testing.T) {
 		must(db.Exec("UPDATE " + prefixOf(h.prefix) + "schema SET version = 9"))(t)
 		o := h.options()
 		o.NoMigrate = true
-		if _, err := sqlstore.Open(t.Context(), db, h.dialect, o); err == nil || !strings.Contains(err.Error(), "version 9") || !strings.Contains(err.Error(), "00008_tables.sql") {
+		if _, err := sqlstore.Open(t.Context(), db, h.dialect, o); err == nil || !strings.Contains(err.Error(), "version 9") || !strings.Contains(err.Error(), "00009_tables.sql") {
 			t.Errorf("got %v", err)
 		}
 	})

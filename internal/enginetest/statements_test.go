@@ -100,6 +100,7 @@ var suitesOf = []struct {
 	{"sqlstore/org.go", sqlSteps("TestK23|TestVerbsOfOneOrg", "TestDeleteOrg|TestK29")},
 	{"sqlstore/account.go", sqlSteps("TestRevokeAccount|TestVerbsOfOneOrg|TestDeleteAccount", "TestVerbsInATransaction")},
 	{"sqlstore/in.go", sqlSteps("TestVerbsInATransaction|TestWrongTransactions", "TestTheLimitHolds|TestOthersWait")},
+	{"sqlstore/audit.go", sqlSteps("TestEachVerbHasAnEntry|TestEachColumn", "TestSixteen|TestARollbackLeaves|TestRefusalsAre|TestAMillion")},
 	{"sqlstore/export.go", sqlSteps("TestExportAccount", "TestSQLFactors")},
 	{"sqlstore/sessions.go", sqlSteps("TestSQLSessions", "TestSessionsEnd|TestSessionsThat|TestLimitWhile|TestDeadlock|TestVerbsAre|TestK31|TestSweep|TestInstances|TestRowsThat|TestNamesThat")},
 	{"sqlstore/factors.go", sqlSteps("TestSQLFactors", "TestSecretsAre|TestSealing|TestAltered|TestRowsThat")},

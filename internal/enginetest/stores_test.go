@@ -45,6 +45,7 @@ type home struct {
 	prefix   string // of the names of all tables but that of the version
 	sealer   *sqlstore.Sealer
 	unsealed bool // without a sealer
+	audited  bool // with an audit log; AUDIT=1 has one in all homes
 }
 
 // homes returns a new home in each engine, or in the one that ENGINE names.
@@ -64,7 +65,7 @@ func homes(t testing.TB) []home {
 func newSQLiteHome(t testing.TB) home {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store")
-	return home{name: "SQLite", sealer: sealer(t), dialect: sqlstore.SQLite, prefix: tablesOf("tenantkit_"),
+	return home{name: "SQLite", sealer: sealer(t), dialect: sqlstore.SQLite, prefix: tablesOf("tenantkit_"), audited: os.Getenv("AUDIT") != "",
 		open: func(t testing.TB) *sql.DB { return openSQLite(t, path, "") }}
 }
 
@@ -81,7 +82,7 @@ func newPostgresHome(t testing.TB) home {
 	t.Helper()
 	at := durablePostgres(t)
 	prefix := tablesOf(fmt.Sprintf("t%d_", prefixes.Add(1)))
-	return home{name: "PostgreSQL", sealer: sealer(t), dialect: sqlstore.PostgreSQL, prefix: prefix,
+	return home{name: "PostgreSQL", sealer: sealer(t), dialect: sqlstore.PostgreSQL, prefix: prefix, audited: os.Getenv("AUDIT") != "",
 		open: func(t testing.TB) *sql.DB { return openDB(t, "pgx", at) }}
 }
 
@@ -116,9 +117,9 @@ func prefixOf(tables string) string {
 
 func (h home) options() sqlstore.Options {
 	if h.unsealed {
-		return sqlstore.Options{Prefix: prefixOf(h.prefix), UnsafeUnsealed: true}
+		return sqlstore.Options{Prefix: prefixOf(h.prefix), UnsafeUnsealed: true, Audit: h.audited}
 	}
-	return sqlstore.Options{Prefix: prefixOf(h.prefix), Sealer: h.sealer}
+	return sqlstore.Options{Prefix: prefixOf(h.prefix), Sealer: h.sealer, Audit: h.audited}
 }
 
 func (h home) storeIn(t testing.TB, db *sql.DB) *sqlstore.Store {

@@ -2,6 +2,8 @@
 // packages that must not import each other.
 package listing
 
+import "time"
+
 // List is a list that can describe itself.
 type List interface{ Describe() Description }
 
@@ -25,4 +27,26 @@ type Property struct {
 	Null   bool
 	Values []string // all that it has, or nil
 	List   List     // of a list property, else nil
+}
+
+// Need is what an auth.Need asks for.
+type Need struct {
+	Public     bool          // no mechanism runs
+	Optional   bool          // a request without a credential is admitted, too
+	Operation  string        // of Allow and Some, with its placeholders; "": any scope will do
+	Part       bool          // of Some: any part of the Operation will do
+	Mechanisms []string      // of By; nil: all
+	Fresh      time.Duration // 0: no matter how old the proof is
+	FreshFor   []string      // the mechanisms that Fresh is asked of; nil: all
+}
+
+// Scheme is one way in which a request carries a credential. Authorization, Headers and Cookie are
+// alternatives: set one.
+type Scheme struct {
+	Name          string   // in the document; "": that of the mechanism
+	Authorization string   // the scheme in the Authorization header, like bearer
+	Format        string   // of what follows the scheme, like JWT; may be empty
+	Headers       []string // all of them are required
+	Cookie        string   // {org} stands for the org's code
+	Description   string   // for clients; may use Markdown
 }

@@ -3,6 +3,7 @@ package repeat
 
 import (
 	"crypto/rand"
+	"errors"
 	"io"
 	mathrand "math/rand/v2"
 	"net/http"
@@ -55,15 +56,16 @@ func Do(may bool, r *http.Request, send func(*http.Request) (res *http.Response,
 // before it, could not answer, or it is still at work on an earlier try. wait is changed to what the
 // reply asks for.
 func isLost(res *http.Response, wait time.Duration) (time.Duration, bool) {
-	asked, err := strconv.Atoi(res.Header.Get("Retry-After"))
-	if err == nil {
+	asked, err := strconv.ParseInt(res.Header.Get("Retry-After"), 10, 64)
+	named := err == nil || errors.Is(err, strconv.ErrRange) // then asked is the number that is nearest
+	if named {
 		wait = time.Duration(max(0, min(asked, 3600))) * time.Second
 	}
 	switch res.StatusCode {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return wait, wait <= longest && res.Header.Get(replayed) == "" // else it is what became of the request
 	}
-	return wait, res.StatusCode == http.StatusConflict && err == nil && wait <= longest
+	return wait, res.StatusCode == http.StatusConflict && named && wait <= longest
 }
 
 func isEmpty(r *http.Request) bool { return r.Body == nil || r.Body == http.NoBody }

@@ -60,6 +60,7 @@ func TestDo(t *testing.T) {
 		"a service that could not, and kept it": {"POST", nil, []answer{{status: 503}, {status: 503, kept: true}}, 2, 200 * time.Millisecond, 0},
 		"a wait that is too long":               {"POST", nil, []answer{{status: 503, after: "11"}}, 1, 0, 0},
 		"a wait that cannot be":                 {"POST", nil, []answer{{status: 503, after: "99999999999"}}, 1, 0, 0},
+		"a wait beyond any number":              {"POST", nil, []answer{{status: 503, after: "99999999999999999999"}}, 1, 0, 0},
 		"a refusal":                             {"POST", nil, []answer{{status: 429, after: "1"}}, 1, 0, 0},
 		"an error of the server":                {"POST", nil, []answer{{status: 500}}, 1, 0, 0},
 		"a request that was not sent":           {"POST", nil, []answer{{err: errLost, unsent: true}}, 1, 0, 0},

@@ -81,6 +81,20 @@ func (l *Ledger) IDs(t *testing.T) (ids []string) {
 	return ids
 }
 
+// Lists fails unless the records of a holder are these, in pages of a limit.
+func (l *Ledger) Lists(t *testing.T, what string, of token.Holder, limit int, want ...token.Record) {
+	t.Helper()
+	if got := l.Pages(t, of, limit); !slices.EqualFunc(got, want, SameRecord) {
+		t.Errorf("%s, in pages of %d: List = %+v, want %+v", what, limit, got, want)
+	}
+}
+
+// ListsNone fails if the ledger's own subject has records.
+func (l *Ledger) ListsNone(t *testing.T, what string) {
+	t.Helper()
+	l.Lists(t, what, l.Of(l.Subject), token.MaxPage)
+}
+
 // Limited changes a record to one of this many uses.
 func Limited(uses int64) func(*token.Record) {
 	return func(r *token.Record) { r.MaxUses = uses }

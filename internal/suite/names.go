@@ -67,6 +67,22 @@ func Tally(t *testing.T, errs []error, others ...error) (succeeded int) {
 	return succeeded
 }
 
+// Wins fails unless n calls succeeded. All others must have returned one of lost.
+func Wins(t *testing.T, n int, errs []error, lost ...error) {
+	t.Helper()
+	if got := Tally(t, errs, lost...); got != n {
+		t.Errorf("%d calls of %d won, want %d", got, len(errs), n)
+	}
+}
+
+// Fails fails unless err is an error that matches none of others.
+func Fails(t *testing.T, what string, err error, others ...error) {
+	t.Helper()
+	if err == nil || Matches(err, others...) {
+		t.Errorf("%s: error %v, want another one", what, err)
+	}
+}
+
 // Winner returns the index of the only call that succeeded. All others must have
 // returned lost.
 func Winner(t *testing.T, errs []error, lost error) int {

@@ -1,8 +1,14 @@
 package sqlpage
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenantkit/tenantkit/paging"
 )
 
 var errNoTable = errors.New("there is no such table or view, or it is not in the search path")
@@ -97,4 +103,99 @@ func (c *check) read(query string, args []any, each func(scan func(...any) error
 		}
 	}
 	return rows.Err()
+}
+
+// These list the indexes of a table: the name, and the elements in the form of index.elements.
+const (
+	indexesOfPostgreSQL = `SELECT indexrelid::regclass::text, string_agg(COALESCE(attname, '()') || CASE collname WHEN 'C' THEN ' COLLATE C' ELSE '' END ||
+			(ARRAY['', ' DESC NULLS LAST', ' NULLS FIRST', ' DESC'])[1 + option], ', ' ORDER BY n)
+		FROM pg_catalog.pg_index i CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(indkey::int2[]), pg_catalog.unnest(indcollation::oid[]),
+			pg_catalog.unnest(indoption::int2[])) WITH ORDINALITY AS e (key, collated, option, n)
+		LEFT JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = key AND key <> 0
+		LEFT JOIN pg_catalog.pg_collation c ON c.oid = collated
+		WHERE indrelid = pg_catalog.to_regclass($1::text) AND indisvalid AND indpred IS NULL AND n <= indnkeyatts GROUP BY indexrelid`
+	indexesOfSQLite = `SELECT of, group_concat(COALESCE(name, '()') || replace(' COLLATE ' || coll, ' COLLATE BINARY', '') || iif(desc, ' DESC', ''), ', ')
+		FROM (SELECT i.name AS of, e.* FROM pragma_index_list(?1, NULLIF(?2, '')) i, pragma_index_xinfo(i.name, NULLIF(?2, '')) e
+			WHERE key AND NOT partial ORDER BY i.name, seqno) GROUP BY of`
+)
+
+// sorts looks for an index for each sort in each direction. Nothing says what is below a view.
+func (c *check) sorts() {
+	if c.view || slices.ContainsFunc(append([]string{"_id", c.table.Tenant}, c.within...), func(path string) bool { return c.wrong[path] }) {
+		return
+	}
+	query, args := indexesOfPostgreSQL, []any{c.table.quotedName()}
+	if c.dialect == SQLite {
+		schema, name := c.table.names()
+		query, args = indexesOfSQLite, []any{name, schema}
+	}
+	found := map[string]string{}
+	err := c.read(query, args, func(scan func(...any) error) error {
+		var name, elements string
+		err := scan(&name, &elements)
+		found[name[strings.LastIndexByte(name, '.')+1:]] = elements
+		return err
+	})
+	if err != nil {
+		c.problem("", "%w", err)
+		return
+	}
+	c.sort(paging.Property{Path: "_id"}, found)
+	for _, p := range c.schema.Properties {
+		if p.Sort && c.comparable(p) && p.Path != "_id" && !c.wrong[p.Path] {
+			c.sort(p, found)
+		}
+	}
+}
+
+func (c *check) sort(p paging.Property, found map[string]string) {
+	indexes, err := c.table.indexes(paging.Schema{Properties: []paging.Property{p}}, c.dialect, c.within[len(c.table.Where):])
+	if err != nil {
+		c.problem(p.Path, "callers may sort by it: %w", err)
+		return
+	}
+	if p.Path != "_id" {
+		indexes = indexes[1:] // up and down
+	}
+	for _, index := range indexes {
+		if index.isAmong(found) {
+			continue
+		}
+		long, err := c.longest(p.Path)
+		if err != nil {
+			c.problem(p.Path, "%w", err)
+			return
+		}
+		c.problem(p.Path, "a sort by it has no index: create\n\t%s%s", index.text, long)
+	}
+}
+
+// isAmong reports whether there is an index that begins with the elements of i. The catalogue has
+// expressions in another form. So one with an expression also needs its name.
+func (i index) isAmong(found map[string]string) bool {
+	for has, of := range found {
+		if strings.HasPrefix(of+", ", i.elements+", ") && (!strings.Contains(i.elements, "()") || strings.Trim(has, `"`) == i.name) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxIndexed is how many bytes PostgreSQL takes for the values of a row in one index, roughly: it
+// compresses them first.
+const maxIndexed = 2700
+
+// longest says how long the longest text of a property is, if no index can have it. It reads all
+// rows, so it is asked for only if the index is missing.
+func (c *check) longest(path string) (advice string, err error) {
+	column := c.table.Properties[path]
+	if c.dialect != PostgreSQL || column.Type != paging.String || column.Storage != 0 {
+		return "", nil
+	}
+	name := cmp.Or(column.UnsafeExpression, `"`+column.Name+`"`)
+	var bytes int
+	if err := c.db.QueryRowContext(c.ctx, "SELECT coalesce(max(octet_length("+name+")), 0) FROM "+c.table.quotedName()).Scan(&bytes); err != nil || bytes <= maxIndexed {
+		return "", err
+	}
+	return fmt.Sprintf("\n\tThe longest text has %d bytes. PostgreSQL refuses about %d in one index: shorten it, and add CHECK (octet_length(%s) <= 2000).", bytes, maxIndexed, name), nil
 }

@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -89,4 +93,82 @@ func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible Ro
 	}
 	p.once.Do(func() { p.kept = prepared.New(p.DB) })
 	return p.kept.QueryContext(ctx, text, args...)
+}
+
+// QueryEach runs one statement for a page of each parent: the rows that have its id in
+// the property parent, a String with its own column. The limit, skip, cursor and sort of q
+// are for each parent alone. A row has the id of its parent and then the columns of
+// table.Select. The rows of a parent are together, in the order of ids, and at most
+// q.Limit+1: a parent with so many has more than its page. There are up to len(ids) times as
+// many in all, so limit both. The ids must differ. One that the property cannot hold has no rows.
+//
+// The rows end one row after that with which they have paging.MaxBytes. Rows.More says so. The
+// last row is then on no page: the page of its parent has more, or is empty if it has no other
+// row. Nothing is known of the pages of the parents after that.
+//
+// Each page reads a range of an index that begins with the tenant and the parent: Indexes
+// writes it with the parent in within. The rest is as for Query.
+func (p *Pages) QueryEach(ctx context.Context, q paging.Query, table Table, visible RowScope, parent string, ids []string) (*Rows, error) {
+	rows, err := p.run(ctx, q, table, visible, func(q paging.Query, table Table, visible RowScope, d Dialect) (string, []any, error) {
+		return compile(q, &table, visible, d, func(s *statement, q paging.Query, visible string) string {
+			return s.each(q, visible, parent, ids)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(rows, 0, true), nil
+}
+
+// each returns a SELECT that joins the parents with the first rows of each. No expression
+// can mean a column of parents: validName allows no blank.
+func (s *statement) each(q paging.Query, visible, parent string, ids []string) string {
+	of, ok := s.property(parent).(column)
+	id, plain := s.property("_id").(column)
+	if !ok || !plain || of.Type != paging.String {
+		s.check(fmt.Errorf("sqlpage: table %s: %q holds no parent", s.table.Name, parent))
+		return ""
+	}
+	for _, k := range s.sort {
+		if s.table.Properties[k.Path].UnsafeExpression != "" {
+			s.check(fmt.Errorf("sqlpage: table %s: rows of parents are not sorted by %q, an expression", s.table.Name, k.Path))
+		}
+	}
+	list, _ := json.Marshal(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { // texts have no error
+		_, ok := of.argument(id)
+		return !ok || !isText(id) // such as a text that is no UUID, for which PostgreSQL has an error
+	}))
+	in := s.bind(argument{string(list), "json"})
+	columns, order := s.columns(), strings.Replace(s.orderBy(nil, 0), " ORDER BY ", ", ", 1)
+	if s.dialect == SQLite {
+		// SQLite has no LATERAL. A CROSS JOIN keeps its planner from reading the rows first.
+		where := and(visible, of.key().String()+` = parents."an id"`)
+		return `SELECT parents."an id", ` + columns + ` FROM (SELECT value AS "an id", key AS "a key" FROM json_each(` + in + ")) AS parents CROSS JOIN " +
+			s.table.quotedName() + " AS " + rowName + " WHERE " + where + " AND " + id.key().String() +
+			" IN (" + s.selecting(s.table.Properties["_id"].Name).page(q, where) + `) ORDER BY parents."a key"` + order
+	}
+	value := `parents."an id"`
+	switch of.Storage {
+	case UUID:
+		value += "::uuid"
+	case BigInt:
+		value += "::bigint"
+	}
+	all := slices.Clone(s.table.Select) // and those of the order
+	for _, c := range s.table.Properties {
+		if c.Name != "" {
+			all = append(all, c.Name)
+		}
+	}
+	slices.Sort(all)
+	return `SELECT parents."an id", ` + columns + " FROM json_array_elements_text(" + in + `) WITH ORDINALITY AS parents ("an id", "a key") CROSS JOIN LATERAL (` +
+		s.selecting(slices.Compact(all)...).page(q, and(visible, of.key().String()+" = "+value)) + ") AS " + rowName + ` ORDER BY parents."a key"` + order
+}
+
+// selecting makes what s compiles next select other columns.
+func (s *statement) selecting(columns ...string) *statement {
+	table := *s.table
+	table.Select = columns
+	s.table = &table
+	return s
 }

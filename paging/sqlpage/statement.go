@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -283,3 +284,130 @@ func (s *statement) orderBy(names []string, omit int) string {
 
 // row returns a list of values in parentheses.
 func row(values []string) string { return "(" + strings.Join(values, ", ") + ")" }
+
+// filter returns a condition that is true if f matches. It can stand beside AND and
+// OR without parentheses.
+func (s *statement) filter(f paging.Filter) string {
+	switch f.Op() {
+	case paging.OpAnd:
+		return join(s.filters(f), " AND ", "TRUE")
+	case paging.OpOr:
+		return join(s.filters(f), " OR ", "FALSE")
+	case paging.OpNot:
+		inner := f.Filters()[0]
+		if inner.Op() == paging.OpExists || inner.Op() == paging.OpEq && inner.Values()[0] == nil {
+			return "NOT (" + s.filter(inner) + ")" // it is never NULL
+		}
+		return "NOT COALESCE(" + s.filter(inner) + ", FALSE)"
+	}
+	p := s.property(f.Path())
+	if p == nil {
+		return "FALSE"
+	}
+	if f.Op() == paging.OpExists {
+		return p.exists()
+	}
+	return s.values(p, f)
+}
+
+// values compiles an operator that takes values.
+func (s *statement) values(p propertySQL, f paging.Filter) string {
+	values := f.Values()
+	n := len(values)
+	values = slices.DeleteFunc(values, func(v any) bool { return v == nil })
+	if f.Op() != paging.OpIn && len(values) > 0 {
+		return p.compare(s, f.Op(), values[0])
+	}
+	var conditions []string
+	if len(values) < n {
+		conditions = append(conditions, p.isNull())
+	}
+	if len(values) > 0 {
+		conditions = append(conditions, p.in(s, values))
+	}
+	return join(conditions, " OR ", "FALSE")
+}
+
+func (s *statement) filters(f paging.Filter) []string {
+	var conditions []string
+	for _, part := range f.Filters() {
+		conditions = append(conditions, s.filter(part))
+	}
+	return conditions
+}
+
+// join combines conditions with an operator. empty is the result without conditions.
+func join(conditions []string, operator, empty string) string {
+	switch len(conditions) {
+	case 0:
+		return empty
+	case 1:
+		return conditions[0]
+	}
+	return "(" + strings.Join(conditions, operator) + ")"
+}
+
+// array is a column of texts in an array. A condition is true if it holds for one of
+// them. An array has no place in a sort.
+type array struct {
+	name       string
+	expression bool // the name is an UnsafeExpression
+	dialect    Dialect
+}
+
+func (a array) compare(s *statement, op paging.Op, value any) string {
+	if op == paging.OpEq {
+		return a.in(s, []any{value})
+	}
+	if _, ok := value.(string); !ok {
+		return "FALSE"
+	}
+	return a.some(a.text() + symbols[op] + s.bind(argument{value, "text"}))
+}
+
+func (a array) in(s *statement, values []any) string {
+	var list []string
+	for _, value := range values {
+		if text, ok := value.(string); ok {
+			list = append(list, s.bind(argument{text, "text"}))
+		}
+	}
+	switch {
+	case list == nil:
+		return "FALSE"
+	case a.dialect == PostgreSQL:
+		return a.name + " && ARRAY[" + strings.Join(list, ", ") + "]" // a GIN index serves it
+	}
+	return a.some(a.text() + " IN " + row(list))
+}
+
+// text returns the text of an element, or NULL.
+func (a array) text() string {
+	if a.dialect == PostgreSQL {
+		return "e" + bytewise(PostgreSQL)
+	}
+	return "CASE e.type WHEN 'text' THEN e.value END"
+}
+
+// some returns a condition that is true if an element e has the condition.
+func (a array) some(condition string) string {
+	elements := "json_each(" + a.name + ")"
+	switch {
+	case a.dialect == PostgreSQL:
+		elements = "unnest(" + a.name + ")"
+	case a.expression:
+		// In json_each itself, a name such as value would be that of its own column.
+		elements = "(SELECT " + a.name + " AS texts) AS a CROSS JOIN json_each(a.texts)"
+	}
+	return "EXISTS (SELECT 1 FROM " + elements + " AS e WHERE " + condition + ")"
+}
+
+func (a array) isNull() string {
+	null := "e.type = 'null'"
+	if a.dialect == PostgreSQL {
+		null = "e IS NULL"
+	}
+	return "(" + a.name + " IS NULL OR " + a.some(null) + ")"
+}
+
+func (a array) exists() string { return a.name + " IS NOT NULL" }

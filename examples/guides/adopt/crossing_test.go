@@ -112,7 +112,7 @@ func TestRemovingAPerson(t *testing.T) {
 		mustCall(t, owner, "DELETE", acme+"/people/"+id, nil, 200)
 		in(401)
 		for _, table := range []string{"sessions WHERE account", "ledger WHERE subject"} {
-			if n := one[int](t, w.db, "SELECT COUNT(*) FROM auth_v8_"+table+" = $1", id); n != 0 {
+			if n := one[int](t, w.db, "SELECT COUNT(*) FROM auth_v9_"+table+" = $1", id); n != 0 {
 				t.Errorf("%d rows of %s are left", n, table)
 			}
 		}

@@ -153,8 +153,8 @@ func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newTok
 // revokeTokens ends all tokens of the caller.
 func (s *service) revokeTokens(_ http.ResponseWriter, r *http.Request) (any, error) {
 	by := auth.From(r.Context())
-	_, err := s.tokens.Ledger.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: token.AnyApp, Subject: by.Account})
-	return struct{}{}, auth.Unavailable(err)
+	_, err := s.tokens.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: token.AnyApp, Subject: by.Account})
+	return struct{}{}, err
 }
 
 // issuer is the API client of a tenant whose key pair signs the tokens of people.

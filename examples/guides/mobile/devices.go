@@ -58,6 +58,7 @@ func (d *Devices) add(_ http.ResponseWriter, r *http.Request, ask newDevice) (s 
 	wish := bearer.Wish{Permanent: true, Claims: token.Claims{
 		Issuer: d.App, Subject: by.Account, Scope: []string{"object"}, Expires: tenant.Now().Add(Lasts),
 	}}
+	made := auth.Event{Verb: "token.made", Reason: "permanent", App: d.App, Account: by.Account}
 	err = d.together(r.Context(), func(tx *sql.Tx, in *sqlstore.In) error {
 		keys, err := in.Keys()
 		if err != nil {
@@ -67,10 +68,13 @@ func (d *Devices) add(_ http.ResponseWriter, r *http.Request, ask newDevice) (s 
 		if err != nil {
 			return err
 		}
-		s = signedIn{string(signed), claims.Expires}
+		s, made.Token = signedIn{string(signed), claims.Expires}, claims.RecordID()
 		_, err = tx.ExecContext(r.Context(), "INSERT INTO devices (token_id, name) VALUES ($1, $2)", claims.RecordID(), ask.Name)
 		return auth.Unavailable(err)
 	})
+	if err == nil {
+		auth.Emit(r.Context(), made) // only now: before the commit there is no token
+	}
 	return s, err
 }
 
@@ -148,8 +152,8 @@ func (d *Devices) together(ctx context.Context, do func(*sql.Tx, *sqlstore.In) e
 // must sign in again. Set it as auth.Guard.Observe, or call it there.
 func Stolen(tell func(ctx context.Context, org auth.OrgKey, account string)) func(context.Context, auth.Event) {
 	return func(ctx context.Context, e auth.Event) {
-		if errors.Is(e.Err, token.ErrReused) {
-			tell(ctx, e.Org, e.Claimed.Account)
+		if e.Verb == "token.reused" {
+			tell(ctx, e.Org, e.Account)
 		}
 	}
 }

@@ -158,7 +158,7 @@ func TestAStolenToken(t *testing.T) {
 	w := newWorld(t)
 	first := call[signedIn](t, w, w.person(t, "ann"), "POST", "/devices", `{"name":"phone"}`, 200)
 	second := call[signedIn](t, w, first.client(w), "POST", "/devices/renew", "", 200)
-	_, err := w.db.Exec("UPDATE tenantkit_v8_ledger SET graced = graced - 60000") // a minute later
+	_, err := w.db.Exec("UPDATE tenantkit_v9_ledger SET graced = graced - 60000") // a minute later
 	check(t, err)
 	call[any](t, w, second.client(w), "GET", "/devices", "", 200)
 	call[any](t, w, first.client(w), "GET", "/devices", "", 401)

@@ -1,7 +1,8 @@
 // Package otel reports the decisions of a Guard to OpenTelemetry: a counter and a
-// histogram of decisions, and a span for each.
+// histogram of decisions, and a span for each. Another counter is for verbs, such as
+// login.wrong.
 //
-// Guard.Observe is called once per decision, in the context of the request. So the
+// Guard.Observe is called once per decision and verb, in the context of the request. So the
 // span is a child of the span that a middleware outside the Guard has started. The
 // request waits for Observe. Leave exporting to the SDK's batches.
 //
@@ -33,6 +34,7 @@ const name = "github.com/tenantkit/tenantkit/examples/guides/otel"
 type Observer struct {
 	tracer    trace.Tracer
 	decisions metric.Int64Counter
+	verbs     metric.Int64Counter
 	faults    metric.Int64Counter     // of handlers
 	duration  metric.Float64Histogram // in seconds
 }
@@ -51,6 +53,11 @@ func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider) (*Obse
 	if err != nil {
 		return nil, err
 	}
+	verbs, err := meter.Int64Counter("auth.verbs",
+		metric.WithDescription("What was done: auth.Verbs."), metric.WithUnit("{verb}"))
+	if err != nil {
+		return nil, err
+	}
 	// The default bounds are for milliseconds. A Guard takes microseconds, and its
 	// stores may take half a second.
 	duration, err := meter.Float64Histogram("auth.duration",
@@ -59,11 +66,15 @@ func NewObserver(spans trace.TracerProvider, meters metric.MeterProvider) (*Obse
 	if err != nil {
 		return nil, err
 	}
-	return &Observer{spans.Tracer(name), decisions, faults, duration}, nil
+	return &Observer{spans.Tracer(name), decisions, verbs, faults, duration}, nil
 }
 
 // Observe is for Guard.Observe.
 func (o *Observer) Observe(ctx context.Context, e auth.Event) {
+	if e.Verb != "" {
+		o.verbs.Add(ctx, max(e.Count, 1), metric.WithAttributes(attribute.String("auth.verb", e.Verb), attribute.String("auth.org", string(e.Org))))
+		return
+	}
 	few := metric.WithAttributeSet(attribute.NewSet(
 		attribute.String("auth.mechanism", e.Mechanism),
 		attribute.String("auth.detail", e.Detail), // empty if allowed

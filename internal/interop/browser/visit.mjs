@@ -99,7 +99,7 @@ export const checks = {
     await card.getByText(the('Generate key pair'), { exact: true }).click();
     await card.getByText('The app has a new key pair.').waitFor();
 
-    // 6. Sign requests, and see a refusal
+    // 6. Sign requests, and see a rejection
     await section(the('Live'));
     await text(the('Watching.'));
     const printed = await inShell(base, key, secret);

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/audit"
+	"github.com/tenantkit/tenantkit/paging"
+	"github.com/tenantkit/tenantkit/paging/walk"
+)
+
+// audit has the commands for the audit log of an org.
+func (c cli) audit() *cobra.Command {
+	return group("audit", "Lists, verifies and exports the org's audit log.", c.listAudit(), c.verifyAudit(), c.exportAudit())
+}
+
+const auditPaths = "n,time,verb,actor,account,app,credential,token,session,by,address,agent,mail,detail,reason,count,route,request,salt,commitment,hash"
+
+func (c cli) listAudit() *cobra.Command {
+	var o listOptions
+	return c.sending("audit list", 0, o.define, func(ctx context.Context, to *connection, _ []string) error {
+		if o.sort == "" {
+			o.sort = `{"n":-1}`
+		}
+		o.paths = cmp.Or(o.paths, auditPaths)
+		return c.walk(ctx, to, &o, "/audit")
+	})
+}
+
+// entries calls f with the entries that a filter selects, the oldest first.
+func (to *connection) entries(ctx context.Context, where string, desc bool, most int, f func(*audit.Entry) error) error {
+	q := paging.Query{Sort: []paging.Key{{Path: "n", Desc: desc}}, Limit: 1000, Paths: strings.Split(auditPaths, ",")}
+	if where != "" {
+		var err error
+		if q.Where, err = paging.ParseFilter(where); err != nil {
+			return err
+		}
+	}
+	list := walk.List[item]{Client: to.client(), URL: to.at("/audit"), Query: q, Max: most}
+	for i, err := range list.All(ctx) {
+		var e audit.Entry
+		if err == nil {
+			err = json.Unmarshal(i.text, &e)
+		}
+		if err == nil {
+			e.Org = to.org()
+			err = f(&e)
+		}
+		if err != nil {
+			return stoppedWalk(list.URL, err)
+		}
+	}
+	return nil
+}
+
+// org returns the org of the URL, which ends with the org and the version.
+func (to *connection) org() auth.OrgKey {
+	at, _ := url.Parse(to.url) // checked before
+	segments := strings.Split(strings.Trim(at.Path, "/"), "/")
+	return auth.OrgKey(segments[max(len(segments)-2, 0)])
+}
+
+func (c cli) verifyAudit() *cobra.Command {
+	var file, key string
+	define := func(flags *pflag.FlagSet) {
+		flags.StringVar(&file, "checkpoint", "", "`file` of the server's -audit-checkpoint, kept where who can write to the database cannot")
+		flags.StringVar(&key, "checkpoint-key", "", "public `key` that has signed it, as the lines have it (default: any)")
+	}
+	return c.sending("audit verify", 0, define, func(ctx context.Context, to *connection, _ []string) (err error) {
+		var v audit.Verifier
+		if file != "" {
+			if v.Checkpoint, err = readCheckpoint(file, key, to.org()); err != nil {
+				return err
+			}
+		}
+		var reply struct {
+			Data struct {
+				Count      int64
+				Hash, Time string
+			}
+		}
+		if err := to.fetch(ctx, http.MethodGet, to.at("/audit/head"), "", &reply); err != nil {
+			return err
+		}
+		head := audit.Head{Org: to.org(), Count: reply.Data.Count, Hash: reply.Data.Hash}
+		head.Time, _ = time.Parse(time.RFC3339, reply.Data.Time) // none without an entry
+		v.After.Org = head.Org
+		err = to.entries(ctx, `{"verb":"audit.sealed"}`, true, 1, func(e *audit.Entry) error {
+			v.After, _ = e.Sealed()
+			return nil
+		})
+		if err == nil {
+			err = to.entries(ctx, fmt.Sprintf(`{"n":{"$gt":%d,"$lte":%d}}`, v.After.Count, head.Count), false, 0, v.Add)
+		}
+		if err == nil {
+			err = v.End(head)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.out, "%d rows hold, up to row %d\n", head.Count-v.After.Count, head.Count)
+		return err
+	})
+}
+
+func (c cli) exportAudit() *cobra.Command {
+	return c.sending("audit export", 0, nil, func(ctx context.Context, to *connection, _ []string) error {
+		return to.entries(ctx, "", false, 0, func(e *audit.Entry) error {
+			line, err := e.OCSF()
+			if err == nil {
+				_, err = c.out.Write(append(line, '\n'))
+			}
+			return err
+		})
+	})
+}
+
+// readCheckpoint returns the newest line of an org in a file. The last line may be one that a server has not
+// completed.
+func readCheckpoint(file, key string, org auth.OrgKey) (newest audit.Head, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return newest, err
+	}
+	defer f.Close()
+	const most = 256 << 20
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return newest, err
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	for i, line := range lines {
+		if line == "" || !strings.HasSuffix(line, "\n") && i == len(lines)-1 && !complete(line) {
+			continue
+		}
+		head, by, err := audit.ReadCheckpoint(line)
+		switch {
+		case err != nil:
+			return newest, fmt.Errorf("%s: line %d: %w", file, i+1, err)
+		case key != "" && key != base64.RawURLEncoding.EncodeToString(by):
+			return newest, fmt.Errorf("%s: line %d: another key has signed it", file, i+1)
+		case head.Org == org:
+			newest = head
+		}
+	}
+	if newest.Org == "" {
+		return newest, fmt.Errorf("%s: no checkpoint of %q", file, org)
+	}
+	return newest, nil
+}
+
+func complete(line string) bool {
+	_, _, err := audit.ReadCheckpoint(line)
+	return err == nil
+}

@@ -1,0 +1,140 @@
+// Package weakkey recognizes public keys that have the right type and length, and that
+// nobody should trust. Signatures, tokens of this server and tokens of other issuers
+// reject the same ones.
+package weakkey
+
+import (
+	"crypto/ed25519"
+	"crypto/rsa"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"math/bits"
+	"slices"
+)
+
+// Lengths of a modulus in bits. An attacker could factor a shorter one, and could keep
+// verifiers busy with a longer one.
+const (
+	MinBits = 2048
+	MaxBits = 4096
+
+	maxExponent = 1<<31 - 1
+)
+
+var (
+	errNotRSA   = errors.New("not an RSA key")
+	errExponent = errors.New("public exponent is even, less than 3 or larger than 31 bits")
+	errROCA     = errors.New("modulus can be factored (ROCA, CVE-2017-15361)")
+)
+
+// CheckRSA returns an error if an RSA key must not verify anything. It costs less than a
+// microsecond for nearly all keys.
+func CheckRSA(k *rsa.PublicKey) error {
+	if k == nil || k.N == nil {
+		return errNotRSA
+	}
+	switch bits := k.N.BitLen(); {
+	case bits < MinBits || bits > MaxBits:
+		return fmt.Errorf("modulus of %d bits, not %d to %d", bits, MinBits, MaxBits)
+	case k.E < 3 || k.E > maxExponent || k.E%2 == 0:
+		return errExponent
+	case HasROCA(k.N):
+		return errROCA
+	}
+	return nil
+}
+
+// HasROCA reports whether a modulus was made by the library of CVE-2017-15361, whose
+// keys can be factored. The test is from Nemec, Sys, Svenda, Klinec, Matyas, "The
+// Return of Coppersmith's Attack", CCS 2017.
+//
+// The library's primes are k*M + (65537^a mod M). M is a product of the first primes:
+// at least 39, for keys of all lengths. So modulo each of these primes, the modulus
+// is a power of 65537, and the exponents agree. That is also true of 2^62 in 2^216
+// other moduli (section 2.1).
+func HasROCA(modulus *big.Int) bool {
+	var found [len(ROCAPrimes)]logarithm
+	for i, prime := range ROCAPrimes {
+		l, ok := logarithmOf(remainder(modulus, prime), prime)
+		if !ok {
+			return false
+		}
+		for _, other := range found[:i] {
+			if !l.agrees(other) {
+				return false
+			}
+		}
+		found[i] = l
+	}
+	return true
+}
+
+// ROCAPrimes are the first 39 primes without 2, for which every modulus passes.
+var ROCAPrimes = [...]uint{
+	3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97,
+	101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
+}
+
+// logarithm is an exponent of 65537 modulo a prime. The exponent plus any multiple of
+// the order is one too.
+type logarithm struct{ exponent, order uint }
+
+// logarithmOf returns the exponent that gives n modulo prime, and whether there is
+// one.
+func logarithmOf(n, prime uint) (l logarithm, ok bool) {
+	power := uint(1)
+	for {
+		if power == n {
+			l.exponent, ok = l.order, true
+		}
+		l.order++
+		if power = power * 65537 % prime; power == 1 { // the powers repeat from here
+			return l, ok
+		}
+	}
+}
+
+// agrees reports whether one exponent fits both logarithms.
+func (l logarithm) agrees(with logarithm) bool {
+	common, rest := l.order, with.order
+	for rest > 0 {
+		common, rest = rest, common%rest
+	}
+	return l.exponent%common == with.exponent%common
+}
+
+// remainder returns n modulo m, without allocating.
+func remainder(n *big.Int, m uint) (rest uint) {
+	words := n.Bits()
+	for i := len(words) - 1; i >= 0; i-- {
+		_, rest = bits.Div(rest, uint(words[i]), m)
+	}
+	return rest
+}
+
+// HasSmallOrder reports whether an Ed25519 public key is one of the points whose order
+// divides eight, in any of its encodings.
+func HasSmallOrder(key ed25519.PublicKey) bool {
+	y := [ed25519.PublicKeySize]byte(key)
+	y[31] &= 0x7f // the sign of x
+	return slices.Contains(smallOrders[:], y)
+}
+
+// smallOrders are the y coordinates of these points, in little-endian: 0, 1, those of
+// order eight, p-1, and the two that are p and p+1 unreduced.
+var smallOrders = func() (all [7][32]byte) {
+	for i, text := range []string{
+		"0000000000000000000000000000000000000000000000000000000000000000",
+		"0100000000000000000000000000000000000000000000000000000000000000",
+		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+		"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+		"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+	} {
+		hex.Decode(all[i][:], []byte(text))
+	}
+	return all
+}()
