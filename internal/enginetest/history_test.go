@@ -184,7 +184,7 @@ func historyCases() []historyCase {
 		long(postgresCase("processes are frozen", func(*testing.T, *historyInstance, *server) historyFaults { return freezing })),
 		long(postgresCase("clocks differ by 5 s", func(_ *testing.T, i *historyInstance, _ *server) historyFaults { i.Skew = 5 * time.Second; return nil })),
 		long(postgresCase("one connection", func(_ *testing.T, i *historyInstance, _ *server) historyFaults { i.Pool = 1; return nil })),
-		postgresCase("answers are lost", func(t *testing.T, i *historyInstance, s *server) historyFaults {
+		postgresCase("responses are lost", func(t *testing.T, i *historyInstance, s *server) historyFaults {
 			addr := strings.TrimSuffix(strings.TrimPrefix(s.source, "postgres://test@"), "/postgres?sslmode=disable")
 			p := startProxy(t, addr)
 			i.At = []string{strings.Replace(s.source, addr, p.addr(), 1)}
@@ -199,13 +199,13 @@ func historyCases() []historyCase {
 			i.Skew = 5 * time.Second
 			return nil
 		})),
-		redisCase("answers are lost", func(t *testing.T, i *historyInstance, s *redisServer) historyFaults {
+		redisCase("responses are lost", func(t *testing.T, i *historyInstance, s *redisServer) historyFaults {
 			return swallowing(through(t, i, s.addr()))
 		}),
 		redisCase("the server is killed", func(t *testing.T, _ *historyInstance, s *redisServer) historyFaults { return restarting(t, s) }),
 		clusterCase("none", func(*testing.T, *historyInstance, *redisCluster) historyFaults { return nil }),
 		long(clusterCase("processes are killed", func(t *testing.T, _ *historyInstance, _ *redisCluster) historyFaults { return killing(t) })),
-		long(clusterCase("answers are lost", func(t *testing.T, i *historyInstance, c *redisCluster) historyFaults {
+		long(clusterCase("responses are lost", func(t *testing.T, i *historyInstance, c *redisCluster) historyFaults {
 			var all []*proxy
 			for _, s := range c.masters {
 				all = append(all, through(t, i, s.addr()))
