@@ -253,8 +253,23 @@ func scheme(challenge string) string {
 	return name
 }
 
+// count counts a decision.
+func (c *call) count(e *Error) {
+	detail := ""
+	if e != nil {
+		detail = e.Fault().Detail
+	}
+	c.mu.Lock()
+	mechanism := c.mechanism
+	c.mu.Unlock()
+	c.tenant.guard.counted.Add(mechanism, detail)
+}
+
 func (c *call) observe(r *http.Request, e *Error, d decision) {
 	g := c.tenant.guard
+	if g.counted.Asked() && !d.handler {
+		c.count(e)
+	}
 	if g.Observe == nil {
 		return
 	}

@@ -81,6 +81,7 @@ func Emit(ctx context.Context, e Event) {
 func (c *call) tell(e Event) {
 	defer func() {
 		if cause := recover(); cause != nil {
+			c.tenant.guard.counted.Drop()
 			slog.Error("auth.Guard.Observe panicked", "cause", cause, "verb", e.Verb, "stack", string(debug.Stack()))
 		}
 	}()
@@ -121,9 +122,7 @@ func (c *call) place(e *Event, r *http.Request) {
 	if agent := r.Header["User-Agent"]; len(agent) > 0 {
 		e.Agent = line(agent[0], maxLine)
 	}
-	if g.RequestID != nil {
-		e.Request = line(g.RequestID(r), maxClaimed)
-	}
+	e.Request = g.requestID(r)
 }
 
 // by names the credential of a principal.

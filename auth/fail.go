@@ -95,7 +95,7 @@ func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 		h.Add("Link", "<"+page+`>; rel="help"`)
 	}
 	if prefersProblem(r) {
-		kind, body = problemType, asProblem(f, body, page, h.Get("Request-Id"))
+		kind, body = problemType, asProblem(f, body, page, g.requestID(r))
 	}
 	h.Set("Content-Type", kind)
 	w.WriteHeader(f.Status)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/clock"
+	"github.com/tenantkit/tenantkit/internal/faults"
+	"github.com/tenantkit/tenantkit/internal/stats"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -68,7 +70,7 @@ type Guard struct {
 	// before its org was found, the org of its context's tenant has no code.
 	Observe func(ctx context.Context, e Event)
 
-	// RequestID returns the id under which the server's log has a request, for events; nil: none.
+	// RequestID returns the id under which the server's log has a request, for events and problems; nil: none.
 	RequestID func(r *http.Request) string
 
 	// Timeout limits the store calls of the tenant look-up together, and those of the
@@ -84,6 +86,7 @@ type Guard struct {
 	recorded recordedSets
 	stamps   stamps
 	warned   sync.Once // of a proxy whose header is not read
+	counted  stats.Decisions
 }
 
 // Brand holds a server's own names on the wire. Mechanisms and clients use them.
@@ -107,5 +110,12 @@ type Address struct {
 }
 
 func (g *Guard) timeout() time.Duration { return cmp.Or(g.Timeout, 500*time.Millisecond) }
+
+// Stats returns how many decisions there were of each mechanism and detail, faults of handlers aside. It counts
+// from its first call on: call it once before the Guard serves. It panics if the Guard is not valid.
+func (g *Guard) Stats() stats.Guard {
+	g.mustBeValid()
+	return g.counted.Read(g.names.mechanisms, faults.Details())
+}
 
 func (g *Guard) now() time.Time { return clock.Now(g.Now) }

@@ -24,6 +24,14 @@ func (g *Guard) errorPage(detail string) string {
 	return g.ErrorPage + "#" + url.PathEscape(detail)
 }
 
+// requestID returns the id of a request, as one line, or "".
+func (g *Guard) requestID(r *http.Request) string {
+	if g == nil || g.RequestID == nil {
+		return ""
+	}
+	return line(g.RequestID(r), maxClaimed)
+}
+
 // asProblem returns the body of a fault as a problem: the members of RFC 9457, then those of the fault.
 // Both have the same status.
 func asProblem(f *envelope.Fault, body []byte, page, requestID string) []byte {

@@ -17,7 +17,6 @@ import (
 func failing(g *auth.Guard, err error, accept ...string) *httptest.ResponseRecorder {
 	mux := g.Mux()
 	mux.HandleFunc("GET /x", auth.Public, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Request-Id", "q7")
 		auth.Fail(w, r, err)
 	})
 	r, w := httptest.NewRequest("GET", "/acme/v2/x", nil), httptest.NewRecorder()
@@ -56,6 +55,7 @@ func TestProblemOrFault(t *testing.T) {
 func TestProblem(t *testing.T) {
 	g := guard()
 	g.ErrorPage, g.Brand.Faults = "https://example.test/errors", "acme"
+	g.RequestID = func(*http.Request) string { return "q7" }
 	w := failing(g, &auth.Error{Detail: auth.DetailQuery, Reason: `not "a" list`, Path: "limit"}, "application/problem+json")
 	want := map[string]any{
 		"type": "https://example.test/errors#invalidArgument.query", "title": "The query is not valid.", "detail": `not "a" list`, "instance": "q7",
@@ -71,7 +71,7 @@ func TestProblem(t *testing.T) {
 	}
 
 	blank := decoded(t, failing(guard(), auth.ErrForbidden, "application/problem+json"))
-	if blank["type"] != "about:blank" || blank["title"] != "Forbidden" || blank["detail"] != "Access denied." {
+	if _, named := blank["instance"]; named || blank["type"] != "about:blank" || blank["title"] != "Forbidden" || blank["detail"] != "Access denied." {
 		t.Errorf("without a page: %v", blank)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/orgkey"
 )
 
@@ -14,12 +15,13 @@ import (
 // parent, and so on.
 const MaxAncestors = 4
 
-// Lineage records who made a token, and with which credential. The zero value means
+// Lineage records who made a token, with which credential and under which name. The zero value means
 // the server itself.
 type Lineage struct {
 	Maker    string // id of the account that made it
 	MakerApp string // client key of the request that made it; "" if it was not signed
 	Parent   string // jti of the token that made it, of the same app; "" for none
+	Name     string // for people: a printable line of at most 128 bytes
 }
 
 // OrgKey names an org: what auth.Org.Key returns, never its Code.
@@ -85,6 +87,7 @@ type Record struct {
 	Expires time.Time // whole seconds; zero: never
 
 	Lineage
+	face.Use // the last use that was recorded, for lists
 }
 
 // Holder returns whose token it is.
@@ -114,6 +117,9 @@ func (r Record) Position() Position { return Position{r.Issued, r.ID} }
 //
 // Any other error means that the outcome is unknown. One use may be lost, and the
 // caller refuses the request. If there is an error, the Lineage is zero.
+//
+// An accepted use sets Seen and From of the issued record to those of r, if Seen of r is at least an
+// hour later. If that fails, the use is accepted all the same.
 type Spender interface {
 	Spend(ctx context.Context, r Record) (Lineage, error)
 }
@@ -171,7 +177,7 @@ type Ledger interface {
 // Issuing is a Ledger without what a rollback must not give back: uses, and the end of a family whose
 // token was used again.
 type Issuing interface {
-	// Issue adds r, with no uses yet. verifying has the KeyIDs of all keys of r's app
+	// Issue adds r, with no uses yet, and no Seen. verifying has the KeyIDs of all keys of r's app
 	// that still verify. r's KeyID counts as one of them, even if it is not named. The
 	// check of the parent, the count and the addition are one atomic step. So there are
 	// never more than limit live records with r's ClientKey and Subject and one of these

@@ -259,7 +259,7 @@ func (p *pair) list() {
 			}
 		}
 		if want := p.plain.list(of); !slices.Equal(got, want) {
-			p.t.Fatalf("List (-want +got):\n%s", gocmp.Diff(want, got))
+			p.t.Fatalf("List (-want +got):\n%s", gocmp.Diff(want, got, samePrefix))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/clock"
+	"github.com/tenantkit/tenantkit/internal/face"
 )
 
 // MemoryLedger is a Ledger for tests and for one process. When the process ends, all
@@ -136,7 +137,7 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 	if live >= limit || young-limit >= MaxReplaced {
 		return ErrTooMany
 	}
-	r.Uses, r.Generation = 0, 0
+	r.Uses, r.Generation, r.Use = 0, 0, face.Use{}
 	m.add(a, &r)
 	m.remove(a, gone...)
 	return nil
@@ -213,6 +214,9 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 		return Lineage{}, err
 	}
 	issued.Uses++
+	if face.Due(issued.Use, r.Use) {
+		issued.Use = r.Use
+	}
 	return issued.Lineage, nil
 }
 

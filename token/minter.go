@@ -16,6 +16,7 @@ import (
 	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -135,6 +136,8 @@ func (m *Minter) Renew(ctx context.Context, ledger Ledger, r Record, c Claims, g
 	return t, c, nil
 }
 
+var errName = fmt.Errorf("name: a printable line of at most %d bytes", face.MaxName)
+
 var errNoIssuing = errors.New("token: Minter.Ledger is required")
 
 // maxRounds is how often a token is minted because its key was replaced meanwhile. More
@@ -144,6 +147,9 @@ const maxRounds = 3
 func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 	if m.Ledger == nil {
 		return "", Claims{}, errNoIssuing
+	}
+	if !face.IsName(m.lineage.Name) {
+		return "", Claims{}, unmintable(errName)
 	}
 	for range maxRounds {
 		t, signed, current, err := m.issueOnce(ctx, c)

@@ -144,7 +144,7 @@ func TestLedgerKinds(t *testing.T) {
 	for _, r := range list {
 		got[r.ID] = r
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, samePrefix); diff != "" {
 		t.Error(diff)
 	}
 

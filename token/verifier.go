@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -42,6 +44,10 @@ type Expect struct {
 	// app and the account exist and are enabled. Verify returns its error. If nil,
 	// every account that the app names is admitted.
 	Admit func(context.Context, *Verified) error
+
+	// Use returns when and from where the request comes, for the Seen and the From of the record of a
+	// token with a jti. A zero time, and a nil Use, record nothing.
+	Use func(*Verified) (at time.Time, from netip.Addr)
 
 	// Spent is the last check of all, after a use of a token with a jti was spent.
 	// It checks whether the maker of the token may still have made it. Verify
@@ -245,7 +251,13 @@ func (v *Verifier) spend(ctx context.Context, t *Verified, want Expect) error {
 	if v.Ledger == nil {
 		return errNoLedger
 	}
-	lineage, err := v.Ledger.Spend(ctx, t.claims.record(t.key))
+	r := t.claims.record(t.key)
+	if want.Use != nil {
+		if at, from := want.Use(t); !at.IsZero() {
+			r.Use = face.At(at, from)
+		}
+	}
+	lineage, err := v.Ledger.Spend(ctx, r)
 	switch {
 	case errors.Is(err, ErrRevoked), errors.Is(err, ErrExhausted):
 		return &refusal{err}

@@ -10,10 +10,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -166,3 +169,6 @@ func marshal(claims map[string]any) (string, error) {
 func heldBy(clientKey, subject string) token.Holder {
 	return token.Holder{Org: "acme", ClientKey: clientKey, Subject: subject}
 }
+
+// samePrefix compares what has no Equal.
+var samePrefix = cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
@@ -40,11 +38,7 @@ func (k Keys) emit(ctx context.Context, verb, why string, r *Record) {
 	}
 }
 
-// The greatest name in bytes, and the greatest number of networks.
-const (
-	maxName     = 128
-	maxNetworks = 64
-)
+const maxNetworks = 64
 
 // Make decides whether a principal may make a key in the tenant's org, and makes it. The Key is
 // returned only here. The owner is judged by auth.Principal.MayMake, like scope, end, networks and app:
@@ -117,8 +111,7 @@ func (g *Grant) vet(t *auth.Tenant, now time.Time) error {
 		is           bool
 		path, reason string
 	}{
-		{len(g.Name) > maxName || !utf8.ValidString(g.Name) || strings.ContainsFunc(g.Name, unicode.IsControl), "name",
-			fmt.Sprintf("at most %d bytes of a line of UTF-8", maxName)},
+		{!face.IsName(g.Name), "name", fmt.Sprintf("a printable line of at most %d bytes", face.MaxName)},
 		{compact.TooLong(g.Scope), "scope", "at most 8 KiB"},
 		{len(g.Networks) > maxNetworks, "networks", fmt.Sprintf("at most %d", maxNetworks)},
 		{slices.ContainsFunc(g.Networks, invalid), "networks", "a network has no bits behind its mask"},

@@ -16,8 +16,10 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/internal/recent"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // Name is the name of the mechanism in principals and in auth.Need.By.
@@ -243,22 +245,19 @@ func admits(networks []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(addr) })
 }
 
-// record records the use of a key: always if its uses are counted, and otherwise once in SeenEvery.
+// record records the use of a key: always if its uses are counted, and otherwise once an hour.
 func (m *Mechanism) record(ctx context.Context, r *http.Request, t *auth.Tenant, k *known, now time.Time) error {
 	seen := k.seen.Load()
-	due := now.UnixMilli()-seen >= SeenEvery.Milliseconds() && k.seen.CompareAndSwap(seen, now.UnixMilli())
+	due := now.UnixMilli()-seen >= face.Every.Milliseconds() && k.seen.CompareAndSwap(seen, now.UnixMilli())
 	if k.Uses == 0 && !due {
 		return nil
 	}
-	addr := t.ClientAddr(r)
-	bits := 48
-	if addr.Is4() {
-		bits = 24
-	}
-	from, _ := addr.Prefix(bits) // the zero Prefix if there is no address
-	err := m.Store.Use(ctx, k.ID, now, from)
+	err := m.Store.Use(ctx, k.ID, now, face.At(now, t.ClientAddr(r)).From)
 	if err != nil && due {
 		k.seen.Store(seen) // so that the next request asks the store, too
+	}
+	if err == nil && due && verbs.Soon(now, k.Expires) && face.IsDaily(time.UnixMilli(seen), now) {
+		auth.Emit(ctx, auth.Event{Verb: verbs.EndsSoon, App: k.App, Account: k.Account, Credential: k.ID, Reason: k.Expires.Format(time.DateOnly)})
 	}
 	return err
 }

@@ -242,6 +242,25 @@ func TestTheLastUseIsWrittenOnceAnHour(t *testing.T) {
 	}
 }
 
+func TestVerbsOfAKeyThatEndsSoon(t *testing.T) {
+	var soon []auth.Event
+	w := newWorld(t, func(w *world) {
+		w.guard.Observe = func(_ context.Context, e auth.Event) {
+			if e.Verb == "ends.soon" {
+				soon = append(soon, e)
+			}
+		}
+	})
+	key, r := w.make(t, func(g *apikey.Grant) { g.Expires = noon.Add(15*24*time.Hour - 13*time.Hour) })
+	for range 36 { // its last 14 days begin after 11 hours
+		w.want(t, "the key", key, 200)
+		w.clock.Advance(time.Hour)
+	}
+	if len(soon) != 1 || soon[0].Credential != r.ID || soon[0].Account != r.Account || soon[0].Reason != r.Expires.Format(time.DateOnly) {
+		t.Errorf("got %+v", soon)
+	}
+}
+
 func TestInsideTheBoundTheStoreIsNotAsked(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.mechanism.Stale = 2 * time.Second })
 	key, r := w.make(t, nil)
@@ -389,14 +408,14 @@ func TestAUseThatIsNotWrittenIsRepeated(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.mechanism.Stale = 3 * time.Hour })
 	key, r := w.make(t, nil)
 	w.want(t, "the key", key, 200)
-	w.clock.Advance(apikey.SeenEvery)
+	w.clock.Advance(time.Hour)
 	w.store.away.Store(true)
 	for range 2 {
 		w.want(t, "while the store is away", key, 503)
 	}
 	w.store.away.Store(false)
 	w.want(t, "afterwards", key, 200)
-	w.clock.Advance(apikey.SeenEvery)
+	w.clock.Advance(time.Hour)
 	if err := w.store.Memory.Revoke(t.Context(), "acme", r.ID); err != nil {
 		t.Fatal(err)
 	}

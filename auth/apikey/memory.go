@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/face"
 )
 
 // Memory is a Store in memory, for one process and for tests. The zero Memory is empty and ready to
@@ -51,7 +52,7 @@ func (m *Memory) add(to map[string]Record, r Record, limit int) error {
 	if count >= limit {
 		return ErrTooMany
 	}
-	r.Used, r.Seen, r.From = 0, time.Time{}, netip.Prefix{}
+	r.Used, r.Use = 0, face.Use{}
 	next[r.ID], m.records = r, next
 	return nil
 }
@@ -75,7 +76,7 @@ func (m *Memory) Swap(ctx context.Context, before, after Record, successor *Reco
 		if !ok || now.Stored() != before.Stored() {
 			return auth.ErrConflict
 		}
-		after.Used, after.Seen, after.From = now.Used, now.Seen, now.From
+		after.Used, after.Use = now.Used, now.Use
 		next := maps.Clone(m.records)
 		next[before.ID] = after // before the others are counted: it may have ended, and then makes room
 		if successor != nil {
@@ -94,8 +95,8 @@ func (m *Memory) Use(ctx context.Context, id string, at time.Time, from netip.Pr
 			return auth.ErrNotFound
 		}
 		r.Used += min(r.Uses, 1)
-		if at.Sub(r.Seen) >= SeenEvery {
-			r.Seen, r.From = milli(at), from
+		if use := (face.Use{Seen: milli(at), From: from}); face.Due(r.Use, use) {
+			r.Use = use
 		}
 		m.records[id] = r
 		return nil

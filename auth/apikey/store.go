@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/face"
 )
 
 // Grant is what a key is for, and what it may do.
@@ -38,9 +39,8 @@ type Record struct {
 	Disabled  bool
 	Successor string // id of the key that has replaced it
 
-	Used int64        // how many of the Uses are used up; 0 for a key without a limit
-	Seen time.Time    // a use, at most an hour before the last one; zero: none yet
-	From netip.Prefix // where that use came from: the /24 of an IPv4 address, the /48 of an IPv6 address
+	Used     int64 // how many of the Uses are used up; 0 for a key without a limit
+	face.Use       // the last use that was recorded, at most an hour before the last one
 }
 
 // recorded is the part of a Record that no use changes, and that no store searches.
@@ -114,14 +114,11 @@ type Store interface {
 
 	// Use records a use, in one atomic step. Of a key with Uses it counts one, or returns
 	// auth.ErrNotFound if none is left: a key is never used more often than Uses, and a use is never
-	// given back. It sets Seen and From if Seen is at least SeenEvery before at. Otherwise, for a key
+	// given back. It sets Seen and From if Seen is at least an hour before at. Otherwise, for a key
 	// without Uses, it writes nothing. It returns auth.ErrNotFound if there is no record, and never
 	// creates one. It does not check what else could end the key.
 	Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error
 }
-
-// SeenEvery is how far Record.Seen may be behind the last use: it is written at most once in this time.
-const SeenEvery = time.Hour
 
 // Issuing is a Store without uses: what may run in a transaction that can be rolled back.
 type Issuing interface {

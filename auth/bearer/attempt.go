@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/netip"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
@@ -14,9 +18,13 @@ import (
 
 // attempt is the state of one request with a token whose signature is right.
 type attempt struct {
-	tenant *auth.Tenant
-	roles  []string
-	scope  scope.Set
+	tenant  *auth.Tenant
+	request *http.Request
+	seen    *face.Memory // nil: the use is not recorded
+	roles   []string
+	scope   scope.Set
+
+	daily bool // its use is the first of a day
 
 	maker, makerApp string // set if they differ from its subject and its issuer
 
@@ -38,6 +46,20 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) (err error) {
 	return err
 }
 
+// use returns what the ledger records of the use of a token, about once an hour.
+func (a *attempt) use(v *token.Verified) (at time.Time, from netip.Addr) {
+	if a.seen == nil {
+		return at, from
+	}
+	now := a.tenant.Now()
+	due, daily := a.seen.Due(v.ID(), now)
+	if !due {
+		return at, from
+	}
+	a.daily = daily
+	return now, a.tenant.ClientAddr(a.request)
+}
+
 // checkMakers refuses a token if one of its makers is gone. The ledger checks the token that made
 // it.
 func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.Lineage) error {
@@ -50,6 +72,9 @@ func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.L
 	}
 	if by.Maker != r.Subject {
 		a.maker = by.Maker
+	}
+	if a.daily && verbs.Soon(a.tenant.Now(), v.Expires()) {
+		auth.Emit(ctx, auth.Event{Verb: verbs.EndsSoon, App: r.ClientKey, Account: r.Subject, Token: v.ID(), Reason: v.Expires().Format(time.DateOnly)})
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/internal/compact"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/listing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -35,6 +36,7 @@ type Mechanism struct {
 	ResourceMetadata bool
 
 	bound atomic.Pointer[bound] // nil: no Guard has called Bind
+	seen  face.Memory           // by ids of records
 }
 
 // bound is what follows from the settings of the Guard.
@@ -102,20 +104,21 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.authenticate(ctx, b, r, t)
+	return m.authenticate(ctx, b, r, t, &m.seen)
 }
 
-func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request, t *auth.Tenant, seen *face.Memory) (auth.Principal, error) {
 	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header[b.clientKey])
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	a := attempt{tenant: t}
+	a := attempt{tenant: t, request: r, seen: seen}
 	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
 		Takes:     t.Takes,
 		Org:       t.Org.Key(),
 		ClientKey: clientKey,
 		Admit:     a.admit,
+		Use:       a.use,
 		Spent:     a.checkMakers,
 	})
 	if err != nil {
@@ -151,7 +154,7 @@ func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.authenticate(ctx, b.unspending(&peek{ledger: m.Ledger, org: t.Org.Key()}), r, t)
+	return m.authenticate(ctx, b.unspending(&peek{ledger: m.Ledger, org: t.Org.Key()}), r, t, nil)
 }
 
 // Schemes implements openapi.Describer.

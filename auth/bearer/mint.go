@@ -52,7 +52,9 @@ func (m *Mechanism) MintIn(ctx context.Context, ledger token.Issuing, signers to
 		return "", token.Claims{}, err
 	}
 	minter.Ledger, minter.Signers, minter.Now = ledger, signers, func() time.Time { return now }
-	minter = minter.MadeBy(lineage(by, claims.Subject), by.TokenKey)
+	made := lineage(by, claims.Subject)
+	made.Name = w.Name
+	minter = minter.MadeBy(made, by.TokenKey)
 	w.Claims = claims
 	signed, claims, err := w.sign(ctx, minter, now)
 	if errors.Is(err, token.ErrTooMany) {

@@ -22,7 +22,8 @@ import (
 // maker's credential if that is earlier. Any other token has no end by default.
 type Wish struct {
 	token.Claims
-	Permanent bool // with an id; valid until it is revoked
+	Permanent bool   // with an id; valid until it is revoked
+	Name      string // of a permanent or limited-use token: see token.Lineage
 }
 
 // maxRole is the greatest length of a role in a token, in bytes. Longer ones are refused before
@@ -158,6 +159,8 @@ func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error 
 	switch {
 	case w.Permanent && w.MaxUses != 0:
 		return &auth.Error{Detail: auth.DetailOption, Path: "maxUses", Reason: "a permanent token has no use count"}
+	case w.Name != "" && w.ephemeral():
+		return &auth.Error{Detail: auth.DetailOption, Path: "name", Reason: "only a token with an id has a name"}
 	case len(w.Roles) > token.MaxRoles:
 		return &auth.Error{Detail: auth.DetailOption, Path: "roles", Reason: fmt.Sprintf("at most %d", token.MaxRoles)}
 	case slices.ContainsFunc(w.Roles, func(role string) bool { return len(role) > maxRole }):

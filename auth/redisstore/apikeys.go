@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/internal/face"
 )
 
 // apiKeys has all keys in one shard: a request names a key by its id alone, and its org has an index
@@ -71,8 +72,7 @@ func (k *apiKeys) put(ctx context.Context, args []string, add *apikey.Record, li
 
 // Use implements apikey.Store.
 func (k *apiKeys) Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error {
-	prefix, _ := from.MarshalText() // "" for none
-	code, err := k.at.code(ctx, useKeyScript, []string{apiKeyKey(id)}, millis(at), millis(at.Add(-apikey.SeenEvery)), string(prefix))
+	code, err := k.at.code(ctx, useKeyScript, []string{apiKeyKey(id)}, useArgs(face.Use{Seen: at, From: from})...)
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
@@ -146,17 +146,12 @@ func keyOf(row any) (r apikey.Record, err error) {
 	if err != nil {
 		return r, err
 	}
-	var errs [5]error
-	var seen int64
+	var errs [4]error
 	r.ID, r.Org, r.Account, r.App, r.Maker = f[0], auth.OrgKey(f[1]), f[2], f[3], f[4]
 	errs[0] = r.SetStored(f[5])
 	r.Uses, errs[1] = strconv.ParseInt(f[6], 10, 64)
 	r.Used, errs[2] = strconv.ParseInt(f[7], 10, 64)
-	seen, errs[3] = strconv.ParseInt(f[8], 10, 64)
-	errs[4] = r.From.UnmarshalText([]byte(f[9]))
-	if seen != 0 {
-		r.Seen = time.UnixMilli(seen).UTC()
-	}
+	r.Use, errs[3] = useOf(f[8], f[9])
 	if errors.Join(errs[:]...) != nil {
 		return r, errReply
 	}

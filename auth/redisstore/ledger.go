@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -39,7 +40,7 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	args := []string{
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
 		strconv.Itoa(limit), at.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, string(r.Org),
-		strconv.Itoa(token.MaxReplaced), r.ClientKey, at.prefix + appKey(""),
+		strconv.Itoa(token.MaxReplaced), r.ClientKey, at.prefix + appKey(""), r.Name,
 	}
 	code, err := at.code(ctx, issueScript,
 		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject), appKey(r.ClientKey), appsKey(r.Org)}, append(args, verifying...)...)
@@ -49,7 +50,7 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 // Spend implements token.Spender.
 func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
 	at := l.store.of(string(r.Org))
-	reply, err := at.run(ctx, spendScript, []string{recordKey(r.ClientKey, r.ID)}, tokenArgs(at, r)...)
+	reply, err := at.run(ctx, spendScript, []string{recordKey(r.ClientKey, r.ID)}, append(tokenArgs(at, r), useArgs(r.Use)...)...)
 	if err != nil {
 		return token.Lineage{}, err
 	}
@@ -58,19 +59,37 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 	}
 	// The leading 0 tells it from the reply to another command.
 	row, ok := reply.([]any)
-	if !ok || len(row) != 4 || row[0] != int64(0) {
+	if !ok || len(row) != 5 || row[0] != int64(0) {
 		return token.Lineage{}, errReply
 	}
-	f, err := texts(row[1:], 3)
+	f, err := texts(row[1:], 4)
 	if err != nil {
 		return token.Lineage{}, err
 	}
-	return token.Lineage{Maker: f[0], MakerApp: f[1], Parent: f[2]}, nil
+	return token.Lineage{Maker: f[0], MakerApp: f[1], Parent: f[2], Name: f[3]}, nil
 }
 
 // tokenArgs are the arguments by which a script finds whether a record accepts a token.
 func tokenArgs(at *shard, r token.Record) []string {
 	return []string{r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Generation), at.prefix + recordKey(r.ClientKey, "")}
+}
+
+// useArgs returns the time of a use or "", an hour before, and where it comes from.
+func useArgs(use face.Use) []string {
+	if use.Seen.IsZero() {
+		return []string{"", "", ""}
+	}
+	from, _ := use.From.MarshalText() // "" for none
+	return []string{millis(use.Seen), millis(use.Seen.Add(-face.Every)), string(from)}
+}
+
+// useOf reads what useArgs has written.
+func useOf(seen, from string) (use face.Use, err error) {
+	at, err := strconv.ParseInt(seen, 10, 64)
+	if at != 0 {
+		use.Seen = time.UnixMilli(at).UTC()
+	}
+	return use, errors.Join(err, use.From.UnmarshalText([]byte(from)))
 }
 
 // Renew implements token.Ledger.
@@ -221,7 +240,7 @@ func recordsOf(rows []any, of token.Holder) ([]token.Record, error) {
 
 // recordOf reads one row of row.lua.
 func recordOf(row any) (r token.Record, err error) {
-	f, err := texts(row, 11)
+	f, err := texts(row, 14)
 	if err != nil {
 		return r, err
 	}
@@ -232,7 +251,10 @@ func recordOf(row any) (r token.Record, err error) {
 		}
 	}
 	r = token.Record{ID: f[0], KeyID: f[1], Subject: f[9], Uses: n[0], MaxUses: n[1], Issued: time.Unix(n[2], 0).UTC(), Generation: n[4],
-		Lineage: token.Lineage{Maker: f[6], MakerApp: f[7], Parent: f[8]}}
+		Lineage: token.Lineage{Maker: f[6], MakerApp: f[7], Parent: f[8], Name: f[11]}}
+	if r.Use, err = useOf(f[12], f[13]); err != nil {
+		return r, errReply
+	}
 	if f[5] != "" {
 		r.Expires = time.Unix(n[3], 0).UTC()
 	}

@@ -175,21 +175,21 @@ func TestRepliesOfAnotherKind(t *testing.T) {
 func TestRepliesToSpend(t *testing.T) {
 	var reply any
 	ledger := openReplying(t, &reply).Ledger()
-	want := token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up"}
+	want := token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up", Name: "ci"}
 	for _, c := range []struct {
 		reply any
 		ok    bool
 	}{
-		{[]any{int64(0), "ann", "app", "up"}, true},
-		{[]any{int64(0), []byte("ann"), "app", []byte("up")}, true},
-		{[]any{int64(1), "ann", "app", "up"}, false},
-		{[]any{"0", "ann", "app", "up"}, false},
-		{[]any{nil, "ann", "app", "up"}, false},
-		{[]any{int64(0), "ann", "app"}, false},
-		{[]any{int64(0), "ann", "app", "up", ""}, false},
-		{[]any{int64(0), "ann", "app", nil}, false},
-		{[]any{int64(0), "ann", "app", int64(0)}, false},
-		{[]any{"ann", "app", "up"}, false},
+		{[]any{int64(0), "ann", "app", "up", "ci"}, true},
+		{[]any{int64(0), []byte("ann"), "app", []byte("up"), "ci"}, true},
+		{[]any{int64(1), "ann", "app", "up", "ci"}, false},
+		{[]any{"0", "ann", "app", "up", "ci"}, false},
+		{[]any{nil, "ann", "app", "up", "ci"}, false},
+		{[]any{int64(0), "ann", "app", "up"}, false},
+		{[]any{int64(0), "ann", "app", "up", "ci", ""}, false},
+		{[]any{int64(0), "ann", "app", "up", nil}, false},
+		{[]any{int64(0), "ann", "app", "up", int64(0)}, false},
+		{[]any{"ann", "app", "up", "ci"}, false},
 		{int64(0), false},
 	} {
 		reply = c.reply
@@ -221,12 +221,14 @@ func TestListsOfAnotherKind(t *testing.T) {
 		row  any
 		ok   bool
 	}{
-		{"a token", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann", "0"}, true},
-		{"a token that expires", tokens, []any{"id", []byte("kid"), "1", "2", "1", "9", "ann", "app", "up", "ann", "0"}, true},
+		{"a token", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann", "0", "ci", "0", ""}, true},
+		{"a token that expires", tokens, []any{"id", []byte("kid"), "1", "2", "1", "9", "ann", "app", "up", "ann", "0", "ci", "0", ""}, true},
 		{"a token of fewer fields", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", ""}, false},
-		{"a token whose uses are no number", tokens, []any{"id", "kid", "x", "2", "1", "", "", "", "", "ann", "0"}, false},
-		{"a token whose end is no number", tokens, []any{"id", "kid", "1", "2", "1", "x", "", "", "", "ann", "0"}, false},
-		{"a token with a field that is no text", tokens, []any{"id", nil, "1", "2", "1", "", "", "", "", "ann", "0"}, false},
+		{"a token whose uses are no number", tokens, []any{"id", "kid", "x", "2", "1", "", "", "", "", "ann", "0", "ci", "0", ""}, false},
+		{"a token whose end is no number", tokens, []any{"id", "kid", "1", "2", "1", "x", "", "", "", "ann", "0", "ci", "0", ""}, false},
+		{"a token with a field that is no text", tokens, []any{"id", nil, "1", "2", "1", "", "", "", "", "ann", "0", "ci", "0", ""}, false},
+		{"a token whose last use is no number", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann", "0", "", "x", ""}, false},
+		{"a token that was used from no network", tokens, []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann", "0", "", "1", "x"}, false},
 		{"a token that is no row", tokens, "id", false},
 		{"a session", opens, []any{hash, record}, true},
 		{"a session whose hash is short", opens, []any{hash[1:], record}, false},
@@ -246,7 +248,7 @@ func TestListsOfAnotherKind(t *testing.T) {
 		}
 	}
 	app := token.Holder{Org: "acme", ClientKey: "key", Subject: token.AnySubject}
-	row := []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann", "0"}
+	row := []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann", "0", "ci", "0", ""}
 	for _, c := range []struct {
 		name  string
 		reply any
@@ -267,6 +269,24 @@ func TestListsOfAnotherKind(t *testing.T) {
 		if (err == nil) != c.ok || !c.ok && (page != nil || !next.IsZero()) {
 			t.Errorf("%s: %v, %v, %v", c.name, page, next, err)
 		}
+	}
+}
+
+// TestStats counts commands from the first question on.
+func TestStats(t *testing.T) {
+	var reply any
+	s := openReplying(t, &reply)
+	first := s.Stats()
+	reply = int64(0)
+	if err := s.Ledger().Revoke(t.Context(), token.Holder{ClientKey: "app", Subject: "ann"}, "id"); err != nil {
+		t.Fatal(err)
+	}
+	n := int64(0)
+	for i, count := range s.Stats().Counts {
+		n += count - first.Counts[i]
+	}
+	if n != 1 || first.Sum != 0 || s.Stats().Sum <= 0 {
+		t.Errorf("%d commands, %v; at first %v", n, s.Stats().Sum, first.Sum)
 	}
 }
 

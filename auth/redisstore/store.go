@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/internal/stats"
 	"github.com/tenantkit/tenantkit/signing"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -35,6 +36,8 @@ type Options struct {
 type Store struct {
 	shards []shard
 	perKey int
+
+	calls stats.Calls
 }
 
 const (
@@ -55,7 +58,11 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
-	if s.shards, err = shardsOf(do, cmp.Or(o.Prefix, defaultPrefix), found["cluster-enabled"] == "yes"); err != nil {
+	timed := func(ctx context.Context, args ...any) (any, error) {
+		defer s.calls.End(s.calls.Begin())
+		return do(ctx, args...)
+	}
+	if s.shards, err = shardsOf(timed, cmp.Or(o.Prefix, defaultPrefix), found["cluster-enabled"] == "yes"); err != nil {
 		return nil, err
 	}
 	for i := range s.shards {
@@ -110,6 +117,11 @@ func (s *Store) of(name string) *shard {
 		hash = (hash ^ uint32(name[i])) * 16777619
 	}
 	return &s.shards[hash%clusterShards]
+}
+
+// Stats returns how long commands have taken. It measures from its first call on: call it once after Open.
+func (s *Store) Stats() stats.Store {
+	return s.calls.Read()
 }
 
 // Replays returns the server's record of accepted requests. It needs no append-only

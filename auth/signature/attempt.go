@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/face"
+	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -146,6 +148,31 @@ func (a *attempt) principal(key *signing.Key) auth.Principal {
 		Expires:       earlier(a.credential.NotAfter, key.Ends()),
 		Networks:      slices.Clone(a.credential.Networks),
 		Authenticated: a.now,
+	}
+}
+
+// due returns where the use of the credential is to be recorded, or nil.
+func (a *attempt) due() Seeing {
+	if store, ok := a.mechanism.Credentials.(Seeing); ok && a.now.Sub(a.credential.Seen) >= face.Every {
+		return store
+	}
+	return nil
+}
+
+// seenBy returns p so that the use of the credential is recorded once the request has met its need. It has
+// copies of its own: in most requests nothing is due, and they need no heap.
+func (a attempt) seenBy(store Seeing, p auth.Principal) auth.Principal {
+	return p.OnAdmit(func(ctx context.Context, r *http.Request) error {
+		a.see(ctx, store, r, p)
+		return nil
+	})
+}
+
+// see records the use of the credential.
+func (a *attempt) see(ctx context.Context, store Seeing, r *http.Request, p auth.Principal) {
+	store.See(ctx, p.App, a.now, a.tenant.ClientAddr(r))
+	if verbs.Soon(a.now, p.Expires) && face.IsDaily(a.credential.Seen, a.now) {
+		auth.Emit(ctx, auth.Event{Verb: verbs.EndsSoon, App: p.App, Account: p.Account, Reason: p.Expires.Format(time.DateOnly)})
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // of the signatures which protect as much as the proof does: 1 for a secret that is sent.
 //
 // The principal is that of a signed request without an account header. If the credential has no
-// account of its own, the principal has none. Client records nothing. The caller records proofs that
+// account of its own, the principal has none. Client records nothing but the last use. The caller records proofs that
 // could be sent again.
 //
 // The error has auth.DetailInvalidCredentials, whatever the reason, or wraps auth.ErrUnavailable. If
@@ -48,7 +48,11 @@ func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant,
 	if version < max(a.credential.MinVersion, m.Policy.Version) {
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailForbidden, Err: signing.ErrVersion}
 	}
-	return a.principal(by), nil
+	p := a.principal(by)
+	if store := a.due(); store != nil {
+		a.see(ctx, store, r, p)
+	}
+	return p, nil
 }
 
 // Claim records that the proof of a Client is accepted, so that no endpoint and no process that

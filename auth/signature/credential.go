@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -32,6 +33,20 @@ type Credential struct {
 	NotAfter  time.Time      `json:"notAfter,omitzero"`  // inclusive; zero: no limit
 	Networks  []netip.Prefix `json:"networks"`           // where requests may come from, IPv4 unmapped; nil: anywhere
 	Disabled  bool           `json:"disabled,omitempty"`
+
+	// For lists. A new secret changes none of them.
+	Name     string     `json:"name,omitempty"`   // a printable line of at most 128 bytes
+	Maker    string     `json:"maker,omitempty"`  // id of the account that made it; "": the server itself
+	Created  time.Time  `json:"created,omitzero"` // whole milliseconds
+	face.Use `json:"-"` // the last use that was recorded
+}
+
+// Seeing is a power that Credentials may have: See records the use of a credential, unless another one
+// was recorded within the hour before, and never creates one. The Mechanism calls it at most once an hour for
+// each credential that it finds, after the request has met its need. A use that is not recorded changes
+// nothing else, so there is no error.
+type Seeing interface {
+	See(ctx context.Context, clientKey string, at time.Time, from netip.Addr)
 }
 
 // Credentials finds the credential of a client key.

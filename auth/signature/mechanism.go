@@ -84,7 +84,11 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 		// other account headers, to learn which accounts exist.
 		return auth.Principal{}, &auth.Error{Detail: auth.DetailPrincipal, Err: a.overrideErr}
 	}
-	return a.principal(key), nil
+	p := a.principal(key)
+	if store := a.due(); store != nil {
+		return a.seenBy(store, p), nil
+	}
+	return p, nil
 }
 
 // readmitted is for how long after its timestamp a signature keeps a request open.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
@@ -28,10 +29,8 @@ func keyOf(rows *sql.Rows) (r apikey.Record, err error) {
 	if err := rows.Scan(&r.ID, &r.Org, &r.Account, &r.App, &r.Maker, &stored, &r.Uses, &r.Used, &seen, &from); err != nil {
 		return r, err
 	}
-	if seen != 0 {
-		r.Seen = time.UnixMilli(seen).UTC()
-	}
-	return r, errors.Join(r.SetStored(stored), r.From.UnmarshalText([]byte(from)))
+	r.Use, err = useOf(seen, from)
+	return r, errors.Join(r.SetStored(stored), err)
 }
 
 // Add implements apikey.Store.
@@ -105,8 +104,7 @@ func (k *apiKeys) Get(ctx context.Context, id string) (apikey.Record, error) {
 
 // Use implements apikey.Store.
 func (k *apiKeys) Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error {
-	prefix, _ := from.MarshalText() // "" for none
-	args := []any{id, at.UnixMilli(), at.Add(-apikey.SeenEvery).UnixMilli(), string(prefix)}
+	args := []any{id, at.UnixMilli(), at.Add(-face.Every).UnixMilli(), prefixText(from)}
 	// A key without a limit is not written if it was seen. Otherwise each request would write.
 	n, err := k.store.exec(ctx, `
 		UPDATE {api_keys} SET uses = uses + CASE WHEN max_uses > 0 THEN 1 ELSE 0 END,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -24,6 +25,7 @@ type credentialRow struct {
 	sealed                  []byte
 	formers                 []former
 	rules                   string
+	use                     face.Use
 }
 
 // former is a secret that a rotation has replaced.
@@ -35,7 +37,7 @@ type former struct {
 // rowsText selects a row for each former secret of a credential, or one row if there is
 // none.
 const rowsText = `
-	SELECT c.client_key, c.org, c.version, c.sealed, c.restrictions, f.ends, f.sealed
+	SELECT c.client_key, c.org, c.version, c.sealed, c.restrictions, c.seen, c.seen_from, f.ends, f.sealed
 	FROM {credentials} AS c LEFT JOIN {formers} AS f ON f.client_key = c.client_key AND f.ends > {now} `
 
 const (
@@ -54,7 +56,12 @@ func (c *Credentials) rows(ctx context.Context, text string, args ...any) (all [
 			var row credentialRow
 			var ends sql.NullInt64
 			var sealed []byte
-			err := rows.Scan(&row.clientKey, &row.org, &row.version, &row.sealed, &row.rules, &ends, &sealed)
+			var seen int64
+			var from string
+			err := rows.Scan(&row.clientKey, &row.org, &row.version, &row.sealed, &row.rules, &seen, &from, &ends, &sealed)
+			if err == nil {
+				row.use, err = useOf(seen, from)
+			}
 			if len(all) == 0 || all[len(all)-1].clientKey != row.clientKey {
 				all = append(all, row)
 			}
@@ -92,7 +99,7 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 			return nil, err
 		}
 	}
-	built.Key = key
+	built.Key, built.Use = key, row.use
 	return built, nil
 }
 
@@ -108,12 +115,15 @@ func restrictionsOf(text string) (*signature.Credential, error) {
 	return c, err
 }
 
-var errRestrictions = errors.New("sqlstore: restrictions are not as this release writes them")
+var errRestrictions = errors.New("sqlstore: restrictions are not as this release writes them, or have no printable name")
 
 // restrictionsText returns what the store keeps of a credential beside its Key. It refuses restrictions that
 // would come back as others: JSON has no text that is not UTF-8.
 func restrictionsText(c signature.Credential) (string, error) {
 	text, err := json.Marshal(c)
+	if !face.IsName(c.Name) {
+		err = errRestrictions
+	}
 	if err == nil {
 		_, err = restrictionsOf(string(text))
 	}

@@ -6,11 +6,13 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
+	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -75,6 +77,10 @@ func (c *Credentials) PutPublicKey(ctx context.Context, org auth.OrgKey, clientK
 // put stores the text of a secret, or that of public keys. Public keys are sealed too:
 // nobody who can only write to the database can give a client key another one.
 func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text string, restrictions signature.Credential) error {
+	if restrictions.Created.IsZero() {
+		restrictions.Created = time.Now()
+	}
+	restrictions.Created = restrictions.Created.UTC().Truncate(time.Millisecond)
 	rules, err := restrictionsText(restrictions)
 	if err != nil {
 		return failed("put a credential", err)
@@ -83,7 +89,7 @@ func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text 
 	return c.replace(ctx, "put a credential", auth.Event{Verb: verbs.CredentialMade, Org: org, Account: restrictions.Account}, auth.ErrConflict, `
 		INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (client_key) DO UPDATE SET version = excluded.version, sealed = excluded.sealed,
-			restrictions = excluded.restrictions WHERE {credentials}.org = excluded.org`,
+			restrictions = excluded.restrictions, seen = 0, seen_from = '' WHERE {credentials}.org = excluded.org`,
 		clientKey, org, rand.Text(), sealed, rules)
 }
 
@@ -232,6 +238,13 @@ func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signat
 	_, credential, err := c.find(ctx, clientKey)
 	return credential, failed("find a credential", err)
 }
+
+// See implements signature.Seeing.
+func (c *Credentials) See(ctx context.Context, clientKey string, at time.Time, from netip.Addr) {
+	c.store.see(ctx, seeCredentialText, face.At(at, from), clientKey)
+}
+
+const seeCredentialText = `UPDATE {credentials} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND seen <= $1`
 
 // find returns a credential and its row, or auth.ErrNotFound.
 func (c *Credentials) find(ctx context.Context, clientKey string) (row credentialRow, found *signature.Credential, err error) {

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -78,7 +79,7 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 	case strings.HasPrefix(query, "SELECT fence, sealed"), strings.Contains(query, "RETURNING fence, sealed"):
 		return &rows{{"fence", []byte("sealed")}}, nil
 	case strings.Contains(query, "maker, maker_app, parent"):
-		return &rows{{"ann", "app", "up"}}, nil
+		return &rows{{"ann", "app", "up", "ci", int64(0)}}, nil
 	case strings.Contains(query, "max(version)"):
 		return &rows{{int64(9)}}, nil
 	case strings.Contains(query, "relpersistence"):
@@ -212,10 +213,57 @@ func TestSpendIsOneStatement(t *testing.T) {
 		}
 		for _, uses := range []int64{0, 5} {
 			e.sent = 0
-			l, err := s.Ledger().Spend(t.Context(), token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key", MaxUses: uses})
-			if err != nil || l != (token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up"}) || e.sent != 1 {
+			r := token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key", MaxUses: uses}
+			l, err := s.Ledger().Spend(t.Context(), r)
+			if err != nil || l != (token.Lineage{Maker: "ann", MakerApp: "app", Parent: "up", Name: "ci"}) || e.sent != 1 {
 				t.Errorf("dialect %v, %d uses: Spend = %+v, %v by %d statements", dialect, uses, l, err, e.sent)
 			}
+			r.Seen = time.UnixMilli(time.Hour.Milliseconds())
+			e.sent = 0
+			most := 1
+			if uses == 0 && dialect == sqlstore.PostgreSQL { // the fake refuses a prepared update, which is not counted
+				most = 2
+			}
+			if _, err := s.Ledger().Spend(t.Context(), r); err != nil || e.sent != most {
+				t.Errorf("dialect %v, %d uses, an hour later: Spend = %v by %d statements", dialect, uses, err, e.sent)
+			}
+			if e.fails = map[string]error{"UPDATE": errors.New("disk full")}; uses == 0 {
+				if _, err := s.Ledger().Spend(t.Context(), r); err != nil {
+					t.Errorf("dialect %v, the use is not recorded: %v", dialect, err)
+				}
+			}
+			e.fails = nil
+		}
+	}
+}
+
+// TestStats counts calls from the first question on, and those of a transaction once.
+func TestStats(t *testing.T) {
+	s, err := sqlite("3.42.0").open(sqlstore.SQLite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := func() (n int64) {
+		stats := s.Stats()
+		if len(stats.Counts) != len(stats.Bounds)+1 || !slices.IsSorted(stats.Bounds) || stats.Sum < 0 {
+			t.Errorf("got %+v", stats)
+		}
+		for _, count := range stats.Counts {
+			n += count
+		}
+		return n
+	}
+	if n := calls(); n != 0 {
+		t.Errorf("%d calls before the first question", n)
+	}
+	r := token.Record{ClientKey: "app", ID: "id", Subject: "jane", KeyID: "key"}
+	for i, call := range []func() error{
+		func() error { _, err := s.Ledger().Spend(t.Context(), r); return err },
+		func() error { r.MaxUses = 1; _, err := s.Ledger().Spend(t.Context(), r); return err },
+		func() error { return s.Ledger().Issue(t.Context(), r, nil, 1) },
+	} {
+		if err := call(); err != nil || calls() != int64(i+1) {
+			t.Errorf("call %d: %v, %d counted", i, err, calls())
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (s *Store) In(ctx context.Context, tx Tx) (*In, error) {
 
 // within returns a Store whose statements run in tx.
 func (s *Store) within(tx Tx) *Store {
-	return &Store{single: tx, inside: new(application), refusals: s.refusals, dialect: s.dialect, options: s.options, replacer: s.replacer, texts: s.texts, place: s.place}
+	return &Store{single: tx, inside: new(application), refusals: s.refusals, dialect: s.dialect, options: s.options, replacer: s.replacer, texts: s.texts, place: s.place, calls: s.calls}
 }
 
 // place is where a transaction is, and how. In SQLite it has no isolation to choose.

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -55,7 +57,7 @@ func ancestorsLive(row string, ancestors int) string {
 		isLive(parent, ancestors-1) + `))`
 }
 
-const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, `
+const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, name, seen, seen_from, `
 
 // sameText is the condition that a row accepts a token, and reusedText that the token was renewed, and
 // its grace is over or its successor was renewed, too.
@@ -65,6 +67,12 @@ const (
 	reusedText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $4 AND
 		(generation - 1 > $5 OR generation > $5 AND graced <= {now})`
 )
+
+// seenText sets the last use of a row if that is due: see seenArgs.
+const seenText = `seen_from = CASE WHEN seen <= $7 THEN $9 ELSE seen_from END, seen = CASE WHEN seen <= $7 THEN $8 ELSE seen END`
+
+// seeTokenText has the condition again: of requests at once, one writes.
+const seeTokenText = `UPDATE {ledger} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND id = $5 AND seen <= $1`
 
 // Long statements are built once. They name the row by the table, because RETURNING in
 // SQLite knows no alias.
@@ -84,8 +92,8 @@ var (
 	pruneText = `
 		DELETE FROM {ledger} WHERE client_key = $1 AND subject = $2 AND (NOT (` + liveText + `) OR
 			key_id NOT IN (SELECT {each}($3)) AND issued < CAST($4 AS bigint) - 3600)`
-	checkText = `SELECT maker, maker_app, parent FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
-	debitText = `UPDATE {ledger} SET uses = uses + 1 WHERE ` + sameText + ` AND ` + liveText + ` RETURNING maker, maker_app, parent`
+	checkText = `SELECT maker, maker_app, parent, name, seen FROM {ledger} WHERE ` + sameText + ` AND ` + liveText
+	debitText = `UPDATE {ledger} SET uses = uses + 1, ` + seenText + ` WHERE ` + sameText + ` AND ` + liveText + ` RETURNING maker, maker_app, parent, name, seen`
 
 	// earlierText is debitText for a use that is not the last one.
 	earlierText = strings.Replace(debitText, ` RETURNING`, ` AND uses < max_uses - 1 RETURNING`, 1)
@@ -115,7 +123,7 @@ func listText(condition string) string {
 func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
 	kids := append([]string{r.KeyID}, verifying...)
 	switch {
-	case !storable(string(r.Org), r.ClientKey, r.ID, r.Subject, r.Maker, r.MakerApp), !storable(kids...):
+	case !storable(string(r.Org), r.ClientKey, r.ID, r.Subject, r.Maker, r.MakerApp, r.Name), !storable(kids...):
 		return failed("issue", errText)
 	case r.MaxUses < 0:
 		return errors.New("sqlstore: issue: a negative use count")
@@ -157,9 +165,9 @@ func (l *ledger) issue(ctx context.Context, q conn, r token.Record, keys string,
 	}
 	// Another subject may get the same id at this moment: the primary key refuses it.
 	_, err = q.exec(ctx, `
-		INSERT INTO {ledger} (client_key, id, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent, org)
-		VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10, $11)`,
-		r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Issued.Unix(), seconds(r.Expires), r.Maker, r.MakerApp, r.Parent, r.Org)
+		INSERT INTO {ledger} (client_key, id, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent, org, name)
+		VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Issued.Unix(), seconds(r.Expires), r.Maker, r.MakerApp, r.Parent, r.Org, r.Name)
 	if err != nil || r.Parent == "" {
 		return err
 	}
@@ -193,24 +201,28 @@ func (l *ledger) vet(ctx context.Context, q conn, r token.Record, keys string, l
 // Spend implements token.Spender.
 func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
 	var made token.Lineage
-	spend := func(text string) func(conn) error {
-		return func(q conn) error { return q.one(ctx, text, sameArgs(r), &made.Maker, &made.MakerApp, &made.Parent) }
+	var last int64
+	args := append(sameArgs(r), seenArgs(r.Use)...)
+	spend := func(text string, args []any) func(conn) error {
+		return func(q conn) error {
+			return q.one(ctx, text, args, &made.Maker, &made.MakerApp, &made.Parent, &made.Name, &last)
+		}
 	}
 	var err error
 	switch {
 	case r.MaxUses == 0:
-		err = l.store.read(ctx, spend(checkText)) // a permanent token has no count to write
+		err = l.store.read(ctx, spend(checkText, args[:6])) // a permanent token has no count to write
 	case !l.store.options.Audit:
-		err = l.store.write(ctx, spend(debitText))
+		err = l.store.write(ctx, spend(debitText, args))
 	default:
 		// The last use has an entry. The others do not wait for the log.
-		if err = l.store.write(ctx, spend(earlierText)); !errors.Is(err, sql.ErrNoRows) {
+		if err = l.store.write(ctx, spend(earlierText, args)); !errors.Is(err, sql.ErrNoRows) {
 			break
 		}
-		if err = l.store.read(ctx, spend(checkText)); err == nil {
+		if err = l.store.read(ctx, spend(checkText, args[:6])); err == nil {
 			err = l.store.audited(ctx, r.Org, func(q conn) error {
 				q.note(tokenEvent(verbs.TokenSpent, r))
-				return spend(debitText)(q)
+				return spend(debitText, args)(q)
 			})
 		}
 	}
@@ -220,7 +232,43 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 	if err != nil {
 		return token.Lineage{}, failed("spend", err)
 	}
+	if r.MaxUses == 0 && face.Due(face.Use{Seen: time.UnixMilli(last)}, r.Use) {
+		l.store.see(ctx, seeTokenText, r.Use, r.ClientKey, r.ID)
+	}
 	return made, nil
+}
+
+// seeTime is how long a request waits for what is nice to know.
+const seeTime = 50 * time.Millisecond
+
+// see records the last use of a row. The use was accepted before, so an error changes nothing.
+func (s *Store) see(ctx context.Context, text string, use face.Use, id ...any) {
+	ctx, cancel := context.WithTimeout(ctx, seeTime)
+	defer cancel()
+	_, _ = s.exec(ctx, text, append(seenArgs(use), id...)...)
+}
+
+// seenArgs returns the time up to which a use is due to be recorded, its time and where it came from. A
+// zero use is never due.
+func seenArgs(use face.Use) []any {
+	if use.Seen.IsZero() {
+		return []any{-1, 0, ""}
+	}
+	return []any{use.Seen.Add(-face.Every).UnixMilli(), use.Seen.UnixMilli(), prefixText(use.From)}
+}
+
+// prefixText returns "" for no prefix.
+func prefixText(p netip.Prefix) string {
+	text, _ := p.MarshalText()
+	return string(text)
+}
+
+// useOf returns what a row has of the last use.
+func useOf(seen int64, from string) (use face.Use, err error) {
+	if seen != 0 {
+		use.Seen = time.UnixMilli(seen).UTC()
+	}
+	return use, use.From.UnmarshalText([]byte(from))
 }
 
 func sameArgs(r token.Record) []any {
@@ -375,9 +423,13 @@ type ledgerRow struct {
 }
 
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
-	var issued int64
+	var issued, seen int64
 	var expires sql.NullInt64
-	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.live)
+	var from string
+	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.Name, &seen, &from, &r.live)
+	if err == nil {
+		r.Use, err = useOf(seen, from)
+	}
 	r.Issued = time.Unix(issued, 0).UTC()
 	if expires.Valid {
 		r.Expires = time.Unix(expires.Int64, 0).UTC()

@@ -49,7 +49,7 @@ func (a *Audit) Observe(_ context.Context, e auth.Event) {
 	if e.Verb != "" {
 		key.verb, key.account = e.Verb, e.Account
 	}
-	a.store.refusals.add(e.Org, key)
+	a.store.refusals.add(e.Org, key, 1)
 }
 
 // networkOf returns the network of an address: a /24 of IPv4, or a /64 of IPv6.
@@ -62,7 +62,7 @@ func networkOf(a netip.Addr) (network netip.Prefix) {
 	return network
 }
 
-func (r *refusals) add(org auth.OrgKey, key refusal) {
+func (r *refusals) add(org auth.OrgKey, key refusal, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	own := r.counts[org]
@@ -72,7 +72,7 @@ func (r *refusals) add(org auth.OrgKey, key refusal) {
 	if own[key] == 0 {
 		if r.all++; r.all > maxRefusalsOfOrgs {
 			r.all--
-			r.dropped++
+			r.dropped += n
 			return
 		}
 	}
@@ -83,7 +83,7 @@ func (r *refusals) add(org auth.OrgKey, key refusal) {
 		own = map[refusal]int64{}
 		r.counts[org] = own
 	}
-	own[key]++
+	own[key] += n
 }
 
 // flushRefusals appends what was counted, in one transaction for each org.
@@ -95,12 +95,18 @@ func (s *Store) flushRefusals(ctx context.Context) error {
 	r.mu.Unlock()
 	var errs []error
 	for org, own := range counts {
-		errs = append(errs, s.audited(ctx, org, func(q conn) error {
+		err := s.audited(ctx, org, func(q conn) error {
 			for key, n := range own {
 				q.note(auth.Event{Verb: key.verb, Detail: key.detail, Account: key.account, Address: key.network.Addr(), Count: n})
 			}
 			return nil
-		}))
+		})
+		if err != nil { // for the next minute
+			errs = append(errs, err)
+			for key, n := range own {
+				r.add(org, key, n)
+			}
+		}
 	}
 	if dropped > 0 {
 		errs = append(errs, fmt.Errorf("sqlstore: the audit log lacks %d rejected requests of more orgs than fit", dropped))

@@ -35,6 +35,9 @@ CREATE TABLE IF NOT EXISTS {ledger} (
 	org {text} NOT NULL,
 	generation {int} NOT NULL DEFAULT 0, -- how often it was renewed
 	graced {int} NOT NULL DEFAULT 0,     -- Unix milliseconds: the generation before is accepted until then
+	name {text} NOT NULL DEFAULT '',
+	seen {int} NOT NULL DEFAULT 0,       -- Unix milliseconds; 0: never
+	seen_from {text} NOT NULL DEFAULT '',
 	PRIMARY KEY (client_key, id)
 ){strict};
 CREATE INDEX IF NOT EXISTS {ledger}_subject ON {ledger} (client_key, subject, issued, id);
@@ -71,7 +74,9 @@ CREATE TABLE IF NOT EXISTS {credentials} (
 	org {text} NOT NULL,
 	version {text} NOT NULL,  -- random, new with each change
 	sealed {bytes} NOT NULL,  -- the secret
-	restrictions {text} NOT NULL -- JSON
+	restrictions {text} NOT NULL, -- JSON
+	seen {int} NOT NULL DEFAULT 0, -- Unix milliseconds; 0: never
+	seen_from {text} NOT NULL DEFAULT ''
 ){strict};
 CREATE INDEX IF NOT EXISTS {credentials}_org ON {credentials} (org, client_key);
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/internal/prepared"
 	"github.com/tenantkit/tenantkit/internal/sqldialect"
+	"github.com/tenantkit/tenantkit/internal/stats"
 )
 
 // Options configure a Store. The zero Options suit Replays, Ledger, Sessions and
@@ -58,6 +59,7 @@ type Store struct {
 	texts    *sync.Map    // by the text in this package: the statement in the dialect
 	place    string       // the database and its tables: see findPlace
 	inside   *application // of single, if that is a transaction of the application
+	calls    *stats.Calls // by In, too
 
 	refusals *refusals // shared by In, which has none of its own
 
@@ -100,7 +102,7 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	}
 	s := &Store{
 		db: db, single: db, dialect: dialect, options: o,
-		replacer: newReplacer(dialect, o.Prefix), texts: new(sync.Map), refusals: new(refusals),
+		replacer: newReplacer(dialect, o.Prefix), texts: new(sync.Map), refusals: new(refusals), calls: new(stats.Calls),
 	}
 	if dialect == SQLite {
 		s.single = prepared.New(db) // drivers of PostgreSQL prepare statements themselves
@@ -108,6 +110,10 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// Stats returns how long reads, writes and transactions have taken. It measures from its first call on: call
+// it once after Open.
+func (s *Store) Stats() stats.Store { return s.calls.Read() }
 
 func (s *Store) open(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{s.checkSettings, s.migrate, s.checkLogged, s.unwrapKeys, s.checkSealer} {

@@ -93,7 +93,7 @@ func (s *Store) Run(ctx context.Context, failed func(error)) {
 		}
 		limited, cancel := context.WithTimeout(ctx, every)
 		if over {
-			limited, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			limited, cancel = context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
 		} else if err := s.Sweep(limited); err != nil && ctx.Err() == nil {
 			failed(err)
 		}

@@ -22,22 +22,25 @@ type querier interface {
 
 // read runs f, whose statements change nothing.
 func (s *Store) read(ctx context.Context, f func(conn) error) error {
+	defer s.calls.End(s.calls.Begin())
 	return s.unlocked(ctx, func() error { return f(conn{store: s, on: s.single}) })
 }
 
 // write runs f, which runs one statement that is atomic by itself.
 func (s *Store) write(ctx context.Context, f func(conn) error) error {
+	defer s.calls.End(s.calls.Begin())
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return s.read(ctx, f)
+	return s.unlocked(ctx, func() error { return f(conn{store: s, on: s.single}) })
 }
 
 // transact runs f in a transaction. Transactions with a lock in common run one at a time, in SQLite all do.
 // Locks are taken in their order.
 func (s *Store) transact(ctx context.Context, f func(conn) error, locks ...string) error {
+	defer s.calls.End(s.calls.Begin())
 	leave, err := s.enter(ctx)
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ func Credentials(t *testing.T, open func(t *testing.T, secret signing.Secret, c 
 		{"without restrictions there are none", testUnrestricted},
 		{"the key verifies what the secret has signed, and nothing else", testKeyVerifies},
 		{"public keys come back as they were, without a secret", testPublicKeys},
+		{"a use is recorded once an hour, and creates no credential", testCredentialSeen},
 		{"an unknown client key is not found", testUnknownClientKey},
 		{"a look-up whose context has ended finds no absence", testCredentialsContext},
 	}, func(t *testing.T, test func(*testing.T, *credentials)) {
@@ -77,12 +78,48 @@ func testRestrictions(t *testing.T, c *credentials) {
 		Disabled:  true,
 
 		MinVersion: 2,
+
+		Name: "nightly build", Maker: c.f.AccountNamed("maker"), Created: now.Add(-time.Minute).UTC().Truncate(time.Millisecond),
 	}
 	store, clientKey, _ := c.with(t, want)
 	got := find(t, store, clientKey)
 	if got.Account != want.Account || !slices.Equal(got.Accounts, want.Accounts) || !slices.Equal(got.Scope, want.Scope) || !slices.Equal(got.Networks, want.Networks) ||
 		!got.NotBefore.Equal(want.NotBefore) || !got.NotAfter.Equal(want.NotAfter) || got.Disabled != want.Disabled || got.MinVersion != want.MinVersion {
 		t.Errorf("restrictions %+v, want %+v", got, want)
+	}
+}
+
+// testCredentialSeen is for a store that is a signature.Seeing.
+func testCredentialSeen(t *testing.T, c *credentials) {
+	store, clientKey, _ := c.with(t, signature.Credential{})
+	seeing, ok := store.(signature.Seeing)
+	if !ok {
+		t.Skip("it records no use")
+	}
+	at := c.f.Time().UTC().Truncate(time.Millisecond)
+	if found := find(t, store, clientKey); !found.Seen.IsZero() || found.From.IsValid() {
+		t.Errorf("a new one: %v from %v", found.Seen, found.From)
+	}
+	for _, use := range []struct {
+		after time.Duration
+		from  string
+		seen  time.Duration
+		where string
+	}{
+		{0, "192.0.2.77", 0, "192.0.2.0/24"},
+		{time.Hour - time.Millisecond, "2001:db8:1:2::3", 0, "192.0.2.0/24"},
+		{-time.Hour, "2001:db8:1:2::3", 0, "192.0.2.0/24"},
+		{time.Hour, "2001:db8:1:2::3", time.Hour, "2001:db8:1::/48"},
+	} {
+		seeing.See(t.Context(), clientKey, at.Add(use.after), netip.MustParseAddr(use.from))
+		if found := find(t, store, clientKey); !found.Seen.Equal(at.Add(use.seen)) || found.From != netip.MustParsePrefix(use.where) {
+			t.Errorf("used after %v: seen after %v from %v", use.after, found.Seen.Sub(at), found.From)
+		}
+	}
+	unknown, _ := signing.Generate()
+	seeing.See(t.Context(), unknown, at, netip.Addr{})
+	if _, err := store.Credential(t.Context(), unknown); !auth.IsNotFound(err) {
+		t.Errorf("an unknown one: %v", err)
 	}
 }
 

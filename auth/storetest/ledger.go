@@ -41,6 +41,8 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"M25 renewals at once have one successor", testRenewRace},
 		{"M25 uses are carried and never given back", testRenewCarriesUses},
 		{"M25 a successor ends no later", testRenewEnds},
+		{"a use is recorded once an hour, and never creates a record", testSeen},
+		{"uses at once are recorded once", testSeenRace},
 		{"calls whose context has ended change nothing", testLedgerContext},
 	}, func(t *testing.T, test func(*testing.T, *suite.Ledger)) {
 		test(t, suite.NewLedger(open(t), suite.Features(f)))

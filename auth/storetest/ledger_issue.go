@@ -68,6 +68,7 @@ func testLimit(t *testing.T, l *suite.Ledger) {
 func testLineage(t *testing.T, l *suite.Ledger) {
 	parent := l.Add(t, nil)
 	for _, lineage := range []token.Lineage{
+		{Maker: l.F.NewAccount(), Name: "nightly build, ü☃"},
 		{},
 		{Maker: l.F.NewAccount()},
 		{Maker: l.F.NewAccount(), MakerApp: suite.Random()},

@@ -37,17 +37,15 @@ var keySchema = &paging.Schema{
 // keyReply is an API key without its secret.
 type keyReply struct {
 	envelope.Item
-	Name      string         `json:"name"`
+	face
+	Name      string         `json:"name"` // each has one
 	Account   string         `json:"account"`
-	Maker     string         `json:"maker,omitempty"`
 	Scope     []string       `json:"scope"`
 	Networks  []netip.Prefix `json:"networks"` // null: anywhere
 	Created   string         `json:"created"`
 	Expires   string         `json:"expires,omitempty"`
 	Uses      int64          `json:"uses"`
 	MaxUses   int64          `json:"maxUses,omitempty"`
-	Used      string         `json:"lastUsed,omitempty"`    // at most an hour before the last use
-	Address   string         `json:"lastAddress,omitempty"` // where that use came from: a /24 or a /48
 	Successor string         `json:"successor,omitempty"`
 	Key       shownOnce      `json:"key,omitempty"` // in the reply to making it
 }
@@ -56,19 +54,15 @@ func replyOfKey(r apikey.Record) keyReply {
 	reply := keyReply{
 		Item:      envelope.Item{ID: r.ID, Object: keySchema.Object},
 		Name:      r.Name,
+		face:      faceOf("", r.Maker, r.Seen, r.From),
 		Account:   r.Account,
-		Maker:     r.Maker,
 		Scope:     append([]string{}, r.Scope...),
 		Networks:  r.Networks,
 		Created:   date(r.Created),
 		Expires:   date(r.Expires),
 		Uses:      r.Used,
 		MaxUses:   r.Uses,
-		Used:      date(r.Seen),
 		Successor: r.Successor,
-	}
-	if r.From.IsValid() {
-		reply.Address = r.From.String()
 	}
 	return reply
 }

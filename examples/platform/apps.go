@@ -77,6 +77,9 @@ type credentialReply struct {
 	MinVersion int     `json:"minVersion"`
 	PublicKey  *string `json:"publicKey"` // null: it has secrets
 	Secrets    int     `json:"secrets"`   // the number of secrets that verify
+
+	face
+	Created *string `json:"created"` // null: unknown
 }
 
 func replyOfCredential(c *signature.Credential) *credentialReply {
@@ -91,6 +94,9 @@ func replyOfCredential(c *signature.Credential) *credentialReply {
 		MinVersion: max(1, c.MinVersion),
 		PublicKey:  orNull(base64.RawURLEncoding.EncodeToString(publicKey(c))),
 		Secrets:    c.Key.Secrets(),
+
+		face:    faceOf(c.Name, c.Maker, c.Seen, c.From),
+		Created: orNull(date(c.Created)),
 	}
 }
 
@@ -124,7 +130,7 @@ func (h apps) create(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	var credential signature.Credential // acts as no account unless the body names one
+	credential := signature.Credential{Maker: cmp.Or(auth.From(r.Context()).Caller, auth.From(r.Context()).Account)} // acts as no account unless the body names one
 	changes.restrict(&credential)
 
 	org := auth.From(r.Context()).Org

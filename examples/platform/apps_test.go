@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net/http"
 	"slices"
@@ -49,15 +50,23 @@ func TestApps(t *testing.T) {
 			"credential": value{
 				"account": s.AccountID, "accounts": []any{}, "scope": nil, "networks": nil, "notBefore": nil, "notAfter": nil,
 				"minVersion": 1.0, "publicKey": nil, "secrets": 1.0,
+				"maker": s.AdminAccountID, "created": app["credential"].(value)["created"],
 			},
 		}
 		if diff := cmp.Diff(want, app); diff != "" {
 			t.Errorf("created (-want +got):\n%s", diff)
 		}
-		if got := s.as(t, "", "GET", one, "").ok(t); cmp.Diff(app, got) != "" {
+		got := s.as(t, "", "GET", one, "").ok(t)
+		of := got["credential"].(value)
+		if _, err := time.Parse(dateLayout, fmt.Sprint(of["lastUsed"])); err != nil || of["lastUsed"].(string) < of["created"].(string) || of["lastAddress"] != "127.0.0.0/24" {
+			t.Errorf("its last use: %v", of)
+		}
+		delete(of, "lastUsed")
+		delete(of, "lastAddress")
+		if cmp.Diff(app, got) != "" {
 			t.Errorf("read %v", got)
 		}
-		got := s.as(t, "", "POST", one+"/keypair", "").ok(t)
+		got = s.as(t, "", "POST", one+"/keypair", "").ok(t)
 		if len(got["kid"].(string)) != 43 {
 			t.Errorf("kid %v", got["kid"])
 		}

@@ -17,11 +17,13 @@ interface App extends Item { name: string; disabled: boolean; exposeKeys: boolea
 interface SigningKey {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
   networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number;
+  name?: string; maker?: string; created: string | null; lastUsed?: string; lastAddress?: string;
 }
 // Kept is what the page has seen of an app's secrets: how many were valid after a rotation, and until when the former one is.
 interface Kept { secret: string; secrets?: number; until?: string }
 interface Token extends Item {
   subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
+  name?: string; lastUsed?: string; lastAddress?: string;
 }
 interface APIKey extends Item {
   name: string; account: string; maker?: string; scope: string[]; networks: string[] | null; created: string; expires?: string;

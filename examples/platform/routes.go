@@ -93,6 +93,14 @@ func (p *platform) adminRoutes(mux router) {
 		Reply: envelope.List[tokenReply]{},
 	})
 
+	mux.HandleFunc("GET /admin/ending", read, reply(administrators(p.tokens.ending)), openapi.Route{
+		Summary: "List what ends within 14 days",
+		Description: "Tokens with an id, API keys, and signing credentials with `notAfter`, as `kind` says. `sort={\"ends\":1}` has the first " +
+			"to end first. What is in use then is also an event `ends.soon`, about once a day. The server reads all of the org.",
+		List:  endingSchema,
+		Reply: envelope.List[endingReply]{},
+	})
+
 	roles := roles{p.store}
 	mux.HandleFunc("GET /admin/roles", read, reply(administrators(roles.list)), ownList[roleReply]("List the roles", "role"))
 	mux.HandleFunc("POST /admin/roles", update, reply(administrators(withBody(roleBody, roles.create))),

@@ -215,7 +215,7 @@ func TestListsOfScriptsAndViews(t *testing.T) {
 			value{"_id": "createAuthToken", "object": "script", "arguments": []any{"clientKey", "accountId", "options"}},
 			value{"_id": "echo", "object": "script", "arguments": []any{}},
 			value{"_id": "mint_and_revoke", "object": "script", "arguments": []any{"app", "sub", "scope", "roles", "skipAcl", "bypassCreateAcl",
-				"grant", "maxUses", "permanent", "expiresIn", "notBefore", "claims"}},
+				"grant", "maxUses", "permanent", "expiresIn", "notBefore", "claims", "name"}},
 			value{"_id": "revokeAuthToken", "object": "script", "arguments": []any{"clientKey", "jti"}},
 			value{"_id": "revokeSubjectTokens", "object": "script", "arguments": []any{"clientKey", "accountId"}},
 			value{"_id": "whoami", "object": "script", "arguments": []any{}},

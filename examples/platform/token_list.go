@@ -23,13 +23,13 @@ var tokenSchema = &paging.Schema{
 
 type tokenReply struct {
 	envelope.Item
-	Subject  string `json:"subject"`
-	Kind     string `json:"kind"`
-	Issued   string `json:"issued"`
-	Expires  string `json:"expires,omitempty"`
-	Uses     int64  `json:"uses"`
-	MaxUses  int64  `json:"maxUses,omitempty"`
-	Maker    string `json:"maker,omitempty"`    // account; none: the server itself
+	Subject string `json:"subject"`
+	Kind    string `json:"kind"`
+	Issued  string `json:"issued"`
+	Expires string `json:"expires,omitempty"`
+	Uses    int64  `json:"uses"`
+	MaxUses int64  `json:"maxUses,omitempty"`
+	face
 	MakerApp string `json:"makerApp,omitempty"` // client key; none: not made by a signed request
 	Parent   string `json:"parent,omitempty"`   // jti of the token that made it
 }
@@ -43,7 +43,7 @@ func replyOf(r token.Record) tokenReply {
 		Expires:  date(r.Expires),
 		Uses:     r.Uses,
 		MaxUses:  r.MaxUses,
-		Maker:    r.Maker,
+		face:     faceOf(r.Name, r.Maker, r.Seen, r.From),
 		MakerApp: r.MakerApp,
 		Parent:   r.Parent,
 	}

@@ -139,10 +139,12 @@ var tokenOptions = body.Form{
 	{Path: "expiresIn", Kind: body.Integer}, // seconds
 	{Path: "notBefore", Kind: body.Integer}, // Unix seconds
 	{Path: "claims", Kind: body.Object},
+	{Path: "name", Kind: checked(notKeyName)}, // of one with an id, for lists
 }
 
 // tokenWish is a request for a token.
 type tokenWish struct {
+	name      string
 	claims    token.Claims  // without what the app and the org add
 	permanent bool          // valid until it is revoked
 	limited   bool          // to a number of uses
@@ -178,6 +180,7 @@ func wishOf(subject string, values map[string]any, at string) (tokenWish, error)
 	setIfGiven(&c.Extra, values, at+"claims")
 	setIfGiven(&c.MaxUses, values, at+"maxUses")
 	setIfGiven(&w.permanent, values, at+"permanent")
+	setIfGiven(&w.name, values, at+"name")
 	return w, w.readOptions(values, at)
 }
 
@@ -212,7 +215,7 @@ func (w *tokenWish) outlivesSession() bool { return w.permanent || w.limited || 
 
 // of returns the bearer.Wish for a token of an app. now is the time of the request.
 func (w *tokenWish) of(clientKey string, now time.Time) bearer.Wish {
-	wish := bearer.Wish{Claims: w.claims, Permanent: w.permanent}
+	wish := bearer.Wish{Claims: w.claims, Permanent: w.permanent, Name: w.name}
 	wish.Issuer = clientKey
 	if w.lasts > 0 {
 		wish.Expires = now.Add(w.lasts)

@@ -325,8 +325,12 @@ func TestRevoking(t *testing.T) {
 			if _, err := time.Parse(dateLayout, got["issued"].(string)); err != nil {
 				t.Error(err)
 			}
+			if _, err := time.Parse(dateLayout, got["lastUsed"].(string)); err != nil {
+				t.Error(err)
+			}
 			delete(got, "issued")
-			want := value{"_id": data["jti"], "object": "token", "subject": mine, "kind": "limited", "uses": 1.0, "maxUses": 5.0, "expires": data["expires"],
+			delete(got, "lastUsed")
+			want := value{"_id": data["jti"], "lastAddress": "127.0.0.0/24", "object": "token", "subject": mine, "kind": "limited", "uses": 1.0, "maxUses": 5.0, "expires": data["expires"],
 				"makerApp": s.ClientKey}
 			if account == "" {
 				want["maker"] = s.AdminAccountID // the key is the administrator's

@@ -839,8 +839,8 @@ func TestExportAccount(t *testing.T) {
 			want := fmt.Sprintf(`{"address":"192.0.2.1","agent":"test","created":%q,"expires":%q,"id":%q,"kind":"session","seen":%q}
 {"app":"app of acme","expires":%q,"id":"made","issued":%q,"kind":"token","maker":"ann","maxUses":0,"subject":"bob","uses":0}
 {"app":"app of acme","id":"one","issued":%q,"kind":"token","maxUses":0,"subject":"ann","uses":0}
-{"clientKey":%q,"kind":"credential","restrictions":{"account":"ann","accounts":null,"scope":null,"networks":null}}
-{"clientKey":%q,"kind":"credential","restrictions":{"account":"bob","accounts":["ann"],"scope":null,"networks":null}}
+{"clientKey":%q,"kind":"credential","restrictions":{"account":"ann","accounts":null,"scope":null,"networks":null,"created":"2026Z"}}
+{"clientKey":%q,"kind":"credential","restrictions":{"account":"bob","accounts":["ann"],"scope":null,"networks":null,"created":"2026Z"}}
 {"account":"bob","created":"2026Z","id":"made by ann","kind":"apiKey","maker":"ann","maxUses":0,"scope":null,"uses":0}
 {"account":"ann","created":"2026Z","id":"of ann in acme","kind":"apiKey","maker":"ann","maxUses":0,"scope":null,"uses":0}
 {"active":true,"kind":"secondFactor","recoveryCodes":0}

@@ -220,10 +220,10 @@ func TestMigrations(t *testing.T) {
 		h := newSQLiteHome(t)
 		db := h.open(t)
 		h.storeIn(t, db)
-		must(db.Exec("UPDATE " + prefixOf(h.prefix) + "schema SET version = 9"))(t)
+		must(db.Exec("UPDATE " + prefixOf(h.prefix) + "schema SET version = 10"))(t)
 		o := h.options()
 		o.NoMigrate = true
-		if _, err := sqlstore.Open(t.Context(), db, h.dialect, o); err == nil || !strings.Contains(err.Error(), "version 9") || !strings.Contains(err.Error(), "00009_tables.sql") {
+		if _, err := sqlstore.Open(t.Context(), db, h.dialect, o); err == nil || !strings.Contains(err.Error(), "version 10") || !strings.Contains(err.Error(), "00009_tables.sql") {
 			t.Errorf("got %v", err)
 		}
 	})

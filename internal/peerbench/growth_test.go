@@ -45,18 +45,18 @@ var grown = map[string]func(t testing.TB, n int) func(i int) error{
 	},
 	"SQLite_session": func(t testing.TB, n int) func(int) error {
 		s, db := sqliteStore(t)
-		bulk(t, db, "v8_sessions (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced)",
+		bulk(t, db, "v9_sessions (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced)",
 			fmt.Sprint("randomblob(32), i, 'acme', i, '', 0, 0, 0, ", time.Now().Add(time.Hour).UnixMilli(), ", '', '', 0"), n)
 		return sessionsOf(t, s.Sessions(), n, min(n, known))
 	},
 	"SQLite_ledger": func(t testing.TB, n int) func(int) error {
 		s, db := sqliteStore(t)
-		bulk(t, db, "v8_ledger (client_key, id, subject, key_id, uses, max_uses, issued, org)", "i % 100, i, i, 'key', 0, 0, 0, 'acme'", n)
+		bulk(t, db, "v9_ledger (client_key, id, subject, key_id, uses, max_uses, issued, org)", "i % 100, i, i, 'key', 0, 0, 0, 'acme'", n)
 		return tokensOf(t, s.Ledger(), n, min(n, known))
 	},
 	"SQLite_claim": func(t testing.TB, n int) func(int) error {
 		s, db := sqliteStore(t)
-		bulk(t, db, "v8_replays (id, keep, uses, began, engine)",
+		bulk(t, db, "v9_replays (id, keep, uses, began, engine)",
 			fmt.Sprint("randomblob(32), ", time.Now().Add(time.Hour).UnixMilli(), ", 1, 0, ''"), n)
 		return claimsOf(t, s.Replays(), 0)
 	},

@@ -102,8 +102,8 @@ func Limited(uses int64) func(*token.Record) {
 
 // SameRecord compares times as instants.
 func SameRecord(a, b token.Record) bool {
-	same := a.Issued.Equal(b.Issued) && a.Expires.Equal(b.Expires) && a.Expires.IsZero() == b.Expires.IsZero()
-	a.Issued, a.Expires, b.Issued, b.Expires = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	same := a.Issued.Equal(b.Issued) && a.Expires.Equal(b.Expires) && a.Expires.IsZero() == b.Expires.IsZero() && a.Seen.Equal(b.Seen)
+	a.Issued, a.Expires, a.Seen, b.Issued, b.Expires, b.Seen = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	return same && a == b
 }
 

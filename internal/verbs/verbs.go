@@ -2,6 +2,8 @@
 // was done. The part before the dot is the kind of thing.
 package verbs
 
+import "time"
+
 // One constant for each verb. Names are on the wire and in audit logs: they never change.
 const (
 	LoginAccepted = "login.accepted" // with all steps that it needs
@@ -69,6 +71,9 @@ const (
 	AuditErased = "audit.erased" // personal fields of rows
 	AuditSealed = "audit.sealed" // a summary in place of older rows
 )
+
+// Soon reports whether what ends at a time ends within 14 days. The zero time is no end.
+func Soon(now, end time.Time) bool { return !end.IsZero() && end.Sub(now) < 14*24*time.Hour }
 
 // All returns every verb.
 func All() []string {

@@ -2,14 +2,14 @@
 -- the org. ARGV: 1 id, 2 subject, 3 key id, 4 maximum uses, 5 issued, 6 expires, in seconds or empty,
 -- 7 limit, 8 prefix of the keys of records, 9 maker, 10 its client key, 11 parent or empty, 12 org, 13
 -- how many more records of other keys than the limit there may be, 14 the app, 15 prefix of the indexes
--- of apps, and then the further keys that verify. Returns 0 added, 1 the id exists, 2 the limit or that
+-- of apps, 16 name, and then the further keys that verify. Returns 0 added, 1 the id exists, 2 the limit or that
 -- of other keys is reached, 3 the parent is not live or its key does not verify, 4 the parent has the
 -- most ancestors.
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return 1
 end
 local verifies = {[ARGV[3]] = true}
-for i = 16, #ARGV do
+for i = 17, #ARGV do
   verifies[ARGV[i]] = true
 end
 if ARGV[11] ~= '' then
@@ -64,7 +64,7 @@ local before = {redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[3]), redis.
 -- This is the first write. A server without memory refuses here, before a record was
 -- deleted.
 redis.call('HSET', KEYS[1], 's', ARGV[2], 'k', ARGV[3], 'm', ARGV[4], 'n', '0', 'i', ARGV[5], 'e', ARGV[6],
-  'a', ARGV[9], 'c', ARGV[10], 'p', ARGV[11], 'o', ARGV[12])
+  'a', ARGV[9], 'c', ARGV[10], 'p', ARGV[11], 'o', ARGV[12], 'd', ARGV[16])
 redis.call('ZADD', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
 redis.call('ZADD', KEYS[3], 0, place(ARGV[5], ARGV[1]))
 redis.call('ZADD', KEYS[4], 0, ARGV[14])

@@ -36,6 +36,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_v9_ledger (
 	org text COLLATE "C" NOT NULL,
 	generation bigint NOT NULL DEFAULT 0, -- how often it was renewed
 	graced bigint NOT NULL DEFAULT 0,     -- Unix milliseconds: the generation before is accepted until then
+	name text COLLATE "C" NOT NULL DEFAULT '',
+	seen bigint NOT NULL DEFAULT 0,       -- Unix milliseconds; 0: never
+	seen_from text COLLATE "C" NOT NULL DEFAULT '',
 	PRIMARY KEY (client_key, id)
 );
 CREATE INDEX IF NOT EXISTS tenantkit_v9_ledger_subject ON tenantkit_v9_ledger (client_key, subject, issued, id);
@@ -72,7 +75,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_v9_credentials (
 	org text COLLATE "C" NOT NULL,
 	version text COLLATE "C" NOT NULL,  -- random, new with each change
 	sealed bytea NOT NULL,  -- the secret
-	restrictions text COLLATE "C" NOT NULL -- JSON
+	restrictions text COLLATE "C" NOT NULL, -- JSON
+	seen bigint NOT NULL DEFAULT 0, -- Unix milliseconds; 0: never
+	seen_from text COLLATE "C" NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS tenantkit_v9_credentials_org ON tenantkit_v9_credentials (org, client_key);
 

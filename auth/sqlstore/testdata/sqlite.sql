@@ -36,6 +36,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_v9_ledger (
 	org TEXT NOT NULL,
 	generation INTEGER NOT NULL DEFAULT 0, -- how often it was renewed
 	graced INTEGER NOT NULL DEFAULT 0,     -- Unix milliseconds: the generation before is accepted until then
+	name TEXT NOT NULL DEFAULT '',
+	seen INTEGER NOT NULL DEFAULT 0,       -- Unix milliseconds; 0: never
+	seen_from TEXT NOT NULL DEFAULT '',
 	PRIMARY KEY (client_key, id)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tenantkit_v9_ledger_subject ON tenantkit_v9_ledger (client_key, subject, issued, id);
@@ -72,7 +75,9 @@ CREATE TABLE IF NOT EXISTS tenantkit_v9_credentials (
 	org TEXT NOT NULL,
 	version TEXT NOT NULL,  -- random, new with each change
 	sealed BLOB NOT NULL,  -- the secret
-	restrictions TEXT NOT NULL -- JSON
+	restrictions TEXT NOT NULL, -- JSON
+	seen INTEGER NOT NULL DEFAULT 0, -- Unix milliseconds; 0: never
+	seen_from TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tenantkit_v9_credentials_org ON tenantkit_v9_credentials (org, client_key);
 

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/trace"
@@ -24,6 +26,8 @@ type server struct {
 	http.Handler
 	reader *metric.ManualReader
 	spans  *tracetest.SpanRecorder
+	logs   *records
+	guard  *auth.Guard
 }
 
 // broken is a Directory in which the look-up of the org "down" fails.
@@ -38,10 +42,11 @@ func (b broken) Org(ctx context.Context, code string) (*auth.Org, error) {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
-	s := &server{reader: metric.NewManualReader(), spans: tracetest.NewSpanRecorder()}
+	s := &server{reader: metric.NewManualReader(), spans: tracetest.NewSpanRecorder(), logs: new(records)}
 	observer, err := otel.NewObserver(
 		trace.NewTracerProvider(trace.WithSpanProcessor(s.spans)),
-		metric.NewMeterProvider(metric.WithReader(s.reader)))
+		metric.NewMeterProvider(metric.WithReader(s.reader)),
+		log.NewLoggerProvider(log.WithProcessor(s.logs)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +63,15 @@ func newServer(t *testing.T) *server {
 		Mechanisms: []auth.Mechanism{authtest.As(auth.Principal{Account: "ann", Mechanism: "session", Scope: reader})},
 		Observe:    observer.Observe,
 	}
+	s.guard = guard
 	mux := guard.Mux()
 	mux.HandleFunc("GET /notes", auth.Allow("object.read.c_note"), func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("POST /notes", auth.Allow("object.create.c_note"), func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /notes/{id}", auth.Allow("object.read.c_note.{id}"), func(w http.ResponseWriter, r *http.Request) {
 		auth.Fail(w, r, auth.ErrNotFound)
+	})
+	mux.HandleFunc("POST /ends", auth.Authenticated, func(_ http.ResponseWriter, r *http.Request) {
+		auth.Emit(r.Context(), auth.Event{Verb: "ends.soon", Account: "ann", Token: "jti", Reason: "2026-01-17"})
 	})
 	s.Handler = mux
 	return s
@@ -102,7 +111,7 @@ func TestDecisionsAreCounted(t *testing.T) {
 		{"session", auth.DetailScope, "acme"}: 1,
 		{"", auth.DetailUnknownOrg, ""}:       1, // unknown orgs make no series of their own
 	}
-	if diff := cmp.Diff(want, s.counts(t, "auth.decisions")); diff != "" {
+	if diff := cmp.Diff(want, s.counts(t, "auth.duration")); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
 	}
 	want = map[series]int64{{"session", auth.DetailNotFound, "acme"}: 1}
@@ -117,9 +126,24 @@ type series struct{ Mechanism, Detail, Org string }
 func (s *server) counts(t *testing.T, name string) map[series]int64 {
 	t.Helper()
 	got := map[series]int64{}
-	for _, p := range s.metric(t, name).(metricdata.Sum[int64]).DataPoints {
+	type point struct {
+		attributes attribute.Set
+		count      int64
+	}
+	var points []point
+	switch data := s.metric(t, name).(type) {
+	case metricdata.Sum[int64]:
+		for _, p := range data.DataPoints {
+			points = append(points, point{p.Attributes, p.Value})
+		}
+	case metricdata.Histogram[float64]:
+		for _, p := range data.DataPoints {
+			points = append(points, point{p.Attributes, int64(p.Count)})
+		}
+	}
+	for _, p := range points {
 		var of series
-		for _, a := range p.Attributes.ToSlice() {
+		for _, a := range p.attributes.ToSlice() {
 			switch a.Key {
 			case "auth.mechanism":
 				of.Mechanism = a.Value.AsString()
@@ -131,7 +155,7 @@ func (s *server) counts(t *testing.T, name string) map[series]int64 {
 				t.Errorf("attribute %s", a.Key)
 			}
 		}
-		got[of] = p.Value
+		got[of] = p.count
 	}
 	return got
 }
@@ -167,5 +191,44 @@ func TestSpans(t *testing.T) {
 		if got := ended[i].Status().Code; got != want {
 			t.Errorf("span %d: status %v, want %v", i, got, want)
 		}
+	}
+}
+
+// records keeps what is logged.
+type records struct{ all []log.Record }
+
+func (r *records) OnEmit(_ context.Context, one *log.Record) error {
+	r.all = append(r.all, one.Clone())
+	return nil
+}
+
+func (*records) Enabled(context.Context, log.EnabledParameters) bool { return true }
+
+func (*records) Shutdown(context.Context) error   { return nil }
+func (*records) ForceFlush(context.Context) error { return nil }
+
+func TestLogs(t *testing.T) {
+	s := newServer(t)
+	tracer := trace.NewTracerProvider().Tracer("outside")
+	ctx, outside := tracer.Start(t.Context(), "POST")
+	s.ask("GET", "/acme/v2/notes") // nothing to say
+	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/acme/v2/notes", nil).WithContext(ctx))
+	s.ask("POST", "/acme/v2/ends")
+	if len(s.logs.all) != 2 {
+		t.Fatalf("%d log records", len(s.logs.all))
+	}
+	rejected, verb := s.logs.all[0], s.logs.all[1]
+	if rejected.Body().AsString() != auth.DetailScope || rejected.EventName() != "auth.rejected" || rejected.TraceID() != outside.SpanContext().TraceID() {
+		t.Errorf("rejected: %v %v of the trace %v", rejected.EventName(), rejected.Body(), rejected.TraceID())
+	}
+	got := map[string]string{"body": verb.Body().AsString(), "name": verb.EventName()}
+	verb.WalkAttributes(func(a attribute.KeyValue) bool {
+		got[string(a.Key)] = a.Value.AsString()
+		return true
+	})
+	want := map[string]string{"body": "ends.soon", "name": "auth.verb", "auth.org": "acme", "auth.account": "ann", "auth.token": "jti", "auth.actor": "ann",
+		"auth.mechanism": "session", "auth.reason": "2026-01-17", "http.route": "POST /ends", "client.address": "192.0.2.1"}
+	if diff := cmp.Diff(want, got); diff != "" || verb.Timestamp().IsZero() {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -112,6 +112,9 @@ func (s *server) remove(_ http.ResponseWriter, r *http.Request) (envelope.Result
 	if err == nil {
 		err = tx.Commit()
 	}
+	if err == nil {
+		auth.Emit(ctx, auth.Event{Verb: "account.deleted", Account: id}) // for Observe; what the library does, it emits itself
+	}
 	return envelope.Result[bool]{Data: err == nil}, err
 }
 
@@ -149,7 +152,10 @@ func main() {
 		Roles:      auth.RolesLimit,
 		Mechanisms: []auth.Mechanism{s.people},
 		Observe: func(_ context.Context, e auth.Event) { // codes and ids, never a secret: count them, and alert
-			if e.Detail != "" {
+			switch {
+			case e.Verb != "":
+				log.Printf("verb=%s org=%s account=%s by=%s from=%s", e.Verb, e.Org, e.Account, e.By, e.Address)
+			case e.Detail != "":
 				log.Printf("denied=%s route=%q org=%s account=%s cause=%q", e.Detail, e.Route, e.Org, e.Account, e.Err)
 			}
 		},
