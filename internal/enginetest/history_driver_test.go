@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"syscall"
@@ -342,6 +343,29 @@ func explains(ops []history.Op) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(historyModel[ops[0].Kind], events, 5*time.Second)
 }
 
+// impossibleAt returns when a history became impossible: the calls that were over by then show it, and the
+// others may have any result.
+func impossibleAt(ops []history.Op) int64 {
+	var ends []int64
+	for _, o := range ops {
+		ends = append(ends, o.To)
+	}
+	slices.Sort(ends)
+	at := sort.Search(len(ends)-1, func(i int) bool {
+		var until []history.Op
+		for _, o := range ops {
+			if o.To > ends[i] {
+				o.Result = history.Unknown
+			}
+			if o.From <= ends[i] {
+				until = append(until, o)
+			}
+		}
+		return explains(until) == porcupine.Illegal
+	})
+	return ends[at]
+}
+
 // check decides all groups.
 func (d *historyDriver) check() map[string]*historyVerdict {
 	all, ends := map[string]*historyVerdict{}, map[string][]int64{}
@@ -377,8 +401,7 @@ func (d *historyDriver) check() map[string]*historyVerdict {
 				v.undecided++
 			case porcupine.Illegal:
 				v.violations++
-				last := ops[len(ops)-1].To
-				before, _ := slices.BinarySearch(ends[kind], last)
+				before, _ := slices.BinarySearch(ends[kind], impossibleAt(ops))
 				if v.first == "" || before < v.found {
 					v.found, v.first = before, history.Describe(ops)
 				}
