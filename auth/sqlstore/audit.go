@@ -39,15 +39,18 @@ func (in *In) Audit() *Audit { return &Audit{in.store} }
 // one, and whoever has that would wait for the chain.
 func auditLock(org auth.OrgKey) string { return "audit\x00" + string(org) }
 
-// audited runs f in a transaction, and appends to the log of the org what f notes. Without a log and
-// without locks f runs one statement that is atomic by itself.
-func (s *Store) audited(ctx context.Context, org auth.OrgKey, f func(conn) error, locks ...string) error {
-	switch {
-	case s.options.Audit:
-	case len(locks) == 0:
+// apart runs f, which has no entry in the log. Without locks it is one statement that is atomic by itself.
+func (s *Store) apart(ctx context.Context, f func(conn) error, locks ...string) error {
+	if len(locks) == 0 {
 		return s.write(ctx, f)
-	default:
-		return s.transact(ctx, f, locks...)
+	}
+	return s.transact(ctx, f, locks...)
+}
+
+// audited runs f in a transaction, and appends to the log of the org what f notes. Without a log it is apart.
+func (s *Store) audited(ctx context.Context, org auth.OrgKey, f func(conn) error, locks ...string) error {
+	if !s.options.Audit {
+		return s.apart(ctx, f, locks...)
 	}
 	return s.transact(ctx, func(q conn) error {
 		var notes []auth.Event
