@@ -206,7 +206,7 @@ func TestDocumentedTests(t *testing.T) {
 // compares their output with the blocks marked "output", where … stands for any text within a line.
 func TestTranscript(t *testing.T) {
 	t.Chdir(root)
-	for _, tool := range []string{"bash", "curl", "openssl"} {
+	for _, tool := range []string{"bash", "curl", "openssl", "sqlite3"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
 		}
@@ -217,7 +217,7 @@ cd "$TMPDIR"
 until curl -s localhost:8081 >nothing; do kill -0 $! && sleep 0.1; done
 KEY=$(sed 's/.*key=//' log)
 `
-	for document, before := range map[string]string{"README.md": quickstart, "examples/guides/client.md": ""} {
+	for document, before := range map[string]string{"README.md": quickstart, "examples/guides/client.md": "", "examples/guides/audit.md": ""} {
 		script, output := before, ""
 		for _, b := range blocks(t, document) {
 			switch b.comment {
