@@ -35,7 +35,7 @@ type Use struct {
 // that shares the store. Of all calls with the same client key and nonce, exactly one
 // returns nil. Of all calls with the same signature, no more than Siblings return
 // nil. A refused claim leaves nothing, neither its nonce nor its signature: it takes
-// no room and refuses no later request. Claims of different client keys never affect each other.
+// no room and refuses no later request. While it runs, it may refuse another one of the same nonce. Claims of different client keys never affect each other.
 //
 // A nonce and a signature are remembered until u.Keep at least. Nothing is dropped
 // earlier to make room.

@@ -102,9 +102,9 @@ func (r Record) Position() Position { return Position{r.Issued, r.ID} }
 // process or in another that shares the store. Of all calls for one record, no more
 // than MaxUses return nil; if MaxUses is 0, all do. A spent use is never given back.
 //
-// The record r is made of the token's claims. It must equal the issued record in ID,
-// ClientKey, Subject, KeyID, Generation and MaxUses. Its Org and its Lineage are ignored: the key has
-// one owner, so KeyID and ClientKey determine the org. While the grace of a Renew lasts, r may also be
+// The record r is made of the token's claims and of its key's org. It must equal the issued record in ID,
+// ClientKey, Subject, KeyID, Generation and MaxUses. Its Lineage is ignored. Its Org is that of the issued record,
+// by which a ledger may choose a server; it need not compare it: the key has one owner. While the grace of a Renew lasts, r may also be
 // of the Generation before, and then of any KeyID. Spend returns the
 // Lineage of the issued record, or an error that wraps
 //   - ErrRevoked: no such record was issued, it was revoked, it has expired, or one
@@ -153,7 +153,7 @@ type Spender interface {
 // gone. Otherwise the descendants of the earlier record would be live again. The
 // Minter's ids are 128 random bits.
 //
-// Each verb names the app, by whose ClientKey records can be spread over several stores: an
+// Each verb names the app and its org, by either of which records can be spread over several stores: an
 // app's records, and only they, are compared with each other.
 //
 // Implementations are safe for concurrent use, in this process and in others that

@@ -15,7 +15,9 @@ import (
 	"github.com/tenantkit/tenantkit/internal/face"
 )
 
-type apiKeys struct{ store *Store }
+// apiKeys has all keys in one shard: a request names a key by its id alone, and its org has an index
+// and a limit.
+type apiKeys struct{ at *shard }
 
 //go:embed lua/apikey.lua
 var apiKeyText string
@@ -26,12 +28,14 @@ var (
 	getKeyScript     = newScript(apiKeyText, "return {'', keyRow(ARGV[1], ARGV[2])}")
 	listKeysScript   = newScript(apiKeyText, "return listKeys()")
 	revokeKeyScript  = newScript(apiKeyText, "return revokeKey()")
-	deleteKeysScript = newScript(apiKeyText, "return endKeys(ARGV[1], KEYS[1], 1000)")
+	deleteKeysScript = newScript(apiKeyText, "return endKeys()")
 )
 
 // APIKeys returns the server's API keys. A record takes about 900 bytes. That of an ended key stays
 // until its owner gets another key, until it is revoked, or until RevokeAccount or DeleteOrg.
-func (s *Store) APIKeys() apikey.Store { return &apiKeys{s} }
+func (s *Store) APIKeys() apikey.Store { return &apiKeys{s.of(apiKeysShard)} }
+
+const apiKeysShard = ""
 
 func apiKeyKey(id string) string { return "i:" + id }
 
@@ -59,28 +63,28 @@ func (k *apiKeys) put(ctx context.Context, args []string, add *apikey.Record, li
 	if add == nil {
 		add = new(apikey.Record)
 	}
-	args = append([]string{k.store.prefix}, args...)
+	args = append([]string{k.at.prefix}, args...)
 	args = append(args, strconv.Itoa(limit), millis(add.Created),
 		add.ID, string(add.Org), add.Account, add.App, add.Maker, add.Stored(), millisOrEmpty(add.Expires), decimal(add.Uses))
-	code, err := k.store.code(ctx, putKeyScript, nil, args...)
+	code, err := k.at.code(ctx, putKeyScript, nil, args...)
 	return cmp.Or(err, codeError(code, nil, auth.ErrConflict, apikey.ErrTooMany))
 }
 
 // Use implements apikey.Store.
 func (k *apiKeys) Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error {
-	code, err := k.store.code(ctx, useKeyScript, []string{apiKeyKey(id)}, useArgs(face.Use{Seen: at, From: from})...)
+	code, err := k.at.code(ctx, useKeyScript, []string{apiKeyKey(id)}, useArgs(face.Use{Seen: at, From: from})...)
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // Revoke implements apikey.Store.
 func (k *apiKeys) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
-	code, err := k.store.code(ctx, revokeKeyScript, []string{apiKeyKey(id)}, k.store.prefix, id, string(org))
+	code, err := k.at.code(ctx, revokeKeyScript, []string{apiKeyKey(id)}, k.at.prefix, id, string(org))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // Get implements apikey.Store.
 func (k *apiKeys) Get(ctx context.Context, id string) (apikey.Record, error) {
-	found, _, err := k.rows(ctx, getKeyScript, nil, k.store.prefix, id)
+	found, _, err := k.rows(ctx, getKeyScript, nil, k.at.prefix, id)
 	if err == nil && len(found) == 0 {
 		err = auth.ErrNotFound
 	}
@@ -102,7 +106,7 @@ func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit in
 	case of.App != "":
 		index = "m:" + pair(string(of.Org), of.App)
 	}
-	rows, next, err := k.rows(ctx, listKeysScript, []string{index}, k.store.prefix, after, strconv.Itoa(limit))
+	rows, next, err := k.rows(ctx, listKeysScript, []string{index}, k.at.prefix, after, strconv.Itoa(limit))
 	for _, r := range rows {
 		if of.Has(&r) {
 			page = append(page, r)
@@ -113,7 +117,7 @@ func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit in
 
 // rows runs a script that returns a text and then rows of keyRow.
 func (k *apiKeys) rows(ctx context.Context, script *script, keys []string, args ...string) (all []apikey.Record, first string, err error) {
-	reply, err := k.store.run(ctx, script, keys, args...)
+	reply, err := k.at.run(ctx, script, keys, args...)
 	if err != nil {
 		return nil, "", err
 	}

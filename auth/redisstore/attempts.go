@@ -14,12 +14,12 @@ func attemptKey(org auth.OrgKey, key string) string { return "f:" + pair(string(
 
 // Load implements session.Attempts.
 func (a *attempts) Load(ctx context.Context, org auth.OrgKey, key string) (string, error) {
-	return a.store.get(ctx, attemptKey(org, key))
+	return a.store.of(attemptKey(org, key)).get(ctx, attemptKey(org, key))
 }
 
 // Swap implements session.Attempts.
 func (a *attempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
-	code, err := a.store.code(ctx, swapScript, []string{attemptKey(org, key)}, old, record)
+	code, err := a.store.of(attemptKey(org, key)).code(ctx, swapScript, []string{attemptKey(org, key)}, old, record)
 	if code < 0 || code > 1 {
 		err = errReply
 	}

@@ -14,8 +14,9 @@ import (
 // returns an error that contains the server's text.
 //
 // Do must return when ctx ends. It must not send a command again: a client that retries
-// by itself burns uses of tokens and refuses honest requests as replays. All commands
-// must reach the primary, and the same database on it. Many goroutines call Do
+// by itself burns uses of tokens and refuses honest requests as replays. It may follow a
+// redirection of a cluster, which says that nothing was done. All commands
+// must reach a primary, and the same database on it. Many goroutines call Do
 // concurrently.
 type Do func(ctx context.Context, args ...any) (any, error)
 

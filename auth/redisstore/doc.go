@@ -68,17 +68,48 @@
 // user needs the commands EVAL, EVALSHA, INFO, TIME and CONFIG GET, and the data
 // commands on the keys under the prefix.
 //
+// # Cluster
+//
+// Open finds out whether the server is part of a Redis Cluster, and then spreads the keys over 256 shards.
+// A shard is a slot, by a hash tag. Requests are spread by client key, counts of attempts by their
+// key, and all else by org. Each method is one round trip to one primary, except RevokeAccount and DeleteOrg.
+// API keys share one shard, because a request names them by their id alone. The client is one of clusters.
+// With go-redis, which otherwise sends a command again after a lost connection:
+//
+//	client := redis.NewClusterClient(&redis.ClusterOptions{
+//		Addrs:                 addrs,
+//		ContextTimeoutEnabled: true,
+//		MaxRetries:            -1,
+//
+//		ClusterStateReloadInterval: time.Second, // else it finds a new primary after a minute
+//	})
+//	do := func(ctx context.Context, args ...any) (any, error) {
+//		command := once{redis.NewCmd(ctx, args...)}
+//		client.Process(ctx, command)
+//		return command.Result()
+//	}
+//
+//	type once struct{ *redis.Cmd } // which is redirected, but never sent again
+//
+//	func (once) NoRetry() bool { return true }
+//
+// Each primary needs the settings above. Open checks appendfsync and no-appendfsync-on-rewrite on one of
+// them, and the others on all. While a slot moves to another primary, methods of its
+// shard return auth.ErrUnavailable; afterwards requests signed before are stale once. A replica that
+// takes over lacks what had not reached it, as without a cluster.
+//
 // # What is not covered
 //
-// Redis Cluster is not covered, because the keys of one method may be in several slots.
-// A hash tag in the prefix puts all keys into one slot, see UnsafeCluster. Reads from
-// replicas are not covered either: they may still return records that have ended.
+// Reads from replicas are not covered: they may still return records that have ended. A client must not
+// read from them (ReadOnly, RouteByLatency and RouteRandomly of go-redis).
 //
 // # Format
 //
-// All keys begin with Options.Prefix. PAIR is the length of its first part, a colon,
+// All keys begin with Options.Prefix, and in a cluster with the shard after it: {0} to {255}. It is the
+// FNV-1a hash of the org, the client key or the key of Attempts, modulo 256. PAIR is the length of its first part, a colon,
 // and both parts.
 //
+//	absent              no key, see script.go
 //	version             of this format
 //	epoch               of replays: when it began, the latest time seen, the server
 //	n:NONCE KEY         a nonce; KEY is the client key, without the blank here

@@ -26,7 +26,8 @@ func costOf(e idempotency.Entry) string { return strconv.Itoa(len(e.Sealed) + 10
 
 // Begin implements idempotency.Store.
 func (r *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.Options) (idempotency.Entry, error) {
-	reply, err := r.store.rows(ctx, beginRepeatScript, nil, r.store.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
+	at := r.store.of(string(e.Org))
+	reply, err := at.rows(ctx, beginRepeatScript, nil, at.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
 		decimal(o.Lease.Milliseconds()), decimal(o.Keep.Milliseconds()), costOf(e), string(e.Sealed), decimal(o.MaxBytes))
 	if err != nil || len(reply) == 0 {
 		return idempotency.Entry{}, err
@@ -41,7 +42,8 @@ func (r *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.
 
 // End implements idempotency.Store.
 func (r *repeats) End(ctx context.Context, e idempotency.Entry) error {
-	code, err := r.store.code(ctx, endRepeatScript, nil, r.store.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
+	at := r.store.of(string(e.Org))
+	code, err := at.code(ctx, endRepeatScript, nil, at.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
 		costOf(e), string(e.Sealed))
 	return cmp.Or(err, codeError(code, nil, auth.ErrConflict))
 }

@@ -36,20 +36,21 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	if r.MaxUses < 0 {
 		return errors.New("redisstore: issue: a negative use count")
 	}
+	at := l.store.of(string(r.Org))
 	args := []string{
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
-		strconv.Itoa(limit), l.store.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, string(r.Org),
-		strconv.Itoa(token.MaxReplaced), r.ClientKey, l.store.prefix + appKey(""), r.Name,
+		strconv.Itoa(limit), at.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, string(r.Org),
+		strconv.Itoa(token.MaxReplaced), r.ClientKey, at.prefix + appKey(""), r.Name,
 	}
-	code, err := l.store.code(ctx, issueScript,
+	code, err := at.code(ctx, issueScript,
 		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject), appKey(r.ClientKey), appsKey(r.Org)}, append(args, verifying...)...)
 	return cmp.Or(err, codeError(code, nil, errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep))
 }
 
 // Spend implements token.Spender.
 func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
-	reply, err := l.store.run(ctx, spendScript, []string{recordKey(r.ClientKey, r.ID)},
-		append(l.tokenArgs(r), useArgs(r.Use)...)...)
+	at := l.store.of(string(r.Org))
+	reply, err := at.run(ctx, spendScript, []string{recordKey(r.ClientKey, r.ID)}, append(tokenArgs(at, r), useArgs(r.Use)...)...)
 	if err != nil {
 		return token.Lineage{}, err
 	}
@@ -69,8 +70,8 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 }
 
 // tokenArgs are the arguments by which a script finds whether a record accepts a token.
-func (l *ledger) tokenArgs(r token.Record) []string {
-	return []string{r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Generation), l.store.prefix + recordKey(r.ClientKey, "")}
+func tokenArgs(at *shard, r token.Record) []string {
+	return []string{r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Generation), at.prefix + recordKey(r.ClientKey, "")}
 }
 
 // useArgs returns the time of a use or "", an hour before, and where it comes from.
@@ -93,8 +94,9 @@ func useOf(seen, from string) (use face.Use, err error) {
 
 // Renew implements token.Ledger.
 func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Duration) error {
-	code, err := l.store.code(ctx, renewScript, []string{recordKey(r.ClientKey, r.ID), appKey(r.ClientKey)},
-		append(l.tokenArgs(r), r.ID, next.KeyID, decimal(next.Issued.Unix()), expiry(next.Expires), decimal(grace.Milliseconds()))...)
+	at := l.store.of(string(r.Org))
+	code, err := at.code(ctx, renewScript, []string{recordKey(r.ClientKey, r.ID), appKey(r.ClientKey)},
+		append(tokenArgs(at, r), r.ID, next.KeyID, decimal(next.Issued.Unix()), expiry(next.Expires), decimal(grace.Milliseconds()))...)
 	return cmp.Or(err, codeError(code, nil, token.ErrRevoked, token.ErrExhausted, token.ErrReused))
 }
 
@@ -117,8 +119,9 @@ func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Rec
 	if err != nil {
 		return token.Record{}, err
 	}
-	rows, err := l.store.rows(ctx, getScript,
-		[]string{recordKey(of.ClientKey, id)}, l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, id)
+	at := l.store.of(string(of.Org))
+	rows, err := at.rows(ctx, getScript,
+		[]string{recordKey(of.ClientKey, id)}, at.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, id)
 	if err != nil {
 		return token.Record{}, err
 	}
@@ -135,9 +138,10 @@ func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
 	if err != nil {
 		return err
 	}
-	code, err := l.store.code(ctx, revokeScript,
-		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey), appsKey(of.Org)}, id, l.store.prefix+subjectKey(of.ClientKey, ""),
-		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, of.ClientKey)
+	at := l.store.of(string(of.Org))
+	code, err := at.code(ctx, revokeScript,
+		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey), appsKey(of.Org)}, id, at.prefix+subjectKey(of.ClientKey, ""),
+		at.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, of.ClientKey)
 	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
 }
 
@@ -146,11 +150,12 @@ func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error
 	if of.Subject == "" {
 		return 0, errors.New("redisstore: revoke a subject: the subject is empty")
 	}
-	args := []string{l.store.prefix, string(of.Org), of.Subject}
+	at := l.store.of(string(of.Org))
+	args := []string{at.prefix, string(of.Org), of.Subject}
 	if of.ClientKey != token.AnyApp {
 		args = append(args, of.ClientKey)
 	}
-	n, err := l.store.code(ctx, revokeSubjectScript, []string{appsKey(of.Org)}, args...)
+	n, err := at.code(ctx, revokeSubjectScript, []string{appsKey(of.Org)}, args...)
 	return int(n), err
 }
 
@@ -165,8 +170,9 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 	case of.Subject == token.AnySubject:
 		return l.listApp(ctx, of, after, limit)
 	}
-	rows, err := l.store.rows(ctx, tokensScript,
-		[]string{subjectKey(of.ClientKey, of.Subject)}, l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org))
+	at := l.store.of(string(of.Org))
+	rows, err := at.rows(ctx, tokensScript,
+		[]string{subjectKey(of.ClientKey, of.Subject)}, at.prefix+recordKey(of.ClientKey, ""), string(of.Org))
 	if err != nil {
 		return nil, next, err
 	}
@@ -185,8 +191,9 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 
 // listApp returns a page of the records of all subjects of an app.
 func (l *ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
-	rows, err := l.store.rows(ctx, appTokensScript, []string{appKey(of.ClientKey)},
-		l.store.prefix+recordKey(of.ClientKey, ""), string(of.Org), decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
+	at := l.store.of(string(of.Org))
+	rows, err := at.rows(ctx, appTokensScript, []string{appKey(of.ClientKey)},
+		at.prefix+recordKey(of.ClientKey, ""), string(of.Org), decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
 	if err == nil && len(rows) == 0 {
 		err = errReply
 	}

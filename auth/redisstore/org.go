@@ -8,15 +8,15 @@ import (
 )
 
 var (
-	revokeAccountScript = newScript(lua("session"), lua("endaccount"), lineageText, lua("live"), lua("place"), lua("endsubject"), lua("apikey"), lua("revokeaccount"))
+	revokeAccountScript = newScript(lua("session"), lua("endaccount"), lineageText, lua("live"), lua("place"), lua("endsubject"), lua("revokeaccount"))
 	deleteAppScript     = newScript(lua("deleteapp"))
 )
 
 var errNameless = errors.New("redisstore: no org or no account is named")
 
 // RevokeAccount ends an account's sessions, incomplete logins and mailed tickets, its tokens in
-// all apps of the org, and with them their descendants, and its API keys. Its idempotency keys stay:
-// see sqlstore.Store.RevokeAccount. It is one atomic step. After an error the
+// all apps of the org, and with them their descendants, in one atomic step, and then its API keys. Its
+// idempotency keys stay: see sqlstore.Store.RevokeAccount. After an error the
 // outcome is unknown: call it again. Disable or delete the account in the Directory first:
 // RevokeAccount does not stop concurrent logins and makers. Tokens that the account made for others stay,
 // and are dead without it: do not give its ID to another account while they last. The account's credentials are in another
@@ -25,9 +25,13 @@ func (s *Store) RevokeAccount(ctx context.Context, org auth.OrgKey, account stri
 	if org == "" || account == "" {
 		return errNameless
 	}
-	_, err := s.code(ctx, revokeAccountScript, []string{accountKey(org, account), orgKey(org), appsKey(org)},
-		s.prefix, string(org), account)
-	return err
+	at, keys := s.of(string(org)), s.of(apiKeysShard)
+	_, err := at.code(ctx, revokeAccountScript, []string{accountKey(org, account), orgKey(org), appsKey(org)},
+		at.prefix, string(org), account)
+	if err != nil {
+		return err
+	}
+	return keys.untilNone(ctx, deleteKeysScript, []string{"j:" + pair(string(org), account)}, keys.prefix)
 }
 
 // DeleteOrg deletes the sessions, tokens, API keys and idempotency keys of an org. Call it when an org is deleted for good:
@@ -42,16 +46,25 @@ func (s *Store) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 	if org == "" {
 		return errNameless
 	}
-	sessions := sessions{s}
-	_, err := sessions.DeleteOrg(ctx, org)
-	for more := int64(1); err == nil && more != 0; {
-		more, err = s.code(ctx, deleteKeysScript, []string{"g:" + pair(string(org), "")}, s.prefix)
+	at, keys := s.of(string(org)), s.of(apiKeysShard)
+	_, err := (&sessions{s}).DeleteOrg(ctx, org)
+	if err == nil {
+		err = keys.untilNone(ctx, deleteKeysScript, []string{"g:" + pair(string(org), "")}, keys.prefix)
 	}
-	for more := int64(1); err == nil && more != 0; {
-		more, err = s.code(ctx, endRepeatsScript, nil, s.prefix, string(org))
+	if err == nil {
+		err = at.untilNone(ctx, endRepeatsScript, nil, at.prefix, string(org))
 	}
-	for more := int64(1); err == nil && more != 0; {
-		more, err = s.code(ctx, deleteAppScript, []string{appsKey(org)}, s.prefix, string(org))
+	if err == nil {
+		err = at.untilNone(ctx, deleteAppScript, []string{appsKey(org)}, at.prefix, string(org))
 	}
 	return err
+}
+
+// untilNone repeats a script until it returns 0, because it has found nothing more to delete.
+func (s *shard) untilNone(ctx context.Context, script *script, keys []string, args ...string) error {
+	for {
+		if more, err := s.code(ctx, script, keys, args...); more == 0 || err != nil {
+			return err
+		}
+	}
 }

@@ -39,8 +39,7 @@ type rule struct {
 // records again that were ended after its snapshot.
 var rules = []rule{
 	{"role", "role", []string{"master"}, "connect to the primary", func(Options) bool { return false }},
-	{"cluster-enabled", "cluster_enabled", []string{"no"}, "use a server that is no part of a cluster, or set UnsafeCluster",
-		func(o Options) bool { return o.UnsafeCluster }},
+	{"cluster-enabled", "cluster_enabled", []string{"no", "yes"}, "connect to a server that says whether it is part of a cluster", func(Options) bool { return false }},
 	{"maxmemory-policy", "maxmemory_policy", []string{"noeviction"},
 		"run CONFIG SET maxmemory-policy noeviction and set it in the server's configuration, or set UnsafeEviction",
 		func(o Options) bool { return o.UnsafeEviction }},
@@ -65,15 +64,9 @@ func probe(ctx context.Context, do Do) (settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (the stores need the command INFO)", err)
 	}
-	info, ok := text(reply)
-	if !ok {
-		return nil, errReply
-	}
-	lines := settings{}
-	for line := range strings.Lines(info) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			lines[name] = value
-		}
+	lines, err := linesOf(reply)
+	if err != nil {
+		return nil, err
 	}
 	found := settings{}
 	for _, r := range rules {
@@ -86,6 +79,39 @@ func probe(ctx context.Context, do Do) (settings, error) {
 		found[r.setting] = cmp.Or(spelled[value], value)
 	}
 	return found, nil
+}
+
+// linesOf reads the reply to INFO.
+func linesOf(reply any) (settings, error) {
+	info, ok := text(reply)
+	if !ok {
+		return nil, errReply
+	}
+	lines := settings{}
+	for line := range strings.Lines(info) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			lines[name] = value
+		}
+	}
+	return lines, nil
+}
+
+var infoScript = newChecking("return redis.call('INFO')")
+
+// probe checks what INFO tells of the server that has a shard. Of all others that a client may
+// reach in a cluster, only one has answered the probe of all settings.
+func (s *shard) probe(ctx context.Context, o Options) error {
+	reply, err := s.run(ctx, infoScript, nil)
+	if err != nil {
+		return err
+	}
+	lines, err := linesOf(reply)
+	for _, r := range rules {
+		if value, ok := lines[r.info]; ok && err == nil {
+			err = r.check(cmp.Or(spelled[value], value), o)
+		}
+	}
+	return err
 }
 
 // configured reads a setting by CONFIG GET. If the server refuses the command, the

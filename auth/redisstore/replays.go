@@ -36,7 +36,7 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	if len(u.Nonce) != 16 {
 		return errNonce
 	}
-	code, err := r.store.code(ctx, claimScript,
+	code, err := r.store.of(u.ClientKey).code(ctx, claimScript,
 		[]string{"epoch", "q:" + u.ClientKey, "n:" + u.Nonce + u.ClientKey, "s:" + string(u.Signature[:]) + u.ClientKey},
 		millis(u.Seen), millis(u.Signed), millis(u.Keep), millis(u.Keep.Add(margin)),
 		strconv.Itoa(siblings(&u)), decimal(u.Window.Milliseconds()),
@@ -46,7 +46,7 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 
 // Used implements signing.UsedNonces, in one round trip.
 func (r *replays) Used(ctx context.Context, clientKey, nonce string) (bool, error) {
-	n, err := r.store.code(ctx, usedScript, []string{"n:" + nonce + clientKey})
+	n, err := r.store.of(clientKey).code(ctx, usedScript, []string{"n:" + nonce + clientKey})
 	return n == 1, err
 }
 

@@ -57,17 +57,33 @@ func nameOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// shard is the data whose keys have one prefix. In a cluster that puts them into one slot.
+type shard struct {
+	do      Do
+	prefix  string
+	version any // its key, made once
+
+	// absent is in a cluster a key that never exists. While a slot moves, a server executes only
+	// commands whose keys are all on it, so it refuses each script as a whole. A script could
+	// otherwise take for deleted what is still, or already, on the other server.
+	absent any
+}
+
 // run runs a script in one round trip. If the server does not know the script, a second
 // round trip sends it. That happens after a restart or SCRIPT FLUSH. The first round
 // trip has then done nothing, so sending again is safe. The last key of each script is that of
 // the version.
-func (s *Store) run(ctx context.Context, script *script, keys []string, args ...string) (any, error) {
-	command := make([]any, 0, 4+len(keys)+len(args))
-	command = append(command, "EVALSHA", script.name(), strconv.Itoa(len(keys)+1))
+func (s *shard) run(ctx context.Context, script *script, keys []string, args ...string) (any, error) {
+	ours := []any{s.absent, s.version}
+	if s.absent == nil {
+		ours = ours[1:]
+	}
+	command := make([]any, 0, 5+len(keys)+len(args))
+	command = append(command, "EVALSHA", script.name(), strconv.Itoa(len(keys)+len(ours)))
 	for _, key := range keys {
 		command = append(command, s.prefix+key)
 	}
-	command = append(command, s.versionKey)
+	command = append(command, ours...)
 	for _, arg := range args {
 		command = append(command, arg)
 	}
@@ -80,9 +96,9 @@ func (s *Store) run(ctx context.Context, script *script, keys []string, args ...
 }
 
 // get returns the value of a key, or "" if there is none.
-func (s *Store) get(ctx context.Context, key string) (string, error) {
+func (s *shard) get(ctx context.Context, key string) (string, error) {
 	// MGET does not return a nil reply, which some clients turn into an error.
-	reply, err := s.do.call(ctx, "MGET", s.prefix+key, s.versionKey)
+	reply, err := s.do.call(ctx, "MGET", s.prefix+key, s.version)
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +123,7 @@ func (s *Store) get(ctx context.Context, key string) (string, error) {
 var errVersion = errors.New("redisstore: the data is of another version of this package")
 
 // code runs a script that returns an integer.
-func (s *Store) code(ctx context.Context, script *script, keys []string, args ...string) (int64, error) {
+func (s *shard) code(ctx context.Context, script *script, keys []string, args ...string) (int64, error) {
 	reply, err := s.run(ctx, script, keys, args...)
 	n, ok := reply.(int64)
 	if err == nil && !ok {
@@ -117,7 +133,7 @@ func (s *Store) code(ctx context.Context, script *script, keys []string, args ..
 }
 
 // rows runs a script that returns an array.
-func (s *Store) rows(ctx context.Context, script *script, keys []string, args ...string) ([]any, error) {
+func (s *shard) rows(ctx context.Context, script *script, keys []string, args ...string) ([]any, error) {
 	reply, err := s.run(ctx, script, keys, args...)
 	rows, ok := reply.([]any)
 	if err == nil && !ok {

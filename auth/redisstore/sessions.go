@@ -28,7 +28,7 @@ var errHash = errors.New("redisstore: the hash of a session is not new")
 
 // Create implements session.Store. It returns an error if the hash exists.
 func (s *sessions) Create(ctx context.Context, r session.Session, limit int) error {
-	code, err := s.store.code(ctx, createScript,
+	code, err := s.store.of(string(r.Org)).code(ctx, createScript,
 		[]string{hashKey(r.Org, r.Hash), accountKey(r.Org, r.Account), orgKey(r.Org)},
 		encode(r), r.ID+string(r.Hash[:]), millis(r.Created), millis(r.Expires),
 		strconv.Itoa(max(limit, 0)), r.Ticket, r.Account, s.hashes(r.Org))
@@ -37,7 +37,7 @@ func (s *sessions) Create(ctx context.Context, r session.Session, limit int) err
 
 // Get implements session.Store.
 func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
-	record, err := s.store.get(ctx, hashKey(org, hash))
+	record, err := s.store.of(string(org)).get(ctx, hashKey(org, hash))
 	switch {
 	case err != nil:
 		return session.Session{}, err
@@ -55,49 +55,49 @@ func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (ses
 
 // Touch implements session.Store.
 func (s *sessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
-	code, err := s.store.code(ctx, touchScript, []string{hashKey(org, hash)}, fixed(seen))
+	code, err := s.store.of(string(org)).code(ctx, touchScript, []string{hashKey(org, hash)}, fixed(seen))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // Replace implements session.Store. It returns an error if the new hash exists.
 func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
-	code, err := s.store.code(ctx, replaceScript,
+	code, err := s.store.of(string(org)).code(ctx, replaceScript,
 		[]string{hashKey(org, old), hashKey(org, r.Hash)},
-		fixed(r.Seen)+fixed(r.Authenticated), string(r.Hash[:]), string(old[:]), s.store.prefix+accountKey(org, ""))
+		fixed(r.Seen)+fixed(r.Authenticated), string(r.Hash[:]), string(old[:]), s.accounts(org))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound, errHash))
 }
 
 // Delete implements session.Store.
 func (s *sessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
-	_, err := s.store.code(ctx, deleteScript,
-		[]string{hashKey(org, hash), orgKey(org)}, string(hash[:]), s.hashes(org), s.store.prefix+accountKey(org, ""))
+	_, err := s.store.of(string(org)).code(ctx, deleteScript,
+		[]string{hashKey(org, hash), orgKey(org)}, string(hash[:]), s.hashes(org), s.accounts(org))
 	return err
 }
 
 // DeleteID implements session.Store.
 func (s *sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
-	code, err := s.store.code(ctx, deleteIDScript,
+	code, err := s.store.of(string(org)).code(ctx, deleteIDScript,
 		[]string{accountKey(org, account), orgKey(org)}, id, account, s.hashes(org))
 	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // DeleteAll implements session.Store.
 func (s *sessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
-	n, err := s.store.code(ctx, deleteAllScript,
+	n, err := s.store.of(string(org)).code(ctx, deleteAllScript,
 		[]string{accountKey(org, account), orgKey(org)}, account, except, s.hashes(org))
 	return int(n), err
 }
 
 // DeleteOrg implements session.Store.
 func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
-	n, err := s.store.code(ctx, deleteOrgScript,
-		[]string{orgKey(org)}, s.hashes(org), s.store.prefix+accountKey(org, ""))
+	n, err := s.store.of(string(org)).code(ctx, deleteOrgScript,
+		[]string{orgKey(org)}, s.hashes(org), s.accounts(org))
 	return int(n), err
 }
 
 // List implements session.Store.
 func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
-	rows, err := s.store.rows(ctx, sessionsScript, []string{accountKey(org, account)}, s.hashes(org))
+	rows, err := s.store.of(string(org)).rows(ctx, sessionsScript, []string{accountKey(org, account)}, s.hashes(org))
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +116,14 @@ func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([
 
 // hashes begins the keys of an org's sessions, for scripts.
 func (s *sessions) hashes(org auth.OrgKey) string {
-	return s.store.prefix + "h:" + pair(string(org), "")
+	return s.store.of(string(org)).prefix + "h:" + pair(string(org), "")
 }
 
-// Each key of a session or a count names its org before all else, so that the keys of an org
-// can share a hash tag when a cluster spreads the orgs.
+// accounts begins the keys of the indexes of an org's accounts, for scripts.
+func (s *sessions) accounts(org auth.OrgKey) string {
+	return s.store.of(string(org)).prefix + accountKey(org, "")
+}
+
 func hashKey(org auth.OrgKey, hash [32]byte) string { return "h:" + pair(string(org), string(hash[:])) }
 
 func accountKey(org auth.OrgKey, account string) string { return "a:" + pair(string(org), account) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,19 +28,16 @@ type Options struct {
 
 	UnsafeEviction     bool // accepts a full server that drops records: replays pass, sessions and tokens end, uses are forgotten
 	UnsafeNoAppendOnly bool // accepts a restart that ends all tokens and sessions, or restores those of a snapshot, revoked or not; right for Replays and Attempts alone
-	UnsafeCluster      bool // accepts a cluster; Prefix must have a hash tag such as "{tenantkit}:"; failovers and resharding are untested
 	UnsafeUnknown      bool // accepts settings that the server does not let the user read
 }
 
 // Store is a Redis or Valkey server that Open has accepted. Its stores are safe for
 // concurrent use, each by itself and together.
 type Store struct {
-	do     Do
-	prefix string
+	shards []shard
 	perKey int
 
-	versionKey any // made once
-	calls      stats.Calls
+	calls stats.Calls
 }
 
 const (
@@ -50,40 +48,80 @@ const (
 // Open checks the server behind do, and begins the epoch of Replays if there is none.
 // The error joins one *SettingError for each wrong setting. Any other error means that
 // the check failed, that the data under the prefix is of another version of this package, or
-// that UnsafeCluster has a prefix without a hash tag.
+// that a cluster cannot have the prefix.
 func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	found, err := probe(ctx, do)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{prefix: cmp.Or(o.Prefix, defaultPrefix), perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
-	s.versionKey = s.prefix + "version"
-	s.do = func(ctx context.Context, args ...any) (any, error) {
-		defer s.calls.End(s.calls.Begin())
-		return do(ctx, args...)
-	}
-	if o.UnsafeCluster && !hasTag(s.prefix) {
-		return nil, errors.New(`redisstore: UnsafeCluster needs a Prefix with a hash tag, such as "{tenantkit}:"`)
-	}
 	if err := found.refuse(o); err != nil {
 		return nil, err
 	}
-	// With an epoch the first request is not stale. The call also shows that scripts
-	// run, and that the data is of this version.
-	if _, err := s.code(ctx, epochScript, []string{"epoch"}, millis(time.Now())); err != nil {
+	s := &Store{perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
+	timed := func(ctx context.Context, args ...any) (any, error) {
+		defer s.calls.End(s.calls.Begin())
+		return do(ctx, args...)
+	}
+	if s.shards, err = shardsOf(timed, cmp.Or(o.Prefix, defaultPrefix), found["cluster-enabled"] == "yes"); err != nil {
 		return nil, err
+	}
+	for i := range s.shards {
+		if err := s.shards[i].begin(ctx, o); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
 
-// Stats returns how long commands have taken. It measures from its first call on: call it once after Open.
-func (s *Store) Stats() stats.Store { return s.calls.Read() }
+// clusterShards is how many groups of keys a cluster's servers share. Each org and each client key has
+// one. It is part of the format.
+const clusterShards = 256
 
-// hasTag reports whether a prefix puts all its keys into one slot of a cluster: what is between
-// the first { and the next } counts, unless it is empty.
-func hasTag(prefix string) bool {
-	_, after, _ := strings.Cut(prefix, "{")
-	return strings.Index(after, "}") > 0
+var errPrefix = errors.New(`redisstore: "{}" in the Prefix keeps a cluster from putting related keys into one slot`)
+
+// shardsOf returns the shards of a cluster, or the only one of a server.
+func shardsOf(do Do, prefix string, cluster bool) ([]shard, error) {
+	if !cluster {
+		return []shard{{do: do, prefix: prefix, version: prefix + "version"}}, nil
+	}
+	if _, tag, _ := strings.Cut(prefix, "{"); strings.HasPrefix(tag, "}") {
+		return nil, errPrefix
+	}
+	all := make([]shard, clusterShards)
+	for i := range all {
+		of := prefix + "{" + strconv.Itoa(i) + "}"
+		all[i] = shard{do: do, prefix: of, version: of + "version", absent: of + "absent"}
+	}
+	return all, nil
+}
+
+// begin begins the epoch of a shard, so that the first request is not stale. That also shows that
+// scripts run, and that the data is of this version.
+func (s *shard) begin(ctx context.Context, o Options) error {
+	if s.absent != nil {
+		if err := s.probe(ctx, o); err != nil {
+			return err
+		}
+	}
+	_, err := s.code(ctx, epochScript, []string{"epoch"}, millis(time.Now()))
+	return err
+}
+
+// of returns the shard of an org or of a client key. The hash is FNV-1a.
+func (s *Store) of(name string) *shard {
+	if len(s.shards) == 1 {
+		return &s.shards[0]
+	}
+	hash := uint32(2166136261)
+	for i := range len(name) {
+		hash = (hash ^ uint32(name[i])) * 16777619
+	}
+	return &s.shards[hash%clusterShards]
+}
+
+// Stats returns how long commands have taken. It measures from its first call on: call it once after Open.
+func (s *Store) Stats() stats.Store {
+	return s.calls.Read()
 }
 
 // Replays returns the server's record of accepted requests. It needs no append-only

@@ -60,7 +60,10 @@ func (m *Manager) endPresented(ctx context.Context, r *http.Request, t *auth.Ten
 			if !ok {
 				continue
 			}
-			open, unknown := m.Store.Get(ctx, t.Org.Key(), s.hash())
+			open, unknown := m.Store.Get(ctx, t.Org.Key(), s.hash()) // for the event
+			if unknown != nil && !auth.IsNotFound(unknown) && !errors.Is(unknown, ErrEvicted) {
+				return auth.Unavailable(unknown)
+			}
 			if err := m.Store.Delete(ctx, t.Org.Key(), s.hash()); err != nil {
 				return auth.Unavailable(err)
 			}
@@ -119,7 +122,10 @@ func (of Sessions) Revoke(ctx context.Context, org auth.OrgKey, account, id stri
 	}
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	open, _ := of.store.List(ctx, org, account) // only for the event
+	open, err := of.store.List(ctx, org, account) // for the event
+	if err != nil {
+		return auth.Unavailable(err)
+	}
 	if err := of.end(ctx, org, account, id); err != nil {
 		return err
 	}

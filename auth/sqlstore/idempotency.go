@@ -17,16 +17,17 @@ type repeats struct{ store *Store }
 // of Options, or not at all with UnsafeUnsealed. Reseal does not reach them: keep an old key for
 // idempotency.Options.Keep longer, or their responses are not shown. idempotency.Commit completes them in a
 // transaction of the application, a Tx of this database. Begin is one statement that writes, or two that do
-// not. End is one.
+// not, and a third for a caller with too many. End is one.
 func (s *Store) Idempotency() (idempotency.Store, error) { return &repeats{s}, s.keepsSecrets() }
+
+const repeatsCostText = `SELECT coalesce(sum(cost), 0) FROM {repeats} WHERE org = $2 AND caller = $3 AND keep > (SELECT {now})`
 
 // beginRepeatText stores an entry, takes over one whose lease has ended, or replaces one that is not yet swept.
 // It returns no row if it does none of these.
 const beginRepeatText = `
 	INSERT INTO {repeats} (id, org, caller, fence, lease, keep, cost, sealed)
 	SELECT CAST($1 AS {bytes}), $2, $3, $4, {now} + $5, {now} + $6, $7, CAST($8 AS {bytes})
-	WHERE EXISTS (SELECT 1 FROM {repeats} WHERE id = $1) OR $9 > (
-		SELECT coalesce(sum(cost), 0) FROM {repeats} WHERE org = $2 AND caller = $3 AND keep > (SELECT {now}))
+	WHERE EXISTS (SELECT 1 FROM {repeats} WHERE id = $1) OR $9 > (` + repeatsCostText + `)
 	ON CONFLICT (id) DO UPDATE SET fence = excluded.fence, lease = excluded.lease,
 		sealed = CASE WHEN {repeats}.keep <= {now} THEN excluded.sealed ELSE {repeats}.sealed END,
 		cost = CASE WHEN {repeats}.keep <= {now} THEN excluded.cost ELSE {repeats}.cost END,
@@ -42,22 +43,28 @@ func (s *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.
 		return idempotency.Entry{}, failed("begin a request", errText)
 	}
 	args := []any{e.ID[:], e.Org, e.Caller, e.Fence, o.Lease.Milliseconds(), o.Keep.Milliseconds(), costOf(e), e.Sealed, o.MaxBytes}
-	held := e
-	err := s.store.write(ctx, func(q conn) error { return q.one(ctx, beginRepeatText, args, &held.Fence, &held.Sealed) })
-	if err == nil {
-		s.store.countWrite(ctx)
-		return held, nil
+	for {
+		held := e
+		err := s.store.write(ctx, func(q conn) error { return q.one(ctx, beginRepeatText, args, &held.Fence, &held.Sealed) })
+		if err == nil {
+			s.store.countWrite(ctx)
+			return held, nil
+		}
+		full := false
+		if errors.Is(err, sql.ErrNoRows) {
+			err = s.store.find(ctx, `SELECT fence, sealed FROM {repeats} WHERE id = $1`, args[:1], &held.Fence, &held.Sealed)
+		}
+		if err == nil {
+			return held, nil
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			err = s.store.find(ctx, `SELECT $1 <= (`+repeatsCostText+`)`, []any{o.MaxBytes, e.Org, e.Caller}, &full)
+		}
+		if full || err != nil {
+			return idempotency.Entry{}, failed("begin a request", err)
+		}
+		// A concurrent End has deleted the entry since the first statement.
 	}
-	if errors.Is(err, sql.ErrNoRows) {
-		err = s.store.find(ctx, `SELECT fence, sealed FROM {repeats} WHERE id = $1`, []any{e.ID[:]}, &held.Fence, &held.Sealed)
-	}
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return idempotency.Entry{}, nil
-	case err != nil:
-		return idempotency.Entry{}, failed("begin a request", err)
-	}
-	return held, nil
 }
 
 // End implements idempotency.Store.

@@ -87,12 +87,19 @@ var errHash = errors.New("the hash is not new")
 
 // makeRoom ends those records of n's account and ticket kind that were not used for the
 // longest time, until fewer than limit are live. It selects them by id, because a concurrent Replace may change a
-// hash. It locks those that stay, too: a concurrent Delete has made room before, or waits.
+// hash. It locks all of them before: a concurrent Delete has made room, or a concurrent Replace or Touch has used
+// a record, before the second statement compares, or waits.
 func (s *sessions) makeRoom(ctx context.Context, q conn, n session.Session, limit int) error {
+	var locked int
+	err := q.one(ctx, `SELECT count(*) FROM (SELECT 1 FROM {sessions} WHERE `+ofAccountText+` AND replaced = 0 ORDER BY id {lock}) AS locked`,
+		[]any{n.Org, n.Account}, &locked)
+	if err != nil || locked < limit {
+		return err
+	}
 	evicted, err := q.exec(ctx, `
 		UPDATE {sessions} SET replaced = 1 WHERE `+ofAccountText+` AND replaced = 0 AND id IN (
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
-			ORDER BY seen DESC, created DESC, id DESC LIMIT 1000000000 OFFSET $4 {lock})`,
+			ORDER BY seen DESC, created DESC, id DESC LIMIT 1000000000 OFFSET $4)`,
 		n.Org, n.Account, n.Ticket, limit-1)
 	if verb := endedVerbs[n.Ticket]; evicted > 0 && verb != "" {
 		q.note(auth.Event{Verb: verb, Account: n.Account, Count: evicted, Reason: "limit"})

@@ -42,6 +42,14 @@ func ExampleIdempotency() {
 	_ = test
 }
 
+// Several instances of a store should share its data here, as those of a service do.
+func ExampleHistory() {
+	test := func(t *testing.T) {
+		storetest.History(t, signing.NewMemory(0), new(token.MemoryLedger), new(session.Memory), new(apikey.Memory))
+	}
+	_ = test
+}
+
 // The function that opens the store gets the credential that the subtest looks up.
 func ExampleCredentials() {
 	open := func(t *testing.T, secret signing.Secret, c *signature.Credential) signature.Credentials {

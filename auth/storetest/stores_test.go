@@ -7,6 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/auth/authtest"
 	"github.com/tenantkit/tenantkit/auth/idempotency"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/storetest"
 	"github.com/tenantkit/tenantkit/signing"
@@ -52,4 +53,10 @@ func TestIdempotency(t *testing.T) {
 	clock, f := clocked()
 	memory := idempotency.NewMemory(clock.Now)
 	storetest.Idempotency(t, func(*testing.T) idempotency.Store { return memory }, f)
+}
+
+func TestHistory(t *testing.T) {
+	replays := signing.NewMemory(0)
+	replays.Claim(t.Context(), signing.Use{ClientKey: "first", Nonce: "0123456789abcdef", Signed: time.Now(), Seen: time.Now(), Keep: time.Now().Add(time.Minute)})
+	storetest.History(t, replays, new(token.MemoryLedger), new(session.Memory), new(apikey.Memory), idempotency.NewMemory(nil))
 }

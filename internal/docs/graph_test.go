@@ -49,7 +49,7 @@ var arrows = map[string]string{
 	"auth/sqlstore":    "auth auth/apikey auth/audit auth/idempotency auth/session auth/signature internal/face internal/prepared internal/redacted internal/sqldialect internal/stats internal/verbs signing token",
 	"auth/session":     "auth internal/clock internal/hotp internal/listing internal/redacted internal/verbs scope",
 	"auth/redisstore":  "auth auth/apikey auth/idempotency auth/session internal/face internal/stats signing token",
-	"auth/storetest":   "auth auth/apikey auth/idempotency auth/session auth/signature internal/suite signing token",
+	"auth/storetest":   "auth auth/apikey auth/idempotency auth/session auth/signature internal/history internal/suite signing token",
 	"auth/authtest":    "auth auth/session internal/hotp signing token",
 
 	"internal/baseurl":     "",
@@ -59,6 +59,7 @@ var arrows = map[string]string{
 	"internal/face":        "",
 	"internal/stats":       "",
 	"internal/faults":      "envelope",
+	"internal/history":     "auth auth/apikey auth/idempotency auth/session signing token",
 	"internal/hotp":        "",
 	"internal/jsonfields":  "",
 	"internal/jwks":        "internal/baseurl internal/strictjson internal/weakkey " + jwt + " " + jose,

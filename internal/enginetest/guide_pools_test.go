@@ -161,8 +161,9 @@ func behindBouncer(source string) (*sql.DB, error) {
 	return stdlib.OpenDB(*config), nil
 }
 
-func TestBehindABouncer(t *testing.T) {
-	t.Parallel()
+// startBouncer starts a PgBouncer with pools of transactions, and returns the source through it.
+func startBouncer(t *testing.T, at string) *url.URL {
+	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil && os.Getenv("REQUIRE_ENGINES") != "1" {
 		t.Skip("PgBouncer is not installed: no pgbouncer in the path")
@@ -170,7 +171,7 @@ func TestBehindABouncer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := url.Parse(newDatabase(t))
+	source, err := url.Parse(at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,6 +203,12 @@ func TestBehindABouncer(t *testing.T) {
 	}
 	t.Cleanup(func() { bouncer.Process.Kill(); bouncer.Wait() })
 	source.Host = "127.0.0.1:" + port
+	return source
+}
+
+func TestBehindABouncer(t *testing.T) {
+	t.Parallel()
+	source := startBouncer(t, newDatabase(t))
 	db, err := behindBouncer(source.String())
 	if err != nil {
 		t.Fatal(err)

@@ -326,8 +326,6 @@ func TestK05RedisIsNotFit(t *testing.T) {
 			[]want{{"no-appendfsync-on-rewrite", "yes", "CONFIG SET no-appendfsync-on-rewrite no"}}},
 		{"no sync", []string{"--appendfsync", "no"}, redisstore.Options{},
 			[]want{{"appendfsync", "no", "CONFIG SET appendfsync everysec"}}},
-		{"a cluster", []string{"--cluster-enabled", "yes"}, redisstore.Options{},
-			[]want{{"cluster-enabled", "yes", "no part of a cluster"}}},
 		{"a replica", []string{"--replicaof", "127.0.0.1 1"}, redisstore.Options{},
 			[]want{{"role", "slave", "connect to the primary"}}},
 		{"CONFIG is forbidden", []string{"--rename-command", "CONFIG", ""}, redisstore.Options{},

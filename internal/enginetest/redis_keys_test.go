@@ -437,26 +437,6 @@ func TestRedisUserNeedsLittle(t *testing.T) {
 	}
 }
 
-// TestK34RedisClusterOfOneSlot shows what UnsafeCluster and a hash tag allow.
-func TestK34RedisClusterOfOneSlot(t *testing.T) {
-	s := startRedis(t, "--cluster-enabled", "yes")
-	s.command(t, "CLUSTER", "ADDSLOTSRANGE", "0", "16383")
-	if !until(func() bool { return strings.Contains(s.command(t, "CLUSTER", "INFO").(string), "cluster_state:ok") }) {
-		t.Fatal("the cluster does not come up")
-	}
-	for _, prefix := range []string{"", "tenantkit:", "{}:", "}{:", "{tenantkit:", "{}{tenantkit}:"} {
-		if _, err := redisstore.Open(t.Context(), dial(t, s.addr()), redisstore.Options{Prefix: prefix, UnsafeCluster: true}); err == nil || !strings.Contains(err.Error(), "hash tag") {
-			t.Errorf("K34 opened with the prefix %q: %v", prefix, err)
-		}
-	}
-	stores := storesOf(t, openAt(t, s.addr(), redisstore.Options{Prefix: "{tenantkit}:", UnsafeCluster: true}))
-	for verb, err := range stores.verbs(t.Context(), 1) {
-		if err != nil {
-			t.Errorf("%s: %v", verb, err)
-		}
-	}
-}
-
 // TestRedisVerbsOnAnotherVersion has instances that run while another version begins anew on the
 // same keys. See TestK35AnotherRelease.
 func TestRedisVerbsOnAnotherVersion(t *testing.T) {

@@ -15,8 +15,12 @@ import (
 
 func TestRedisStores(t *testing.T) {
 	t.Parallel()
-	server := startRedis(t)
-	stores := storesAt(t, server.addr())
+	testRedisStores(t, startRedis(t).open(t))
+}
+
+// testRedisStores runs the suites of all stores of a server or a cluster.
+func testRedisStores(t *testing.T, server *redisstore.Store) {
+	stores := storesOf(t, server)
 	t.Run("Replays", func(t *testing.T) {
 		t.Parallel()
 		replays := func(*testing.T) signing.Replays { return stores.replays }
@@ -37,12 +41,12 @@ func TestRedisStores(t *testing.T) {
 	})
 	t.Run("Idempotency", func(t *testing.T) {
 		t.Parallel()
-		entries := openAt(t, server.addr(), redisstore.Options{}).Idempotency()
+		entries := server.Idempotency()
 		storetest.Idempotency(t, func(*testing.T) idempotency.Store { return entries }, storetest.Features{})
 	})
 	t.Run("APIKeys", func(t *testing.T) {
 		t.Parallel()
-		keys := openAt(t, server.addr(), redisstore.Options{}).APIKeys()
+		keys := server.APIKeys()
 		storetest.APIKeys(t, func(*testing.T) apikey.Store { return keys }, storetest.Features{})
 	})
 	t.Run("Attempts", func(t *testing.T) {

@@ -25,6 +25,7 @@ type redisServer struct {
 	binary, folder, port string
 	settings             []string
 	process              *exec.Cmd
+	operator             redisstore.Do // of the test that has started it
 }
 
 // fit holds the required settings of a server.
@@ -51,6 +52,7 @@ func startRedis(t testing.TB, settings ...string) *redisServer {
 		t.Fatal(err)
 	}
 	s := &redisServer{binary: binary, folder: t.TempDir(), port: port, settings: append(slices.Clone(fit), settings...)}
+	s.operator = dial(t, s.addr())
 	s.start(t)
 	t.Cleanup(func() {
 		s.signal(t, syscall.SIGCONT)
@@ -131,7 +133,7 @@ func (s *redisServer) forget(t testing.TB) {
 // command runs an operator's command.
 func (s *redisServer) command(t testing.TB, args ...any) any {
 	t.Helper()
-	reply, err := dial(t, s.addr())(t.Context(), args...)
+	reply, err := s.operator(t.Context(), args...)
 	if err != nil && !errors.Is(err, redis.Nil) {
 		t.Fatalf("%s: %v", args[0], err)
 	}

@@ -261,28 +261,14 @@ func TestPostgresStandbyIsPromoted(t *testing.T) {
 	primary, err := startPostgres("-c", "fsync=on")
 	skipUninstalled(t, err)
 	t.Cleanup(primary.stop)
-	bin, account := must(postgresBin())(t), must(unprivileged())(t)
-	standby := &server{folder: t.TempDir()}
-	for folder := standby.folder; account != nil && len(folder) > len(os.TempDir()); folder = filepath.Dir(folder) {
-		os.Chown(folder, int(account.Uid), int(account.Gid))
-	}
-	data, port := filepath.Join(standby.folder, "data"), must(freePort())(t)
-	standby.source = strings.Replace(primary.source, "127.0.0.1:", "127.0.0.1:"+port+",127.0.0.1:", 1)
-	db := openDB(t, "pgx", standby.source+"&target_session_attrs=read-write")
+	standby := newStandby(t)
+	db := openDB(t, "pgx", bothOf(primary, standby))
 	db.SetMaxIdleConns(0)
 	s := must(sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL, sqlstore.Options{}))(t)
 	afterEpoch()
 	captured := aUse()
 	claims(t, "first", s, captured, nil)
-	copied := standby.command(account, filepath.Join(bin, "pg_basebackup"), "-D", data, "-d", primary.source, "-R", "--checkpoint=fast")
-	if out, err := copied.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	standby.source = "postgres://test@127.0.0.1:" + port + "/postgres?sslmode=disable"
-	t.Cleanup(standby.halt)
-	if err := standby.launch(standby.command(account, filepath.Join(bin, "postgres"), "-D", data, "-p", port, "-k", standby.folder, "-c", "listen_addresses=127.0.0.1")); err != nil {
-		t.Fatal(err)
-	}
+	standby.follow(t, primary)
 	later := aUse()
 	claims(t, "beside the standby", s, later, nil)
 	if !until(func() (replicated bool) {
@@ -300,4 +286,38 @@ func TestPostgresStandbyIsPromoted(t *testing.T) {
 	anew := aUse()
 	claims(t, "signed anew", s, anew, nil)
 	claims(t, "replayed", s, anew, signing.ErrReplayed)
+}
+
+// newStandby returns a server that has a port and is not started yet.
+func newStandby(t *testing.T) *server {
+	t.Helper()
+	s := &server{folder: t.TempDir(), source: "postgres://test@127.0.0.1:" + must(freePort())(t) + "/postgres?sslmode=disable"}
+	account := must(unprivileged())(t)
+	for folder := s.folder; account != nil && len(folder) > len(os.TempDir()); folder = filepath.Dir(folder) {
+		os.Chown(folder, int(account.Uid), int(account.Gid))
+	}
+	return s
+}
+
+// bothOf is the source of whichever of two servers takes writes.
+func bothOf(one, other *server) string {
+	_, at, _ := strings.Cut(other.source, "@")
+	at, _, _ = strings.Cut(at, "/")
+	return strings.Replace(one.source, "/postgres?", ","+at+"/postgres?", 1) + "&target_session_attrs=read-write"
+}
+
+// follow copies a primary, and starts the standby.
+func (s *server) follow(t *testing.T, primary *server, flags ...string) {
+	t.Helper()
+	bin, account, data := must(postgresBin())(t), must(unprivileged())(t), filepath.Join(s.folder, "data")
+	copied := s.command(account, filepath.Join(bin, "pg_basebackup"), "-D", data, "-d", primary.source, "-R", "--checkpoint=fast")
+	if out, err := copied.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(s.halt)
+	_, port, _ := strings.Cut(s.source, "127.0.0.1:")
+	port, _, _ = strings.Cut(port, "/")
+	if err := s.launch(s.command(account, filepath.Join(bin, "postgres"), append([]string{"-D", data, "-p", port, "-k", s.folder, "-c", "listen_addresses=127.0.0.1"}, flags...)...)); err != nil {
+		t.Fatal(err)
+	}
 }

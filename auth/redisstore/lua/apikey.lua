@@ -90,11 +90,11 @@ local function listKeys()
   return list
 end
 
--- endKeys deletes the API keys of an index, most at most. It returns how many.
-local function endKeys(prefix, index, most)
-  local ids = redis.call('ZRANGE', index, 0, most - 1)
+-- KEYS: 1 an index. ARGV: 1 prefix of all keys. Deletes up to a thousand API keys. Returns how many.
+local function endKeys()
+  local ids = redis.call('ZRANGE', KEYS[1], 0, 999)
   for _, id in ipairs(ids) do
-    dropKey(prefix, index, id)
+    dropKey(ARGV[1], KEYS[1], id)
   end
   return #ids
 end

@@ -4,5 +4,4 @@ endAccount(KEYS[1], KEYS[2], ARGV[3], '', ARGV[1] .. 'h:' .. #ARGV[2] .. ':' .. 
 for _, app in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do
   endSubject(ARGV[1], KEYS[3], ARGV[2], app, ARGV[3])
 end
-endKeys(ARGV[1], indexesOf(ARGV[1], ARGV[2], ARGV[3], '')[2], 0)
 return 0

@@ -1,0 +1,86 @@
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tenantkit/tenantkit/internal/history"
+)
+
+const (
+	historyClients = 8
+	historyGroups  = 20
+)
+
+// History lets eight goroutines call stores at the same time, in random order, and checks that one
+// order of all calls explains all results. Each store is at least one of signing.Replays,
+// token.Ledger, session.Store, session.Attempts, session.FactorStore, apikey.Store and idempotency.Store. An instance of each in another process
+// may be called at the same time: pass what sends half of the calls there. An error that wraps
+// auth.ErrUnavailable leaves open what the call has done.
+//
+// It makes about 600 calls for each store. A race that needs more luck is found by more runs.
+func History(t *testing.T, stores ...any) {
+	t.Helper()
+	all := history.Stores{Run: rand.Text()}
+	for _, store := range stores {
+		before := len(all.Kinds())
+		add(&all.Replays, store)
+		add(&all.Ledger, store)
+		add(&all.Sessions, store)
+		add(&all.Attempts, store)
+		add(&all.Factors, store)
+		add(&all.Keys, store)
+		add(&all.Idempotency, store)
+		if len(all.Kinds()) == before {
+			t.Fatalf("%T is none of the stores that History knows, or there are two of its kind", store)
+		}
+	}
+	for _, kind := range all.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			for id := range int64(historyGroups) {
+				if err := history.Check(historyOf(t, &all, kind, id)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// add sets what a store is, unless another one is it.
+func add[T any](of *T, store any) {
+	if s, ok := store.(T); ok && any(*of) == nil {
+		*of = s
+	}
+}
+
+// historyOf makes the calls of one group.
+func historyOf(t *testing.T, stores *history.Stores, kind string, id int64) (all []history.Op) {
+	begin := time.Now()
+	group := history.NewGroup(kind, id, begin.UnixMilli(), uint64(begin.UnixNano()))
+	time.Sleep(2 * time.Millisecond) // in the first millisecond of an epoch all requests are stale
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for client := range historyClients {
+		wg.Go(func() {
+			for {
+				o, ok := group.Next(history.MaxOps)
+				if !ok {
+					return
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				o.Client, o.From = client, int64(time.Since(begin))
+				stores.Do(ctx, &o)
+				o.To = int64(time.Since(begin))
+				cancel()
+				mu.Lock()
+				all = append(all, o)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return all
+}

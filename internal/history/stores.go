@@ -1,0 +1,320 @@
+package history
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/auth/idempotency"
+	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// Stores are what calls are made to.
+type Stores struct {
+	Run  string        // tells the objects of a run from those of another
+	Skew time.Duration // of the clock of this process
+
+	Replays     signing.Replays
+	Ledger      token.Ledger
+	Sessions    session.Store
+	Attempts    session.Attempts
+	Factors     session.FactorStore
+	Keys        apikey.Store
+	Idempotency idempotency.Store
+
+	// Rotate replaces the key pair of an app, and Signer returns the id of its present one.
+	Rotate, Signer func(ctx context.Context, org auth.OrgKey, app string) (kid string, err error)
+
+	// Commit issues r and inserts a row of the application in one transaction, or rolls that back.
+	// Row reports whether the row is there.
+	Commit func(ctx context.Context, r token.Record, row string, undo bool) error
+	Row    func(ctx context.Context, row string) (bool, error)
+}
+
+// Kinds returns the kinds of objects that the stores have.
+func (s *Stores) Kinds() (all []string) {
+	for name, has := range map[string]bool{
+		"claims": s.Replays != nil, "tokens": s.Ledger != nil, "sessions": s.Sessions != nil, "attempts": s.Attempts != nil,
+		"factors": s.Factors != nil, "keys": s.Keys != nil, "idempotency": s.Idempotency != nil, "commits": s.Commit != nil, "rotations": s.Rotate != nil,
+	} {
+		if has {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Do makes a call, and writes its result into o.
+func (s *Stores) Do(ctx context.Context, o *Op) {
+	err := s.call(ctx, o)
+	o.Result = resultOf(err)
+	if o.Result == Unknown || o.Result == "error" {
+		o.Error = err.Error()
+	}
+}
+
+var words = []struct {
+	err  error
+	word string
+}{
+	{auth.ErrUnavailable, Unknown}, {context.DeadlineExceeded, Unknown}, {context.Canceled, Unknown},
+	{signing.ErrReplayed, "replayed"}, {signing.ErrStale, "stale"},
+	{token.ErrRevoked, "revoked"}, {token.ErrExhausted, "exhausted"}, {token.ErrTooMany, "too many"}, {apikey.ErrTooMany, "too many"},
+	{session.ErrEvicted, "evicted"}, {session.ErrConflict, "conflict"}, {auth.ErrConflict, "conflict"},
+	{token.ErrNotFound, "not found"}, {auth.ErrNotFound, "not found"},
+}
+
+func resultOf(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	for _, w := range words {
+		if errors.Is(err, w.err) {
+			return w.word
+		}
+	}
+	return "error"
+}
+
+// orgs is how many orgs the groups are of. A cluster spreads them.
+const orgs = 16
+
+// Org is the org of a group.
+func Org(group int64) auth.OrgKey { return auth.OrgKey(fmt.Sprint("acme", group%orgs)) }
+
+func org(o *Op) auth.OrgKey { return Org(o.Group) }
+
+func (s *Stores) name(o *Op, what string) string {
+	return fmt.Sprintf("%s-%s-%d", what, s.Run, o.Group)
+}
+
+func (s *Stores) sum(o *Op, what string, n int64) [32]byte {
+	return sha256.Sum256([]byte(s.name(o, what+strconv.FormatInt(n, 10))))
+}
+
+func (s *Stores) id(o *Op, what string, n int64) string {
+	sum := s.sum(o, what, n)
+	return fmt.Sprintf("%x", sum[:16])
+}
+
+func base(o *Op) time.Time { return time.UnixMilli(o.At).UTC() }
+
+func (s *Stores) call(ctx context.Context, o *Op) error {
+	switch o.Kind {
+	case "claims":
+		return s.Replays.Claim(ctx, s.use(o))
+	case "tokens":
+		return s.token(ctx, o)
+	case "sessions":
+		return s.session(ctx, o)
+	case "attempts":
+		return s.attempt(ctx, o)
+	case "factors":
+		return s.factor(ctx, o)
+	case "keys":
+		return s.key(ctx, o)
+	case "idempotency":
+		return s.repeat(ctx, o)
+	case "commits":
+		return s.commit(ctx, o)
+	case "rotations":
+		return s.rotation(ctx, o)
+	}
+	return errors.New("history: unknown kind " + o.Kind)
+}
+
+func (s *Stores) use(o *Op) signing.Use {
+	keep := 10 * time.Minute
+	if o.Group%4 == 3 {
+		keep = shortKeep
+	}
+	return signing.Use{ClientKey: s.name(o, "app"), Nonce: s.id(o, "nonce", o.A[0])[:16], Signature: s.sum(o, "signature", o.A[1]),
+		Signed: base(o), Seen: time.Now().Add(s.Skew), Keep: base(o).Add(keep), Siblings: int(o.A[2]), Window: time.Hour}
+}
+
+func (s *Stores) record(o *Op) token.Record {
+	of := family[o.A[0]]
+	r := token.Record{ID: s.id(o, "token", o.A[0]), Org: org(o), ClientKey: s.name(o, "app"), Subject: fmt.Sprint("s", of.subject), KeyID: "kid",
+		MaxUses: of.uses, Issued: base(o).Truncate(time.Second).Add(time.Duration(o.A[0]) * time.Second)}
+	if of.parent >= 0 {
+		r.Parent = s.id(o, "token", of.parent)
+	}
+	return r
+}
+
+func (s *Stores) token(ctx context.Context, o *Op) error {
+	r := s.record(o)
+	switch o.Verb {
+	case "Issue":
+		return s.Ledger.Issue(ctx, r, nil, tokenLimit)
+	case "Spend":
+		_, err := s.Ledger.Spend(ctx, r)
+		return err
+	case "Get":
+		_, err := s.Ledger.Get(ctx, r.Holder(), r.ID)
+		return err
+	case "Revoke":
+		return s.Ledger.Revoke(ctx, r.Holder(), r.ID)
+	}
+	of := r.Holder()
+	of.Subject = fmt.Sprint("s", o.A[0])
+	if o.Verb == "RevokeSubject" {
+		n, err := s.Ledger.RevokeSubject(ctx, of)
+		o.N = int64(n)
+		return err
+	}
+	page, _, err := s.Ledger.List(ctx, of, token.Position{}, token.MaxPage)
+	for id := range int64(len(family)) {
+		listed := s.id(o, "token", id)
+		if slices.ContainsFunc(page, func(r token.Record) bool { return r.ID == listed }) {
+			o.List = append(o.List, id)
+		}
+	}
+	return err
+}
+
+func (s *Stores) opened(o *Op, id, hash, seen int64) session.Session {
+	at := base(o).Add(time.Duration(id) * time.Millisecond)
+	return session.Session{Hash: s.sum(o, "hash", hash), ID: s.id(o, "session", id), Org: org(o), Account: s.name(o, "account"),
+		Created: at, Authenticated: at, Seen: base(o).Add(time.Duration(seen) * time.Millisecond), Expires: at.Add(time.Hour), Address: "192.0.2.1", Agent: "x"}
+}
+
+func (s *Stores) session(ctx context.Context, o *Op) error {
+	hash, account := s.sum(o, "hash", o.A[0]), s.name(o, "account")
+	switch o.Verb {
+	case "Create":
+		return s.Sessions.Create(ctx, s.opened(o, o.A[0], o.A[1], o.A[0]), sessionLimit)
+	case "Get":
+		got, err := s.Sessions.Get(ctx, org(o), hash)
+		if err == nil {
+			o.N = got.Seen.Sub(base(o)).Milliseconds()
+		}
+		return err
+	case "Touch":
+		return s.Sessions.Touch(ctx, org(o), hash, base(o).Add(time.Duration(o.A[1])*time.Millisecond))
+	case "Replace":
+		return s.Sessions.Replace(ctx, org(o), hash, s.opened(o, 0, o.A[1], o.A[2]))
+	case "Delete":
+		return s.Sessions.Delete(ctx, org(o), hash)
+	case "DeleteAll":
+		n, err := s.Sessions.DeleteAll(ctx, org(o), account, "")
+		o.N = int64(n)
+		return err
+	}
+	list, err := s.Sessions.List(ctx, org(o), account)
+	for id := range int64(records) {
+		wanted := s.id(o, "session", id)
+		if slices.ContainsFunc(list, func(l session.Session) bool { return l.ID == wanted }) {
+			o.List = append(o.List, id)
+		}
+	}
+	return err
+}
+
+func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
+	key, record := fmt.Sprintf("%x", s.sum(o, "attempt", 0)), func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	if o.Verb == "Swap" {
+		done, err := s.Attempts.Swap(ctx, org(o), key, record(o.A[0]), record(o.A[1]))
+		if err == nil && !done {
+			err = auth.ErrConflict
+		}
+		return err
+	}
+	found, err := s.Attempts.Load(ctx, org(o), key)
+	if found != "" && err == nil {
+		o.N, err = strconv.ParseInt(found, 10, 64)
+	}
+	return err
+}
+
+func (s *Stores) factor(ctx context.Context, o *Op) error {
+	if o.Verb == "Save" {
+		return s.Factors.Save(ctx, org(o), s.name(o, "account"), session.Factor{Version: o.A[0], Step: o.A[1], Secret: session.NewFactorSecret(make([]byte, 20))})
+	}
+	f, err := s.Factors.Factor(ctx, org(o), s.name(o, "account"))
+	o.N = f.Version<<32 | f.Step
+	return err
+}
+
+func (s *Stores) key(ctx context.Context, o *Op) error {
+	id := s.id(o, "key", o.A[0])[:13]
+	switch o.Verb {
+	case "Add":
+		r := apikey.Record{ID: id, Hash: s.sum(o, "secret", o.A[0]), Org: org(o), Created: base(o)}
+		r.Account, r.App, r.Uses = s.name(o, "account"), "", keyUses[o.A[0]]
+		return s.Keys.Add(ctx, r, keyLimit)
+	case "Use":
+		return s.Keys.Use(ctx, id, time.Now().Add(s.Skew), netip.Prefix{})
+	case "Revoke":
+		return s.Keys.Revoke(ctx, org(o), id)
+	}
+	_, err := s.Keys.Get(ctx, id)
+	return err
+}
+
+func (s *Stores) repeat(ctx context.Context, o *Op) error {
+	e := idempotency.Entry{ID: s.sum(o, "request", 0), Org: org(o), Caller: s.name(o, "account"), Fence: strconv.FormatInt(o.A[0], 10), Sealed: []byte("sealed")}
+	switch o.Verb {
+	case "Begin":
+		lease := time.Hour
+		if shortLease(o) {
+			lease = 50 * time.Millisecond
+		}
+		got, err := s.Idempotency.Begin(ctx, e, idempotency.Options{Lease: lease, Keep: 2 * time.Hour, MaxBytes: 1 << 20})
+		switch {
+		case err == nil && got.ID != e.ID:
+			o.N = -1 // too many
+		case err == nil && got.Fence != "":
+			o.N, err = strconv.ParseInt(got.Fence, 10, 64)
+		}
+		return err
+	case "Give":
+		e.Sealed = nil
+	}
+	return s.Idempotency.End(ctx, e)
+}
+
+func (s *Stores) commit(ctx context.Context, o *Op) error {
+	r, row := s.record(o), s.id(o, "row", 0)
+	r.Parent, r.MaxUses = "", 0
+	switch o.Verb {
+	case "Commit", "Undo":
+		return s.Commit(ctx, r, row, o.Verb == "Undo")
+	case "Spend":
+		_, err := s.Ledger.Spend(ctx, r)
+		return err
+	}
+	there, err := s.Row(ctx, row)
+	if err == nil && !there {
+		err = auth.ErrNotFound
+	}
+	return err
+}
+
+func (s *Stores) rotation(ctx context.Context, o *Op) error {
+	verb := s.Signer
+	if o.Verb == "Rotate" {
+		verb = s.Rotate
+	}
+	kid, err := verb(ctx, org(o), s.name(o, "rotated"))
+	if err == nil {
+		sum := sha256.Sum256([]byte(kid))
+		o.N = int64(sum[0])<<16 | int64(sum[1])<<8 | int64(sum[2])
+	}
+	return err
+}
