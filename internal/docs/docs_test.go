@@ -301,3 +301,24 @@ func TestDocumentsAreShort(t *testing.T) {
 		}
 	}
 }
+
+// member matches `Type.Member` in a line of prose, perhaps below a package.
+var member = regexp.MustCompile("`(?:[a-z]\\w*\\.)?([A-Z]\\w*)\\.([A-Z]\\w*)[^`\n]*`")
+
+// TestMembersExist checks that a field or method that a document names is one of a type of that name. A
+// document outlives what it names otherwise.
+func TestMembersExist(t *testing.T) {
+	t.Chdir(root)
+	// Of other modules, or promoted by an embedded type.
+	foreign := []string{"Cookie.Name", "Cookie.Persist", "URL.Query", "Verified.Extra", "Ledger.Revoke", "Flags.UserVerified", "Bcrypt.Cost", "Time.Truncate", "X.Auth"}
+	surface := read(t, "internal/api/v0.txt")
+	for _, document := range documents() {
+		for _, m := range member.FindAllStringSubmatch(read(t, document), -1) {
+			named := m[1] + "." + m[2]
+			exists := regexp.MustCompile(`\b` + m[1] + `\b[^\n]*\b` + m[2] + `\b`).MatchString(surface)
+			if !exists && !slices.Contains(foreign, named) {
+				t.Errorf("%s names %s, which is not there", document, named)
+			}
+		}
+	}
+}
