@@ -71,6 +71,10 @@ var (
 	ErrForbidden   = errors.New("auth: forbidden")
 	ErrConflict    = errors.New("auth: conflicts with what is there")
 	ErrUnavailable = errors.New("auth: store unavailable")
+
+	// Causes of a rejection that only the event of the request has: the caller learns neither.
+	ErrNetwork = errors.New("auth: credential outside its networks")
+	ErrEnded   = errors.New("auth: credential disabled or outside its validity")
 )
 
 // IsNotFound reports whether an error of a Directory or a store says that something does

@@ -57,7 +57,7 @@ func ExampleKey_WithFormer() {
 	if key, err = key.WithFormer(former, time.Now().Add(24*time.Hour)); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(key.ClientKey() == clientKey, key.Secrets())
+	fmt.Println(key.ClientKey() == clientKey, len(key.Secrets()))
 	// Output: true 2
 }
 

@@ -126,8 +126,14 @@ func (k *Key) Ends() time.Time { return k.ends }
 // ClientKey returns the client key, the public identifier of the application.
 func (k *Key) ClientKey() string { return k.clientKey }
 
-// Secrets returns how many live secrets the key verifies with.
-func (k *Key) Secrets() int { return len(k.macs) + len(k.formers) }
+// Secrets returns when each live secret of the key stops verifying. The zero time is never.
+func (k *Key) Secrets() []time.Time {
+	ends := make([]time.Time, len(k.macs))
+	for _, former := range k.formers {
+		ends = append(ends, former.ends)
+	}
+	return ends
+}
 
 // PublicKeys returns the public keys that the key verifies with; nil if it has secrets.
 func (k *Key) PublicKeys() (keys []ed25519.PublicKey) {

@@ -63,8 +63,8 @@ func TestFormerSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	both, err := key.WithFormer("former", end)
-	if err != nil || both.Secrets() != 2 || key.Secrets() != 1 {
-		t.Fatalf("%d and %d secrets, %v", both.Secrets(), key.Secrets(), err)
+	if err != nil || len(both.Secrets()) != 2 || len(key.Secrets()) != 1 {
+		t.Fatalf("%d and %d secrets, %v", len(both.Secrets()), len(key.Secrets()), err)
 	}
 	for _, c := range []struct {
 		name   string

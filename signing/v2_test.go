@@ -859,8 +859,8 @@ func smallOrderEncodings(t *testing.T) (all [][32]byte) {
 func TestKeysOfTwoKinds(t *testing.T) {
 	other := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, 32))
 	key := must(signing.NewPublicKey(clientKey, other.Public().(ed25519.PublicKey), demoPublic))
-	if len(key.PublicKeys()) != 2 || key.Secrets() != 0 {
-		t.Errorf("%d public keys, %d secrets", len(key.PublicKeys()), key.Secrets())
+	if len(key.PublicKeys()) != 2 || len(key.Secrets()) != 0 {
+		t.Errorf("%d public keys, %d secrets", len(key.PublicKeys()), len(key.Secrets()))
 	}
 	key.PublicKeys()[1][0]++ // a copy
 	s := secondServer(t)

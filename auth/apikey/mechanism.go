@@ -220,9 +220,9 @@ func (k *known) principal(ctx context.Context, r *http.Request, t *auth.Tenant, 
 	case k.Org != t.Org.Key():
 		return p, refused(k.ID, errors.New("of another org"))
 	case !k.LiveAt(now):
-		return p, refused(k.ID, errors.New("disabled, expired or used up"))
+		return p, refused(k.ID, auth.ErrEnded)
 	case k.Networks != nil && !admits(k.Networks, t.ClientAddr(r)):
-		return p, refused(k.ID, errors.New("outside its networks"))
+		return p, refused(k.ID, auth.ErrNetwork)
 	}
 	if k.App != "" {
 		if _, err := t.App(ctx, k.App); err != nil {

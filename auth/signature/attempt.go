@@ -75,10 +75,10 @@ func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *sig
 	}
 	a.now = a.tenant.Now()
 	if !a.credential.liveAt(a.now) {
-		return fmt.Errorf("%w: disabled or outside its validity", errRefused)
+		return fmt.Errorf("%w: %w", errRefused, auth.ErrEnded)
 	}
 	if a.credential.Networks != nil && !a.credential.admits(a.tenant.ClientAddr(r)) {
-		return fmt.Errorf("%w: outside its networks", errRefused)
+		return fmt.Errorf("%w: %w", errRefused, auth.ErrNetwork)
 	}
 	if own := a.credential.Account; own != "" {
 		account, err := a.tenant.Account(ctx, own)

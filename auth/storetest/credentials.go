@@ -167,8 +167,8 @@ func testPublicKeys(t *testing.T, c *credentials) {
 	}
 	found := find(t, c.open(t, "", &signature.Credential{Key: key, MinVersion: 2, Disabled: true}), clientKey)
 	same := slices.EqualFunc(found.Key.PublicKeys(), public, func(a, b ed25519.PublicKey) bool { return a.Equal(b) })
-	if !same || found.Key.Secrets() != 0 || found.MinVersion != 2 || !found.Disabled {
-		t.Errorf("%d secrets, public keys as they were: %t, restrictions %+v", found.Key.Secrets(), same, found)
+	if !same || len(found.Key.Secrets()) != 0 || found.MinVersion != 2 || !found.Disabled {
+		t.Errorf("%d secrets, public keys as they were: %t, restrictions %+v", len(found.Key.Secrets()), same, found)
 	}
 }
 

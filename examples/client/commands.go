@@ -13,7 +13,7 @@ import (
 )
 
 func (c cli) run(ctx context.Context, args []string) error {
-	c.started = new(bool)
+	c.started, c.query = new(bool), new(query)
 	root := c.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -42,7 +42,8 @@ func (c cli) root() *cobra.Command {
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.AddCommand(
 		c.change("get", http.MethodGet, 1, 1), c.list(), c.tail(), c.change("post", http.MethodPost, 1, 2),
-		c.change("patch", http.MethodPatch, 2, 2), c.change("delete", http.MethodDelete, 1, 2), c.sign(), c.mint(), c.verify(), c.key(), c.audit(),
+		c.change("patch", http.MethodPatch, 2, 2), c.change("delete", http.MethodDelete, 1, 2), c.sign(), c.mint(), c.verify(), c.key(),
+		c.rotate(), c.tokens(), c.listKeys("keys"), c.accounts(), c.sessions(), c.audit(),
 		group("scope", "Decides about scope chains, without a server.", c.scopeCheck(), c.scopeExplain()),
 		c.login(), c.logout(),
 		group("profile", "Lists and chooses what client login has kept.", c.listProfiles(), c.useProfile()),

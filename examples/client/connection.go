@@ -48,6 +48,7 @@ func (c cli) flags(name string, to *connection) *pflag.FlagSet {
 	flags.StringVar(&to.demoJSON, "demo-json", "", "`file` that the reference server wrote")
 	flags.StringVar(&to.profile, "profile", "", "`name` of a server and a credential that client login has kept")
 	flags.BoolVar(&to.json, "json", false, "print plain JSON, and a fault as JSON, also on a terminal")
+	flags.VarP(c.query, "query", "q", "print only what this `expression` of jq finds in each reply, and strings without quotes: .data[]._id")
 	flags.BoolVarP(&to.verbose, "verbose", "v", false, "print each request and reply with their headers on standard error; secrets and signatures are REDACTED")
 	return flags
 }
@@ -74,6 +75,9 @@ func (c cli) connecting(flags *pflag.FlagSet, arguments int, to *connection, run
 		return to.refusal(run(ctx, args))
 	})
 	c.completeProfiles(cmd)
+	if strings.HasPrefix(manual[flags.Name()].arguments, "PATH") {
+		c.completePaths(cmd, to)
+	}
 	_ = cmd.RegisterFlagCompletionFunc("signature", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("demo-json")
 	return cmd
@@ -85,6 +89,8 @@ func (to *connection) refusal(err error) error {
 	switch {
 	case ok && to.json:
 		return &refusedJSON{fault}
+	case ok && fault.Detail == "accessDenied.scope" && to.trace.requestID != "":
+		return fmt.Errorf("%w is needed (request %s)", err, printable(to.trace.requestID))
 	case ok && to.trace.requestID != "":
 		return fmt.Errorf("%w (request %s)", err, printable(to.trace.requestID))
 	}

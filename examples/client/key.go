@@ -16,7 +16,7 @@ import (
 // key has the commands for the API keys of an app.
 func (c cli) key() *cobra.Command {
 	return group("key", "Makes, lists, replaces and revokes the API keys of an app.",
-		c.makeKey(), c.listKeys(), c.replaceKey(), c.revokeKey())
+		c.makeKey(), c.listKeys("key list"), c.replaceKey(), c.revokeKey())
 }
 
 // ofApp returns a command about the keys of an app. run gets the path of the keys.
@@ -113,14 +113,14 @@ func (c cli) printKey(ctx context.Context, to *connection, path string, body any
 
 // printSecret prints the token or the key of a reply, or with --json the reply.
 func (c cli) printSecret(to *connection, reply json.RawMessage) error {
-	if to.json {
+	if to.json || c.query.given() {
 		return c.printJSON(reply, true)
 	}
-	var made struct{ Token, Key string }
+	var made struct{ Token, Key, Secret string }
 	if err := json.Unmarshal(reply, &made); err != nil {
 		return err
 	}
-	secret := made.Token + made.Key
+	secret := made.Token + made.Key + made.Secret
 	if c.screen {
 		secret = printable(secret)
 	}
@@ -128,12 +128,12 @@ func (c cli) printSecret(to *connection, reply json.RawMessage) error {
 	return err
 }
 
-func (c cli) listKeys() *cobra.Command {
+func (c cli) listKeys(name string) *cobra.Command {
 	var within time.Duration
 	define := func(flags *pflag.FlagSet) {
 		flags.DurationVar(&within, "expiring", 0, "only keys that expire within this time: 336h are two weeks (default: all)")
 	}
-	return c.ofApp("key list", 0, define, func(ctx context.Context, to *connection, keys string, _ []string) error {
+	return c.ofApp(name, 0, define, func(ctx context.Context, to *connection, keys string, _ []string) error {
 		o := listOptions{all: true}
 		if within != 0 {
 			o.where = fmt.Sprintf(`{"expires":{"$lt":%q}}`, time.Now().Add(within).UTC().Format("2006-01-02T15:04:05.000Z"))

@@ -36,7 +36,7 @@ func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path stri
 		return usageError(err.Error())
 	}
 	list := walk.List[item]{Client: to.client(), URL: to.at(path), Query: query, Property: o.rest, Max: o.most(), After: o.resume}
-	n, err := c.print(list.All(ctx), c.screen && !to.json)
+	n, err := c.print(list.All(ctx), c.screen && !to.json && !c.query.given())
 	err = stoppedWalk(list.URL, err)
 	if err == nil && o.unbounded() && n == list.Max {
 		fmt.Fprintf(c.errs, "client: these are the first %d items; --all prints all of them\n", n)
@@ -159,6 +159,9 @@ func (c cli) print(items iter.Seq2[item, error], asTable bool) (n int, err error
 }
 
 func (c cli) printLine(text []byte) error {
+	if c.query.given() {
+		return c.printQueried(text)
+	}
 	var line bytes.Buffer
 	if err := json.Compact(&line, text); err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -48,6 +50,7 @@ type cli struct {
 	getenv    func(string) string
 	profiles  string // file of the profiles; "" if there is none
 	started   *bool  // set when a command line has turned out to be right
+	query     *query // what of a reply to print
 
 	// ask asks the user for a line, which is shown unless it is a secret. It is nil if the
 	// user is not at a terminal.
@@ -63,10 +66,12 @@ type interrupted struct{ err error }
 func (e *interrupted) Error() string { return "interrupted" }
 func (e *interrupted) Unwrap() error { return e.err }
 
-// The exit statuses. A shell reports 130 for a program that an interrupt has ended.
+// The exit statuses. A shell reports 130 for a program that an interrupt has ended. A script may try again
+// what has reached no server; 7 is what curl has for that.
 const (
 	statusFailed      = 1
 	statusUsage       = 2
+	statusUnreachable = 7
 	statusInterrupted = 130
 )
 
@@ -83,8 +88,16 @@ func (c cli) status(err error) int {
 		return statusInterrupted
 	case errors.As(err, new(usageError)):
 		return statusUsage
+	case isUnreachable(err):
+		return statusUnreachable
 	}
 	return statusFailed
+}
+
+// isUnreachable reports whether a request came to no server, or its answer did not come back.
+func isUnreachable(err error) bool {
+	sent, ok := errors.AsType[*url.Error](err)
+	return errors.As(err, new(*net.OpError)) || ok && (sent.Timeout() || errors.Is(err, io.EOF))
 }
 
 func (c cli) report(err error) {

@@ -122,6 +122,34 @@ client key list --expiring 336h`,
 		arguments: "ID",
 		examples:  `client key revoke ID`,
 	},
+	"rotate": {
+		purpose:   "Gives an app another secret, and prints it. The server does not show it again.",
+		arguments: "[APP]",
+		more:      `APP is a client key; without it, the credential's own app gets one.`,
+		examples:  `client rotate --overlap 24h KEY`,
+	},
+	"tokens": {
+		purpose:   "Lists the tokens of an app that are on record, or revokes them.",
+		arguments: "[APP]",
+		examples: `client tokens --of ACCOUNT KEY
+client tokens --revoke JTI KEY
+client tokens --of ACCOUNT --revoke all KEY`,
+	},
+	"keys": {
+		purpose:  "Lists the API keys of an app, as client key list does.",
+		examples: `client keys --expiring 168h`,
+	},
+	"accounts": {
+		purpose:   "Lists the accounts of the org, or prints one.",
+		arguments: "[ID]",
+		examples:  `client accounts -q .email`,
+	},
+	"sessions": {
+		purpose:   "Lists the sessions of an account, or ends them.",
+		arguments: "ACCOUNT",
+		examples: `client sessions ACCOUNT
+client sessions --end all ACCOUNT`,
+	},
 	"audit list": {
 		purpose:  "Prints the entries of the org's audit log, the newest first.",
 		more:     `You must be an administrator. All flags of client list apply.`,

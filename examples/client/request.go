@@ -93,6 +93,9 @@ func (to *connection) fetch(ctx context.Context, method, url, body string, v any
 // printJSON prints JSON on several lines. On a terminal it is safe to look at, and has
 // colours unless it is to be plain.
 func (c cli) printJSON(text []byte, plain bool) error {
+	if c.query.given() {
+		return c.printQueried(text)
+	}
 	var indented bytes.Buffer
 	if err := json.Indent(&indented, text, "", "  "); err != nil {
 		return err

@@ -180,8 +180,8 @@ func TestFaults(t *testing.T) {
 	}))
 	defer server.Close()
 	for _, test := range []struct{ args, want string }{
-		{"get /a", "client: GET /acme/v2/a: fault 403 accessDenied.scope: object.read.c_a (request REQUEST7)\n"},
-		{"mint ann", "client: POST /acme/v2/apps/" + key + "/tokens: fault 403 accessDenied.scope: object.read.c_a (request REQUEST7)\n"},
+		{"get /a", "client: GET /acme/v2/a: fault 403 accessDenied.scope: object.read.c_a is needed (request REQUEST7)\n"},
+		{"mint ann", "client: POST /acme/v2/apps/" + key + "/tokens: fault 403 accessDenied.scope: object.read.c_a is needed (request REQUEST7)\n"},
 	} {
 		_, _, err := client(t, "", environment(server.URL), strings.Fields(test.args)...)
 		var errs bytes.Buffer
@@ -190,7 +190,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	_, _, err := client(t, "", environment(server.URL), "list", "/a")
-	if text := fmt.Sprint(err); strings.Count(text, "403") != 1 || !strings.Contains(text, "(request REQUEST7)") {
+	if text := fmt.Sprint(err); strings.Count(text, "403") != 1 || !strings.Contains(text, "is needed (request REQUEST7)") {
 		t.Errorf("list: %s", text)
 	}
 	t.Run("as JSON", func(t *testing.T) {

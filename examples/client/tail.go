@@ -39,7 +39,7 @@ func (c cli) tail() *cobra.Command {
 		only.words = words
 		f := follower{c: c, client: to.client(), url: to.at("/events"), only: only, write: c.printLine}
 		f.client.Timeout = 0 // a stream has no end; patience is for its silence
-		if c.screen && !to.json {
+		if c.screen && !to.json && !c.query.given() {
 			fmt.Fprintf(c.out, decisionLine, "Time", "Decision", "Method", "Route", "By", "Who", "Took", "Request")
 			f.write = c.printDecision
 		}

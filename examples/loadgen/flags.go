@@ -40,6 +40,8 @@ type options struct {
 	mix         mix
 	paths       words
 	expect      words // fault codes that do not make the run fail
+	maxFailed   uint64
+	maxP99      time.Duration // 0: any
 	remote      bool
 	json        bool
 	pid         int
@@ -87,6 +89,8 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.Var(&o.mix, "mix", "`shares` of the kinds of credential")
 	flags.Var(&o.paths, "path", "`path` below the org to fetch, with its query; repeat it for more (default: four of the reference server)")
 	flags.Var(&o.expect, "expect", "expected fault `code`, without the namespace: throttled.unspecified; repeat it for more")
+	flags.Uint64Var(&o.maxFailed, "max-failed", 0, "faults that -expect does not name, at most; with more, the exit status is 1")
+	flags.DurationVar(&o.maxP99, "max-p99", 0, "99 % of the requests must take no longer, or the exit status is 1: 20ms (default: any time)")
 	flags.BoolVar(&o.remote, "remote", false, "allow a URL of another machine; use it only for a server of your own")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")
 	flags.StringVar(&o.plot, "plot", "", "`file` for a chart of the run, a page of HTML")

@@ -34,7 +34,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: %d reported, %d answered", k, part.Requests, n)
 		}
 		l := part.Latency
-		if !(0 < l.P50 && l.P50 <= l.P90 && l.P90 <= l.P99 && l.P99 <= l.P999 && l.P999 <= l.Max) {
+		if !(0 < l.P50 && l.P50 <= l.P90 && l.P90 <= l.P99 && l.P99 <= l.Max && (l.P999 == 0) == (part.Requests < 1000)) {
 			t.Errorf("%s: %+v", k, l)
 		}
 	}
@@ -123,12 +123,23 @@ func TestLoadWithFaults(t *testing.T) {
 			t.Errorf("%v: %+v", err, r)
 		}
 	})
+	t.Run("allowed", func(t *testing.T) {
+		if _, err := measured(t, append(args, "-max-failed", "1000000")...); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("too slow", func(t *testing.T) {
+		_, err := measured(t, append(args, "-max-failed", "1000000", "-max-p99", "1ns")...)
+		if err == nil || errors.Is(err, errFaults) || !strings.Contains(err.Error(), "-max-p99 is 1ns") {
+			t.Error(err)
+		}
+	})
 	t.Run("in the text", func(t *testing.T) {
 		out, errs, err := loadgen(t, t.Context(), args...)
 		if !errors.Is(err, errFaults) || errs != "" {
 			t.Errorf("%v, %q", err, errs)
 		}
-		for _, want := range []string{" failed\n", "signed ", "bearer ", "session ", "p99.9", "by percentile:", "failed:\n", "error.storeUnavailable"} {
+		for _, want := range []string{" failed\n", "signed ", "bearer ", "session ", "p99.9", "at most", "failed:\n", "error.storeUnavailable"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
@@ -41,8 +42,21 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// errFaults ends a run whose report lists unexpected faults.
+// errFaults ends a run whose report lists more unexpected faults than -max-failed.
 var errFaults = errors.New("there were faults that were not expected")
+
+// missed returns an error if the run has missed what was expected of it.
+func (r *report) missed(o options) error {
+	switch p99 := time.Duration(r.Latency.P99 * float64(time.Millisecond)); {
+	case r.Unexpected > o.maxFailed:
+		return fmt.Errorf("%w: %d; -max-failed is %d", errFaults, r.Unexpected, o.maxFailed)
+	case o.maxP99 > 0 && p99 == 0:
+		return errors.New("-max-p99: a p99 takes 100 requests")
+	case o.maxP99 > 0 && p99 > o.maxP99:
+		return fmt.Errorf("p99 is %v; -max-p99 is %v", p99, o.maxP99)
+	}
+	return nil
+}
 
 func (p program) status(err error) int {
 	if err == nil {
@@ -97,8 +111,5 @@ func (p program) load(ctx context.Context, o options) (err error) {
 	if err := p.print(r, o.json); err != nil {
 		return err
 	}
-	if r.Unexpected > 0 {
-		return errFaults
-	}
-	return nil
+	return r.missed(o)
 }

@@ -96,7 +96,15 @@ func (r *report) write(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n\n%-8s %9s %9s %7s  %9s %9s %9s %9s %9s\n", "ms", "requests", "a second", "failed", "p50", "p90", "p99", "p99.9", "max")
 	line := func(name string, n uint64, rate float64, failed uint64, l latency) {
-		fmt.Fprintf(w, "%-8s %9d %9.1f %7d  %9.3f %9.3f %9.3f %9.3f %9.3f\n", name, n, rate, failed, l.P50, l.P90, l.P99, l.P999, l.Max)
+		fmt.Fprintf(w, "%-8s %9d %9.1f %7d ", name, n, rate, failed)
+		for _, ms := range []float64{l.P50, l.P90, l.P99, l.P999, l.Max} {
+			if ms == 0 {
+				fmt.Fprintf(w, " %9s", "–") // %9s counts letters
+				continue
+			}
+			fmt.Fprintf(w, " %9.3f", ms)
+		}
+		fmt.Fprintln(w)
 	}
 	for k := range kinds {
 		if part, ok := r.Kinds[k.String()]; ok {
@@ -104,8 +112,7 @@ func (r *report) write(w io.Writer) {
 		}
 	}
 	line("all", r.Requests, r.Rate, r.Failed, r.Latency)
-	fmt.Fprint(w, "\nms, by percentile:\n")
-	_, _ = r.all.times.PercentilesPrint(w, 1, 1e6)
+	writeDistribution(w, r.all.times)
 	for i, code := range slices.Sorted(maps.Keys(r.Errors)) {
 		if i == 0 {
 			fmt.Fprintln(w, "\nfailed:")
@@ -156,15 +163,38 @@ func (t *tally) failures() (n uint64) {
 	return n
 }
 
+// writeDistribution writes how many replies took at most 1, 2 and 5 of each power of ten.
+func writeDistribution(w io.Writer, h *hdrhistogram.Histogram) {
+	fmt.Fprintf(w, "\n%9s %9s %8s\n", "at most", "requests", "of all")
+	bars, n := h.Distribution(), int64(0)
+	for ten := 10 * time.Microsecond; n < h.TotalCount(); ten *= 10 {
+		for _, most := range []time.Duration{ten, 2 * ten, 5 * ten} {
+			before := n
+			for len(bars) > 0 && bars[0].To <= int64(most) {
+				n, bars = n+bars[0].Count, bars[1:]
+			}
+			if n > before {
+				fmt.Fprintf(w, "%9v %9d %7.2f%%\n", most, n-before, 100*float64(n)/float64(h.TotalCount()))
+			}
+		}
+	}
+}
+
+// latency has no percentile of fewer replies than one of which is beyond it: that would be the maximum.
 type latency struct {
-	P50  float64 `json:"p50"`
-	P90  float64 `json:"p90"`
-	P99  float64 `json:"p99"`
-	P999 float64 `json:"p999"`
+	P50  float64 `json:"p50,omitzero"`
+	P90  float64 `json:"p90,omitzero"`
+	P99  float64 `json:"p99,omitzero"`
+	P999 float64 `json:"p999,omitzero"`
 	Max  float64 `json:"max"`
 }
 
 func latencyOf(h *hdrhistogram.Histogram) latency {
-	ms := func(percent float64) float64 { return float64(h.ValueAtPercentile(percent)) / 1e6 }
-	return latency{ms(50), ms(90), ms(99), ms(99.9), ms(100)}
+	ms := func(percent float64, least int64) float64 {
+		if h.TotalCount() < least {
+			return 0
+		}
+		return float64(h.ValueAtPercentile(percent)) / 1e6
+	}
+	return latency{ms(50, 2), ms(90, 10), ms(99, 100), ms(99.9, 1000), ms(100, 1)}
 }

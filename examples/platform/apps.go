@@ -44,7 +44,7 @@ type apps struct {
 	apiKeys    *apikey.Mechanism
 }
 
-// appReply is an app as administrators see it. A list omits the credential.
+// appReply is an app as administrators see it.
 type appReply struct {
 	envelope.Item
 	Name       string           `json:"name"`
@@ -74,15 +74,22 @@ type credentialReply struct {
 	NotAfter  *string        `json:"notAfter"`
 	Networks  []netip.Prefix `json:"networks"`
 
-	MinVersion int     `json:"minVersion"`
-	PublicKey  *string `json:"publicKey"` // null: it has secrets
-	Secrets    int     `json:"secrets"`   // the number of secrets that verify
+	MinVersion int      `json:"minVersion"`
+	PublicKey  *string  `json:"publicKey"`  // null: it has secrets
+	Secrets    int      `json:"secrets"`    // the number of secrets that verify
+	Ends       []string `json:"secretEnds"` // of the former ones among them, the next first
 
 	face
 	Created *string `json:"created"` // null: unknown
 }
 
 func replyOfCredential(c *signature.Credential) *credentialReply {
+	ends := []string{} // never null
+	for _, end := range slices.SortedFunc(slices.Values(c.Key.Secrets()), time.Time.Compare) {
+		if !end.IsZero() {
+			ends = append(ends, date(end))
+		}
+	}
 	return &credentialReply{
 		Account:   orNull(c.Account),
 		Accounts:  append([]string{}, c.Accounts...),
@@ -93,7 +100,8 @@ func replyOfCredential(c *signature.Credential) *credentialReply {
 
 		MinVersion: max(1, c.MinVersion),
 		PublicKey:  orNull(base64.RawURLEncoding.EncodeToString(publicKey(c))),
-		Secrets:    c.Key.Secrets(),
+		Secrets:    len(c.Key.Secrets()),
+		Ends:       ends,
 
 		face:    faceOf(c.Name, c.Maker, c.Seen, c.From),
 		Created: orNull(date(c.Created)),
@@ -108,13 +116,36 @@ func (h apps) list(r *http.Request) (envelope.List[appReply], error) {
 	if err != nil {
 		return envelope.List[appReply]{}, err
 	}
+	credentials, err := h.credentialsOf(r.Context(), auth.From(r.Context()).Org)
+	if err != nil {
+		return envelope.List[appReply]{}, err
+	}
 	replies := make([]appReply, len(all))
 	for i, a := range all {
-		if replies[i], err = h.summary(r.Context(), a); err != nil {
+		if replies[i], err = h.show(r.Context(), a, credentials[a.ClientKey]); err != nil {
 			return envelope.List[appReply]{}, err
 		}
 	}
 	return ownPage(r, "app", replies)
+}
+
+// credentialsOf returns the credentials of an org by client key.
+func (h apps) credentialsOf(ctx context.Context, org auth.OrgKey) (map[string]*signature.Credential, error) {
+	const most = 1000 // at once
+	all := make(map[string]*signature.Credential)
+	for after := ""; ; {
+		page, err := h.stores.credentials.List(ctx, org, after, most)
+		if err != nil {
+			return nil, storeFailed(err)
+		}
+		for _, c := range page {
+			after = c.Key.ClientKey()
+			all[after] = c
+		}
+		if len(page) < most {
+			return all, nil
+		}
+	}
 }
 
 func (h apps) get(r *http.Request) (appReply, error) {
@@ -418,13 +449,20 @@ func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
 	if err != nil {
 		return appReply{}, storeFailed(err)
 	}
-	reply, err := h.summary(ctx, a)
-	reply.Credential = replyOfCredential(credential)
-	return reply, err
+	return h.show(ctx, a, credential)
 }
 
-func (h apps) summary(ctx context.Context, a *app) (appReply, error) {
-	reply := appReply{Item: envelope.Item{ID: a.ClientKey, Object: "app"}, Name: a.Name, Disabled: a.Disabled, ExposeKeys: a.ExposeKeys}
+// show returns an app with its credential, which is nil if it was deleted meanwhile.
+func (h apps) show(ctx context.Context, a *app, c *signature.Credential) (appReply, error) {
+	reply := appReply{
+		Item:       envelope.Item{ID: a.ClientKey, Object: "app"},
+		Name:       a.Name,
+		Disabled:   a.Disabled,
+		ExposeKeys: a.ExposeKeys,
+	}
+	if c != nil {
+		reply.Credential = replyOfCredential(c)
+	}
 	kids, err := h.stores.verifying(ctx, a.ClientKey)
 	if len(kids) > 0 {
 		reply.KeyID = kids[0]

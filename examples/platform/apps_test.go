@@ -49,7 +49,7 @@ func TestApps(t *testing.T) {
 			"_id": app["_id"], "object": "app", "name": "Acting", "disabled": false, "exposeKeys": false, "kid": "",
 			"credential": value{
 				"account": s.AccountID, "accounts": []any{}, "scope": nil, "networks": nil, "notBefore": nil, "notAfter": nil,
-				"minVersion": 1.0, "publicKey": nil, "secrets": 1.0,
+				"minVersion": 1.0, "publicKey": nil, "secrets": 1.0, "secretEnds": []any{},
 				"maker": s.AdminAccountID, "created": app["credential"].(value)["created"],
 			},
 		}
@@ -65,6 +65,15 @@ func TestApps(t *testing.T) {
 		delete(of, "lastAddress")
 		if cmp.Diff(app, got) != "" {
 			t.Errorf("read %v", got)
+		}
+		s.as(t, "", "POST", one+"/secret", `{"grace":3600}`).ok(t)
+		for _, listed := range s.as(t, "", "GET", "/apps?limit=1000", "").ok(t)["data"].([]any) {
+			if a := listed.(value); a["_id"] == app["_id"] {
+				app["credential"] = a["credential"]
+			}
+		}
+		if credential := app["credential"].(value); credential["secrets"] != 2.0 || len(credential["secretEnds"].([]any)) != 1 {
+			t.Errorf("listed after a rotation: %v", credential)
 		}
 		got = s.as(t, "", "POST", one+"/keypair", "").ok(t)
 		if len(got["kid"].(string)) != 43 {

@@ -16,11 +16,9 @@ type WholeAccount = Account & { secondFactor: FactorState }; // by itself, and n
 interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; secret?: string }
 interface SigningKey {
   account: string | null; accounts: string[]; scope: string[] | null; notBefore: string | null; notAfter: string | null;
-  networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number;
+  networks: string[] | null; minVersion: number; publicKey: string | null; secrets: number; secretEnds: string[];
   name?: string; maker?: string; created: string | null; lastUsed?: string; lastAddress?: string;
 }
-// Kept is what the page has seen of an app's secrets: how many were valid after a rotation, and until when the former one is.
-interface Kept { secret: string; secrets?: number; until?: string }
 interface Token extends Item {
   subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
   name?: string; lastUsed?: string; lastAddress?: string;
@@ -39,14 +37,19 @@ interface FactorState { active: boolean; pending: boolean; recoveryCodesLeft: nu
 interface Schema extends Item { plural: string; properties: Property[] }
 interface Property { name: string; fqpp: string; type: string; filterable: boolean; sortable: boolean; list?: string }
 type Status = { loggedin: true; account: Me; fault?: undefined } | { loggedin: false; account?: undefined; fault?: Fault };
-interface Decision {
-  object: 'event'; at: string; requestId: string; route?: string; mechanism?: string; app?: string; account?: string; actor?: string; allowed?: boolean;
-  handler?: boolean; fault?: string; need?: string; chain?: string; source?: string; took?: number;
-  verb?: string; reason?: string; count?: number; by?: string; credential?: string; token?: string; session?: string;
+interface Happening {
+  object: 'event'; at: string; requestId: string; verb?: string; reason?: string; count?: number; route?: string; mechanism?: string; app?: string;
+  account?: string; actor?: string; by?: string; credential?: string; token?: string; session?: string; allowed?: boolean; handler?: boolean; fault?: string;
+  status?: number; claimed?: string; address?: string; agent?: string; need?: string; chain?: string; source?: string; took?: number;
+}
+interface Entry extends Item {
+  n: number; time: string; verb: string; actor?: string; account?: string; app?: string; credential?: string; token?: string; session?: string; by?: string;
+  address?: string; agent?: string; mail?: string; detail?: string; reason?: string; count?: number; route?: string; request?: string; salt?: string;
+  commitment?: string; hash: string;
 }
 type Stored = Item & Record<string, unknown>; // an object of the org, or an item of a list within one
 
-// Step takes what GET /events sends, by name: an 'event' is a Decision or a verb, and 'dropped' has a count. A comment has the name ''.
+// Step takes what GET /events sends, by name: an 'event' is a Happening: a decision, or a verb, and 'dropped' has a count. A comment has the name ''.
 type Step = (name: string, data: any) => void;
 
 interface Verdict {
@@ -79,19 +82,19 @@ type Refused = import('./console_api.js').Refused;
 
 // Elements has the type of each element that is more than an HTMLElement, by id.
 interface Elements extends
-  Record<'again-form' | 'app-form' | 'code-form' | 'credential-form' | 'data-form' | 'decode-form' | 'enrol-form' | 'held-form' | 'invite-form' | 'join-form' |
+  Record<'again-form' | 'app-form' | 'app-one-form' | 'audit-form' | 'code-form' | 'credential-form' | 'data-form' | 'enrol-form' | 'held-form' | 'invite-form' | 'join-form' |
     'keys-form' | 'keys-list-form' | 'lab-form' | 'live-form' | 'mint-form' | 'factor-form' | 'password-form' | 'people-form' |
     'people-new-form' | 'reset-form' | 'role-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
-  Record<'again-email' | 'again-password' | 'app-name' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
+  Record<'again-email' | 'again-password' | 'app-one-name' | 'audit-value' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
     'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
-    'org' | 'password' | 'password-now' | 'people-name' |
+    'org' | 'password' | 'password-now' | 'password-see' | 'people-name' |
     'people-words' | 'scope-need' | 'settings-devices' | 'settings-factor' | 'settings-idle' | 'settings-maxSession' | 'settings-most', HTMLInputElement>,
-  Record<'data-list' | 'data-sort' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'keys-app' | 'keys-of' | 'lab-method' | 'lab-version' | 'live-only' |
+  Record<'audit-field' | 'data-list' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'keys-app' | 'keys-of' | 'keys-within' | 'lab-method' | 'lab-version' | 'live-only' |
     'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'settings-idle-unit' |
     'settings-maxSession-unit' | 'shown-form' | 'shown-request', HTMLSelectElement>,
-  Record<'credential-token' | 'decode-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
+  Record<'credential-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
-  Record<'credential-more' | 'shown-more', HTMLDetailsElement>,
+  Record<'app-new' | 'credential-more' | 'shown-more', HTMLDetailsElement>,
   Record<'key-fields', HTMLTemplateElement>,
   Record<'enrol-link' | 'try-scope', HTMLAnchorElement> {}
 
@@ -132,12 +135,14 @@ interface Asked {
   list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number; before?: Asked; last?: Stored;
 }
 
-// Held are the tokens of an app that are loaded, for one account or, if sub is empty, for all. A Row has its depth in their tree.
-interface Held { app: string; sub: string; tokens: Token[]; more: boolean }
-type Row = Token & { depth: number };
+// Held are the tokens that are loaded, for one account or, if sub is empty, for all, and the apps whose others are not loaded.
+// A Row has its depth in their tree.
+type HeldToken = Token & { app: string };
+interface Held { sub: string; apps: string[]; items: HeldToken[] }
+type Row = HeldToken & { depth: number };
 
-// ListedKeys are the API keys of an app that are loaded: all, or those that expire within some days.
-interface ListedKeys { app: string; within: string; keys: APIKey[]; more: boolean }
+// ListedKeys are the API keys that are loaded: all, or those that expire within some days.
+interface ListedKeys { within: string; apps: string[]; items: (APIKey & { app: string })[] }
 
 // Claims are those of a token that nobody has verified.
 type Claims = Record<string, unknown>;
@@ -157,7 +162,7 @@ interface PromiseRejectedResult { value?: undefined }
 
 // No form of the page has files. An empty box is missing from its form.
 interface FormData {
-  get(name: 'bypassCreateAcl' | 'everything' | 'exposeKeys' | 'maxUses' | 'remember' | 'seconds' | 'skipAcl'): string | null;
+  get(name: 'everything' | 'exposeKeys' | 'maxUses' | 'remember' | 'seconds'): string | null;
   get(name: string): string;
   getAll(name: string): string[];
 }

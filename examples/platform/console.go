@@ -36,6 +36,7 @@ const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 // consoleFile is a file of the console. The files need no build.
 type consoleFile struct {
 	mediaType string
+	caching   string // Cache-Control
 	body      []byte
 	zipped    []byte // by gzip
 	tag       string // of the body
@@ -43,8 +44,16 @@ type consoleFile struct {
 }
 
 // console holds the files of the page at the root, by path. The page is for people who open the
-// server in a browser. These paths hide no org, because no org's code contains a dot.
+// server in a browser.
 var console = readConsole()
+
+// The caching of the page and of all its other files. Their paths have a hash of all of them, so that a
+// browser never asks for one again, and a new server never runs with old scripts. Their modules import each
+// other by relative paths, so none of them is rewritten.
+const (
+	askEachTime = "no-cache"
+	forAYear    = "public, max-age=31536000, immutable"
+)
 
 var consoleTypes = map[string]string{
 	".html": "text/html; charset=utf-8",
@@ -58,35 +67,43 @@ func readConsole() map[string]consoleFile {
 	if err != nil {
 		panic(err) // the program was built without the files
 	}
+	bodies, all := make(map[string][]byte), sha256.New()
 	for _, entry := range entries {
 		body, err := consoleFiles.ReadFile(entry.Name())
 		if err != nil {
 			panic(err)
 		}
-		sum := sha256.Sum256(body)
-		files["/"+entry.Name()] = consoleFile{
-			mediaType: consoleTypes[path.Ext(entry.Name())],
-			body:      body,
-			zipped:    zip(body),
-			tag:       hex.EncodeToString(sum[:16]),
-		}
+		bodies[entry.Name()] = body
+		fmt.Fprintf(all, "%s %d\n%s", entry.Name(), len(body), body)
 	}
-	page := files["/console.html"]
-	page.modules = strings.Join(preloads(files), ", ")
-	files["/"] = page
-	delete(files, "/console.html") // one address for one page
+	folder := "/console/" + hex.EncodeToString(all.Sum(nil)[:8]) + "/"
+	page := bytes.ReplaceAll(bodies[consolePage], []byte(`="/console.`), []byte(`="`+folder+"console."))
+	delete(bodies, consolePage)
+	for name, body := range bodies {
+		files[folder+name] = newConsoleFile(name, body, forAYear)
+	}
+	root := newConsoleFile(consolePage, page, askEachTime)
+	root.modules = strings.Join(preloads(files, folder), ", ")
+	files["/"] = root
 	return files
 }
 
-var staticImport = regexp.MustCompile(`from '\.(/[^']+)'`)
+const consolePage = "console.html"
+
+func newConsoleFile(name string, body []byte, caching string) consoleFile {
+	sum := sha256.Sum256(body)
+	return consoleFile{consoleTypes[path.Ext(name)], caching, body, zip(body), hex.EncodeToString(sum[:16]), ""}
+}
+
+var staticImport = regexp.MustCompile(`from '\./([^']+)'`)
 
 // preloads returns the links that announce all modules which the first one imports at
 // once. Without them, a browser finds one module by another.
-func preloads(files map[string]consoleFile) []string {
-	modules := []string{"/console.js"}
+func preloads(files map[string]consoleFile, folder string) []string {
+	modules := []string{folder + "console.js"}
 	for i := 0; i < len(modules); i++ {
 		for _, found := range staticImport.FindAllSubmatch(files[modules[i]].body, -1) {
-			if module := string(found[1]); !slices.Contains(modules, module) {
+			if module := folder + string(found[1]); !slices.Contains(modules, module) {
 				modules = append(modules, module)
 			}
 		}
@@ -151,8 +168,7 @@ func (f consoleFile) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// A browser asks again each time, so that a new server never runs with old scripts.
-	h.Set("Cache-Control", "no-cache")
+	h.Set("Cache-Control", f.caching)
 	h.Set("Vary", "Accept-Encoding")
 	if f.modules != "" {
 		h.Set("Link", f.modules) // a browser would learn of them from one another, a round trip each

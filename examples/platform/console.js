@@ -6,7 +6,7 @@ import { acting, Gone, leave as forgetReplies, reach, Refused } from './console_
 import { onCredential } from './console_credential.js';
 import { forgetFactor } from './console_factor.js';
 import { complain } from './console_fault.js';
-import { dismiss, quiet, show } from './console_page.js';
+import { dismiss, onClick, quiet, show } from './console_page.js';
 import { forgetPicks } from './console_pick.js';
 import { byID, empty } from './console_render.js';
 import { forgetVerdict, openScope } from './console_scope.js';
@@ -25,6 +25,7 @@ const sections = {
   apps: () => import('./console_apps.js').then((apps) => ({ open: apps.openApps, forget: apps.forgetApps })),
   tokens: () => import('./console_tokens.js').then((tokens) => ({ open: tokens.openTokens, forget: tokens.forgetTokens })),
   keys: () => import('./console_keys.js').then((keys) => ({ open: keys.openKeys, forget: keys.forgetKeys })),
+  audit: () => import('./console_audit.js').then((audit) => ({ open: audit.openAudit, forget: audit.forgetAudit })),
   scope: async () => ({ open: openScope, forget: forgetVerdict }),
   lab: () => import('./console_lab.js').then((lab) => ({ forget: lab.forgetLab })),
 };
@@ -96,17 +97,17 @@ async function openSection() {
   }
 }
 
-let entered = false; // whether something was entered in the section since it was opened
+// isUnsent reports whether a form has something that nobody has sent.
+const isUnsent = () => document.querySelector('form[data-filled]') !== null;
 
 // visit opens the section without the requests that were shown before.
 function visit() {
-  entered = false;
   forgetShown();
   return openSection();
 }
 
 // renew opens the section again. Opening it empties forms and lists, so what was entered prevents that.
-const renew = async () => { entered || await openSection(); };
+const renew = async () => { isUnsent() || await openSection(); };
 
 // move shows the section that the address names.
 async function move() {
@@ -123,7 +124,6 @@ async function move() {
 // leave removes what was entered, asked and shown.
 function leave() {
   acting.bearer = '';
-  entered = false;
   forgetReplies();
   dismiss();
   quiet();
@@ -143,7 +143,15 @@ Object.assign(steps, { start, open: openSection, renew, leave, signIn: showSignI
 addEventListener('pageshow', (event) => event.persisted && start());
 addEventListener('pagehide', close);
 addEventListener('hashchange', move);
-addEventListener('input', () => { entered ||= addressed().section !== 'account'; });
+addEventListener('input', ({ target }) => {
+  const form = target instanceof Element ? target.closest('form') : null;
+  if (form && !('free' in form.dataset)) {
+    form.dataset.filled = '';
+  }
+});
+addEventListener('reset', ({ target }) => { target instanceof HTMLFormElement && delete target.dataset.filled; });
+addEventListener('beforeunload', (event) => { isUnsent() && event.preventDefault(); });
+onClick(byID('menu'), () => { byID('menu').ariaExpanded = String(byID('menu').ariaExpanded === 'false'); });
 addEventListener('unhandledrejection', (event) => event.reason instanceof Gone && event.preventDefault());
 onCredential(visit);
 start();

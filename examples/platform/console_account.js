@@ -1,10 +1,10 @@
 // The account: who is signed in, its password, and where else it is signed in.
 
-import { acting, own } from './console_api.js';
+import { acting, own, Refused } from './console_api.js';
 import { showFactor } from './console_factor.js';
 import { complain } from './console_fault.js';
 import { action, announce, isShown, onClick, onSubmit, sure } from './console_page.js';
-import { byID, code, element, empty, facts, fill, keyed, named, plainly, visible, when } from './console_render.js';
+import { byID, code, cut, element, empty, facts, fill, keyed, named, pill, plainly, showTable, visible, when } from './console_render.js';
 
 // openAccount shows the account, if somebody is signed in and does not set up a second factor.
 export async function openAccount() {
@@ -36,12 +36,29 @@ async function showSessions() {
   if (account !== acting.account) {
     return; // another has come meanwhile
   }
-  const sorted = data.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen));
-  keyed(byID('sessions'), sorted, ({ _id }) => _id, card);
+  showSessionsOf(byID('sessions'), data, revoke);
   byID('revoke-others').hidden = data.length < 2;
   if (hasMore) {
     announce('There are more sessions than are shown.');
   }
+}
+
+// showSessionsOf shows sessions as a table: first the one of this page, then the latest.
+/** @param {HTMLElement} place @param {Session[]} sessions @param {(session: Session) => unknown} end */
+export function showSessionsOf(place, sessions, end) {
+  showTable(place, {
+    caption: 'Sessions',
+    columns: ['Program', 'Address', 'Since', 'Last used', 'Steps'],
+    items: sessions.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen)),
+    keyOf: ({ _id }) => _id,
+    cells: (session) => [
+      element('span', { title: plainly(session.agent) }, named(deviceOf(session.agent)), session.current && pill('this one', false),
+        session.reason && cut(`Somebody acts for the account: ${session.reason}`)),
+      element('bdi', {}, ...visible(session.address)), when(session.created), when(session.seen),
+      session.current ? '' : action('Revoke', nameOf(session), () => end(session), 'quiet danger'),
+    ],
+    none: 'No session.',
+  });
 }
 
 async function showDevices() {
@@ -56,7 +73,7 @@ async function showDevices() {
 /** @param {Device} device */
 function deviceCard(device) {
   return element('li', {},
-    element('h3', {}, element('bdi', { title: plainly(device.name) }, ...visible(deviceOf(device.name))), device.current && element('span', { className: 'mark' }, 'this device')),
+    element('h3', {}, element('bdi', { title: plainly(device.name) }, ...visible(deviceOf(device.name))), device.current && pill('this device', false)),
     facts(['Since', when(device.created)], ['Last used', when(device.seen)], ['Until', when(device.expires)]),
     action('Forget', plainly(deviceOf(device.name)), () => forgetDevice(device), 'quiet danger'));
 }
@@ -69,17 +86,7 @@ async function forgetDevice(device) {
 }
 
 /** @param {Session} session */
-function card(session) {
-  return element('li', {},
-    element('h3', {}, element('bdi', { title: plainly(session.agent) }, ...visible(deviceOf(session.agent))),
-      session.current && element('span', { className: 'mark' }, 'this one')),
-    facts(['Address', ...visible(session.address)], ['Since', when(session.created)], ['Last used', when(session.seen)],
-      session.reason && ['Somebody acts for you', ...visible(session.reason)]),
-    !session.current && action('Revoke', nameOf(session), () => revoke(session), 'quiet danger'));
-}
-
-/** @param {Session} session */
-const nameOf = ({ agent, address }) => plainly(`${deviceOf(agent)}, ${address}`);
+export const nameOf = ({ agent, address }) => plainly(`${deviceOf(agent)}, ${address}`);
 
 // In this order, because most browsers name others as well.
 const browsers = [['Edg/', 'Edge'], ['OPR/', 'Opera'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']];
@@ -128,7 +135,8 @@ async function changePassword(form) {
     await own('POST', '/accounts/me/password', { password: form.get('password'), newPassword: form.get('newPassword') });
   } catch (error) {
     byID('password-now').select();
-    throw error;
+    throw error instanceof Refused && error.detail === 'accessDenied.invalidCredentials'
+      ? new Refused({ ...error.fault, path: 'password', reason: 'That is not the present password.' }, null) : error;
   }
   byID('password-form').reset();
   await showSessions();

@@ -131,7 +131,7 @@ export const lookUp = (path) => told((bearer) => call('GET', path, undefined, be
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
 /** @type {(signal: AbortSignal, step: Step) => Promise<void>} */
 export const watch = (signal, step) => told(async (bearer) => {
-  const path = `/${acting.org}/v2/events`;
+  const path = `/${acting.org}/v2/events?history=500`;
   heard({ method: 'GET', path });
   const reply = await reach(path, { ...options(bearer), signal });
   if (reply.headers.get('Content-Type') !== 'text/event-stream') {

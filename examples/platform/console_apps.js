@@ -1,116 +1,179 @@
-// Apps and keys, for administrators.
+// Apps, for administrators: all as a table, and one as a page of its own.
 
 import { differing, lookUp, request } from './console_api.js';
 import { complain } from './console_fault.js';
 import { tryWith } from './console_lab.js';
-import { action, announce, copyable, keep, onClick, onSubmit, run, sure } from './console_page.js';
-import { fillIn, learn, offer, pick } from './console_pick.js';
-import { byID, code, counted, dateOf, element, empty, facts, field, keyed, lines, matcher, named, plainly, when } from './console_render.js';
+import { action, announce, copyable, keep, menu, onSubmit, sure } from './console_page.js';
+import { fillIn, learn, nameOf, offer, pick } from './console_pick.js';
+import { at, byID, code, counted, cut, dateOf, element, empty, field, fill, lines, matcher, named, pill, plainly, showTable, when } from './console_render.js';
+import { addressed, linkTo, note } from './console_sections.js';
 
-const many = 8; // fewer apps need no filter
-const said = byID('apps-said');
-
-// kept is what this page has seen of secrets, by client key. The server does not show it again.
-/** @type {Map<string, Kept>} */
-let kept = new Map(); // another one when another account uses the page: a late reply is not for that
+// secrets are those that this page has seen, by client key. The server does not show them again.
+/** @type {Map<string, string>} */
+let secrets = new Map(); // another one when another account uses the page: a late reply is not for that
+/** @type {App[]} */
+let apps = [];
+let more = ''; // what is said if the server has others
+/** @type {Record<string, unknown>} */
+let before = {}; // what the form of the open app said at first
 
 /** @param {{_id: string}} app */
 const pathOf = ({ _id }) => `/apps/${encodeURIComponent(_id)}`;
 /** @param {App} app */
 const callOf = ({ name, _id }) => plainly(name || _id);
+/** @param {App} app @returns {SigningKey} */
+const keyOf = ({ credential }) => /** @type {SigningKey} */ (credential);
 
-// openApps lists the apps. If the caller may not list them, the fault names the scope.
+const opened = () => addressed().question.get('key') ?? '';
+
+// openApps lists the apps, and shows the one in the address. If the caller may not list them, the fault
+// names the scope.
 export async function openApps() {
-  byID('apps').replaceChildren();
+  empty('apps', 'app-one-title', 'app-steps', 'app-facts');
+  byID('app-one').hidden = true;
+  byID('apps-all').hidden = Boolean(opened());
   try {
-    await Promise.all([learn('account'), listApps()]);
+    await Promise.all([learn('account'), list()]);
+    show();
+    opened() && byID('app-one-title').focus();
   } catch (error) {
     complain(error, byID('apps-fault'));
   }
 }
 
-async function listApps() {
+async function list() {
   /** @type {List<App>} */
   const { data, hasMore } = await request('GET', '/apps?limit=1000');
-  data.sort((a, b) => a.name.localeCompare(b.name));
-  offer('app', data);
-  byID('client-keys').replaceChildren(...data.map((app) => element('option', { value: app._id, label: plainly(app.name) })));
-  keyed(byID('apps'), data.map(({ _id }) => _id), String, card);
-  data.forEach((app, i) => keyed(/** @type {Element} */ (byID('apps').children[i]?.firstElementChild),
-    [{ ...app, ...kept.get(app._id) }], () => 'top', top));
-  byID('apps-filter').hidden = data.length < many;
-  filter(hasMore ? ', and there are more' : '');
+  apps = data.sort((a, b) => a.name.localeCompare(b.name));
+  more = hasMore ? ', and there are more' : '';
+  offer('app', apps);
+  byID('client-keys').replaceChildren(...apps.map((app) => element('option', { value: app._id, label: plainly(app.name) })));
 }
 
-const cards = () => /** @type {HTMLElement[]} */ ([...byID('apps').children]);
+function show() {
+  warn();
+  const app = apps.find(({ _id }) => _id === opened());
+  byID('apps-all').hidden = Boolean(app);
+  byID('app-one').hidden = !app;
+  app ? showOne(app) : showAll();
+}
 
-// filter hides the apps without one of the words.
-function filter(more = '') {
-  const all = cards();
+const week = 7 * 86_400_000;
+/** @param {string | null} [end] */
+const endsSoon = (end) => Boolean(end) && Date.parse(end ?? '') < Date.now() + week;
+
+// warn says in one line what ends soon, and what a rotation has left behind.
+function warn() {
+  const live = apps.filter(({ disabled, credential }) => credential && !disabled).map(keyOf);
+  const [ending, crowded] = [live.filter(({ notAfter }) => endsSoon(notAfter)).length, live.filter(({ secrets: n }) => n > 2).length];
+  const words = [ending && `${counted(ending, 'key')} end${ending === 1 ? 's' : ''} within 7 days`, crowded && `${counted(crowded, 'app')} with 3 secrets or more`];
+  byID('apps-warn').textContent = `${words.filter(Boolean).join(', ')}.`;
+  byID('apps-warn').hidden = !words.some(Boolean);
+}
+
+// showAll shows the apps that have all words of the filter.
+function showAll() {
   const matches = matcher(byID('apps-words'));
-  for (const one of all) {
-    const text = [...one.querySelectorAll('h3, dl')].map((part) => part.textContent).join(' ');
-    one.hidden = !byID('apps-filter').hidden && !matches(text);
-  }
-  const left = all.filter((one) => !one.hidden).length;
-  announce(`${left < all.length ? `${left} of ` : ''}${counted(all.length, 'app')}${more}.`, said);
+  const items = apps.filter((app) => matches(`${app.name} ${app._id} ${app.disabled ? 'disabled' : 'enabled'} ${limitsOf(app)} ${actorsOf(app)}`));
+  showTable(byID('apps'), {
+    caption: 'Apps', columns: ['Name', 'Client key', 'Acts as', 'Limits', 'Secrets', 'Last used', 'Steps'], items, keyOf: ({ _id }) => _id, cells, none: 'No app.',
+  });
+  announce(`${items.length < apps.length ? `${items.length} of ` : ''}${counted(apps.length, 'app')}${more}.`, byID('apps-said'));
 }
 
-// card makes what stays while the app changes. top makes the rest.
-/** @param {string} _id */
-function card(_id) {
-  const place = element('div');
-  const details = element('details', {}, element('summary', {}, 'Name and signing key'), place);
-  details.addEventListener('toggle', () => details.open && run(details, async () => showKey(await request('GET', pathOf({ _id })), place)));
-  return element('li', {}, element('div'), element('p', { className: 'said', role: 'status' }),
-    element('div', { className: 'fault', role: 'alert' }), details);
+/** @param {App} app @returns {(Node | string)[]} */
+const cells = (app) => [
+  element('span', {}, element('a', { href: linkTo('apps', [['key', app._id]]) }, named(app.name || app._id)), app.disabled && pill('disabled', true)),
+  code(app._id),
+  cut(actorsOf(app)),
+  cut(limitsOf(app)),
+  element('span', {}, ...secretsOf(app)),
+  usedOf(app),
+  action('Rotate', callOf(app), () => rotate(app)),
+];
+
+/** @param {App} app */
+function actorsOf({ credential }) {
+  const [first = '', ...others] = [credential?.account, ...credential?.accounts ?? []].filter(Boolean).map((id) => nameOf('account', String(id)));
+  return first ? `${first}${others.length ? ` +${others.length}` : ''}` : 'no account';
 }
 
-/** @param {App & Partial<Kept>} app */
-const top = (app) => element('div', { className: 'stack' },
-  element('h3', { tabIndex: -1 }, app.name ? named(app.name, app._id) : 'Without a name'),
-  facts(
-    ['Client key', ...copied(app._id, 'the client key', app)],
-    ['State', app.disabled ? element('strong', { className: 'bad' }, 'disabled') : 'enabled'],
-    ['Key pair', ...(app.kid ? copied(app.kid, 'the id of the key', app) : ['none yet'])],
-    ['Certificates', `its public key is ${app.exposeKeys ? '' : 'not '}listed`],
-    app.until !== undefined && ['Secrets', app.secrets === 1 ? '1 is valid' : `${app.secrets} are valid; the former until `,
-      app.secrets !== 1 && when(app.until), app.secrets !== 1 && ' at most'],
-  ),
-  element('div', { className: 'row' }, ...steps(app)),
-  app.secret && element('p', { className: 'hint' }, 'This page has the secret in memory, until you leave the page or sign out.'));
+// limitsOf says what restricts an app, in words.
+/** @param {App} app */
+function limitsOf({ credential: key }) {
+  return key ? [
+    key.scope ? key.scope.map((chain) => chain || '*').join(' ') || 'nothing' : 'everything',
+    key.networks ? `from ${key.networks.join(' ')}` : 'anywhere',
+    key.minVersion > 1 && 'version 2 only',
+    key.notBefore && Date.parse(key.notBefore) > Date.now() && `from ${dateOf(key.notBefore)}`,
+    key.notAfter && `until ${dateOf(key.notAfter)}`,
+  ].filter(Boolean).join(', ') : 'deleted';
+}
 
-/** @param {string} text @param {string} what @param {App} app */
-const copied = (text, what, app) => copyable(text, `${what} of ${callOf(app)}`, (said) => tell(said, app));
-
-// steps are the buttons of an app.
-/** @param {App & Partial<Kept>} app */
-function steps(app) {
-  const step = (/** @type {string} */ text, /** @type {(app: App) => unknown} */ act, danger = false) =>
-    action(text, callOf(app), () => act(app), danger ? 'quiet danger' : 'quiet');
+/** @param {App} app @returns {Child[]} */
+function secretsOf({ credential: key }) {
+  const [end] = key?.secretEnds ?? [];
   return [
-    app.secret && step('Try it in the lab', tryInLab),
-    step('Rotate secret', rotate),
-    step(app.kid ? 'Replace key pair' : 'Generate key pair', generate),
-    step(app.exposeKeys ? 'Hide key' : 'Expose key', expose),
-    app.disabled ? step('Enable', enable) : step('Disable', disable, true),
-    step('Delete', remove, true),
+    !key || key.publicKey ? 'a public key' : key.secrets === 1 ? '1' : pill(`${key.secrets}${end ? '' : ', no end set'}`, !end || key.secrets > 2),
+    end ? element('span', {}, ', old ends ', when(end)) : null,
+    key?.notAfter && endsSoon(key.notAfter) ? pill('ends soon', true) : null,
   ];
 }
 
-// tell says what a step has done: in the card of the app, if that is shown.
-/** @param {string} text @param {{_id: string}} app */
-function tell(text, { _id }) {
-  const own = cards().find((one) => one.dataset.key === _id && !one.hidden);
-  announce(text, own?.querySelector('.said') ?? said);
-  return own?.querySelector('h3') ?? byID('apps-list-title');
+/** @param {App} app */
+const usedOf = ({ credential: key }) => (key?.lastUsed ? element('span', { title: `from ${key.lastAddress ?? 'an unknown address'}` }, when(key.lastUsed)) : 'never');
+
+// One app.
+
+/** @param {App} app */
+function showOne(app) {
+  const key = keyOf(app);
+  byID('app-one-title').replaceChildren(element('a', { href: linkTo('apps') }, 'Apps'), ' / ', named(app.name || 'Without a name', app._id));
+  fill(byID('app-facts'), [
+    ['Client key', ...copied(app._id, 'the client key', app)],
+    ['State', app.disabled ? element('strong', { className: 'bad' }, 'disabled') : 'enabled'],
+    ['Acts as', actorsOf(app)],
+    ['Limits', limitsOf(app)],
+    ['Secrets', ...secretsOf(app)],
+    ['Last used', usedOf(app)],
+    ['Key pair', ...(app.kid ? copied(app.kid, 'the id of the key', app) : ['none yet'])],
+    ['Certificates', `its public key is ${app.exposeKeys ? '' : 'not '}listed`],
+    secrets.has(app._id) && ['In memory', 'This page has the secret, until you leave the page or sign out.'],
+    ['See also', element('a', { href: linkTo('tokens', [['app', app._id]]) }, 'its tokens'), ', ', element('a', { href: linkTo('keys', [['app', app._id]]) }, 'its API keys'), ', ', element('a', { href: linkTo('audit', [['app', app._id]]) }, 'its history')],
+  ]);
+  byID('app-steps').replaceChildren(...steps(app));
+  byID('app-one-name').value = app.name;
+  showFields(byID('app-one-key'), 'one', key);
+  before = stated(byID('app-one-form'));
+  delete byID('app-one-form').dataset.filled;
+}
+
+/** @param {string} text @param {string} what @param {App} app */
+const copied = (text, what, app) => copyable(text, `${what} of ${callOf(app)}`, (said) => announce(said, byID('app-said')));
+
+// steps are the buttons of an app.
+/** @param {App} app */
+function steps(app) {
+  const step = (/** @type {string} */ text, /** @type {(app: App) => unknown} */ act, className = 'quiet') => action(text, callOf(app), () => act(app), className);
+  return [
+    step('Rotate secret', rotate, ''),
+    ...secrets.has(app._id) ? [step('Try it in the lab', tryInLab)] : [],
+    ...app.kid ? [] : [step('Generate key pair', generate)],
+    menu(callOf(app),
+      app.kid && step('Replace key pair', generate),
+      step(app.exposeKeys ? 'Unpublish public key' : 'Publish public key', expose),
+      app.disabled ? step('Enable', enable) : step('Disable', disable, 'quiet danger'),
+      step('Delete', remove, 'quiet danger')),
+  ];
 }
 
 // afterwards shows the result of a step, whose button may be gone.
-/** @param {string} text @param {{_id: string}} app */
-async function afterwards(text, app) {
-  await listApps();
-  tell(text, app).focus();
+/** @param {string} text */
+async function afterwards(text) {
+  await list();
+  show();
+  announce(text, byID(opened() ? 'app-said' : 'apps-said'));
+  byID(opened() ? 'app-one-title' : 'apps-list-title').focus();
 }
 
 // The signing key.
@@ -211,35 +274,20 @@ const controlIn = (form) => ({ path = '' }) => {
     ?? named[0] ?? all.find((one) => name === 'scope' && one.name === 'everything');
 };
 
-/** @param {SigningKey} key */
-const secretsOf = (key) => (key.publicKey ? 'It has a public key, and no secret.' : `Secrets that are valid: ${key.secrets}.`);
-
-/** @param {App} app @param {HTMLElement} place */
-function showKey(app, place) {
-  const key = /** @type {SigningKey} */ (app.credential);
-  const name = element('input', { id: `${app._id}-name`, name: 'name', value: app.name, required: true, maxLength: 200, autocomplete: 'off' });
-  const fields = element('div', { className: 'stack' });
-  const form = element('form', { method: 'post' },
-    element('p', { className: 'hint' }, element('span', { id: `${app._id}-secrets` }, secretsOf(key)),
-      ' A change counts from the next request on. Tokens that are minted keep what they have.'),
-    field('Name', name), fields, element('button', {}, 'Save'));
-  place.replaceChildren(form);
-  showFields(fields, app._id, key);
-  const before = stated(form);
-  onSubmit(form, async () => {
-    const body = changes(form, before);
-    if (JSON.stringify(body) === '{}') {
-      return tell('Nothing has changed.', app);
-    }
-    const replaces = body.credential?.publicKey;
-    if (replaces && !await sure(`Give ${callOf(app)} this public key?`, 'Replace them',
-      'Its secrets, or its former public key, end now. It never has a secret again, and signs by version 2 only.')) {
-      return;
-    }
-    showKey(await request('PATCH', pathOf(app), body), place);
-    replaces && kept.delete(app._id);
-    await afterwards('The app is changed.', app);
-  }, controlIn(form));
+async function save() {
+  const app = apps.find(({ _id }) => _id === opened());
+  const body = changes(byID('app-one-form'), before);
+  if (!app || JSON.stringify(body) === '{}') {
+    return announce('Nothing has changed.', byID('app-said'));
+  }
+  const replaces = body.credential?.publicKey;
+  if (replaces && !await sure(`Give ${callOf(app)} this public key?`, 'Replace them',
+    'Its secrets, or its former public key, end now. It never has a secret again, and signs by version 2 only.')) {
+    return;
+  }
+  await request('PATCH', pathOf(app), body);
+  replaces && secrets.delete(app._id);
+  await afterwards('The app is changed.');
 }
 
 // New apps.
@@ -254,15 +302,19 @@ function resetForm() {
 }
 
 async function create() {
-  const own = kept;
+  const own = secrets;
   /** @type {App} */
   const app = await request('POST', '/apps', changes(byID('app-form'), fresh));
   resetForm();
+  byID('app-new').open = false;
   if (app.secret) {
-    own.set(app._id, { secret: app.secret });
+    own.set(app._id, app.secret);
     await showSecret(app, app.secret);
   }
-  await afterwards(`The app is made${app.secret ? '' : ', with a public key and without a secret'}.`, app);
+  if (own === secrets) { // still the same user
+    note('apps', [['key', app._id]]);
+    await afterwards(`The app is made${app.secret ? '' : ', with a public key and without a secret'}.`);
+  }
 }
 
 // Secrets and key pairs.
@@ -272,10 +324,7 @@ async function create() {
 const showSecret = (app, secret) => keep('The secret, shown this once', [['Client key', code(app._id)], ['Secret', code(secret)]], secret);
 
 /** @param {App} app */
-async function tryInLab(app) {
-  const { credential } = await lookUp(pathOf(app));
-  tryWith(app._id, kept.get(app._id)?.secret ?? '', String(credential.minVersion));
-}
+const tryInLab = (app) => tryWith(app._id, secrets.get(app._id) ?? '', String(keyOf(app).minVersion));
 
 const day = 86_400; // seconds
 /** @param {number} seconds from now */
@@ -297,7 +346,7 @@ async function askTime(question, verb, { what, now, choices, most }) {
   const seconds = () => Number(select.value || other.value);
   const show = () => {
     by.hidden = other.disabled = select.value !== '';
-    until.replaceChildren(...(seconds() ? [`${what} until `, when(after(seconds())), '.'] : [select.value && now]));
+    until.replaceChildren(...(seconds() ? [`${what} until `, at(after(seconds())), '.'] : [select.value && now]));
   };
   [select, other].forEach((one) => one.addEventListener('input', show));
   show();
@@ -315,15 +364,11 @@ async function rotate(app) {
   if (grace === null) {
     return;
   }
-  const own = kept;
+  const own = secrets;
   const { data: { secret } } = await request('POST', `${pathOf(app)}/secret`, { grace });
-  const until = after(grace);
-  own.set(app._id, { secret });
+  own.set(app._id, secret);
   await showSecret(app, secret);
-  const { credential } = await lookUp(pathOf(app));
-  own.set(app._id, { secret, secrets: credential.secrets, until });
-  byID(`${app._id}-secrets`)?.replaceChildren(secretsOf(credential));
-  await afterwards('The app has a new secret.', app);
+  own === secrets && await afterwards('The app has a new secret.');
 }
 
 /** @param {App} app */
@@ -341,7 +386,7 @@ async function generate(app) {
   }
   const until = dateOf(after(overlap));
   await request('POST', `${pathOf(app)}/keypair`, overlap ? { overlap } : undefined);
-  await afterwards(`The app has a new key pair.${overlap ? ` Tokens signed by the former key stay valid until ${until}.` : ''}`, app);
+  await afterwards(`The app has a new key pair.${overlap ? ` Tokens signed by the former key stay valid until ${until}.` : ''}`);
 }
 
 // The app itself.
@@ -349,7 +394,7 @@ async function generate(app) {
 /** @param {App} app @param {Partial<App>} fields @param {string} text */
 async function patch(app, fields, text) {
   await request('PATCH', pathOf(app), fields);
-  await afterwards(text, app);
+  await afterwards(text);
 }
 
 /** @param {App} app */
@@ -370,19 +415,21 @@ async function remove(app) {
   if (await sure(`Delete ${callOf(app)}?`, 'Delete the app', 'Its secrets, its key pair and all its tokens end for good, ' +
     'and so do the permanent and limited-use tokens of other apps that it has made.')) {
     await request('DELETE', pathOf(app));
-    kept.delete(app._id);
-    await afterwards(`The app ${callOf(app)} is deleted.`, app);
+    secrets.delete(app._id);
+    note('apps', []);
+    await afterwards(`The app ${callOf(app)} is deleted.`);
   }
 }
 
 // forgetApps removes the apps and their secrets from the page.
 export function forgetApps() {
-  kept = new Map();
-  empty('apps', 'client-keys');
+  [secrets, apps] = [new Map(), []];
+  empty('apps', 'client-keys', 'app-one-title', 'app-steps', 'app-facts', 'app-one-key');
+  byID('app-one').hidden = byID('apps-warn').hidden = true;
   resetForm();
 }
 
 onSubmit('app-form', create, controlIn(byID('app-form')));
-onClick(byID('apps-refresh'), listApps);
-byID('apps-words').addEventListener('input', () => filter());
+onSubmit('app-one-form', save, controlIn(byID('app-one-form')));
+byID('apps-words').addEventListener('input', showAll);
 resetForm();

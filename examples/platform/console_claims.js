@@ -2,6 +2,7 @@
 // the claims are not proven.
 
 import { Told } from './console_api.js';
+import { dateOf } from './console_render.js';
 
 const levels = ['public', 'connected', 'reserved', 'read', 'share', 'update', 'delete', 'script'];
 
@@ -52,7 +53,7 @@ export function scopeOf(token) {
   try {
     const { claims } = decode(token);
     const [, chains] = Object.entries(claims).find(([name]) => name.endsWith('scp')) ?? [];
-    const end = claims.exp ? `, until ${new Date(Number(claims.exp) * 1000).toLocaleString()}` : '';
+    const end = claims.exp ? `, until ${timeOf(claims.exp)}` : '';
     return Array.isArray(chains) ? `the chains ${chains.map((chain) => chain || '*').join(', ') || '(none)'}${end}` : 'a scope that cannot be read';
   } catch {
     return 'a scope that cannot be read';
@@ -69,10 +70,13 @@ export function rows(claims, namespace) {
   });
 }
 
+/** @param {unknown} seconds */
+const timeOf = (seconds) => dateOf(new Date(Number(seconds) * 1000).toISOString());
+
 /** @type {(name: string, value: unknown) => string} */
 function readable(name, value) {
   if (times.has(name) && Number.isFinite(value)) {
-    return new Date(Number(value) * 1000).toLocaleString();
+    return timeOf(value);
   }
   if (name === 'gnt') {
     return `${value}: ${levels[Number(value) - 1] ?? 'unknown'}`;

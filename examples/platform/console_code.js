@@ -7,7 +7,7 @@ const secretText = /\beyJ[\w-]*\.[\w-]*\.[\w-]*|otpauth(:|%3A)[^]*/i; // a token
 
 /** @param {string} name */
 const variable = (name) => name.replace(/[a-z\d](?=[A-Z])/g, '$&_').toUpperCase().replace(/\W|^\d/g, '_')
-  .replace(/^(TOKEN|CLIENT_SECRET)$/, 'OTHER_$1'); // the code has variables of these names
+  .replace(/^(TOKEN|TENANTKIT_SECRET)$/, 'OTHER_$1'); // the code has variables of these names
 
 // withoutSecrets returns a request that may be kept and shown. A secret becomes the name of a variable, between marks.
 /** @type {(request: Requested) => Coded} */
@@ -113,8 +113,8 @@ func quoted(name string) string {
 func main() {
 	client := ${mount ? `&http.Client{Transport: &signing.Transport{
 		BaseURL:   base,
-		ClientKey: os.Getenv("CLIENT_KEY"),
-		Secret:    signing.Secret(os.Getenv("CLIENT_SECRET")),${prefix && `\n\t\tHeader:    ${JSON.stringify(prefix)},`}
+		ClientKey: os.Getenv("TENANTKIT_KEY"),
+		Secret:    signing.Secret(os.Getenv("TENANTKIT_SECRET")),${prefix && `\n\t\tHeader:    ${JSON.stringify(prefix)},`}
 	}}` : 'http.DefaultClient'}
 	request, err := http.NewRequest("${method}", base+${JSON.stringify(path)}, ${body || 'nil'})
 	${failed}

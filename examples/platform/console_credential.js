@@ -2,7 +2,7 @@
 
 import { acting } from './console_api.js';
 import { announce, onClick, onSubmit } from './console_page.js';
-import { byID, element, named, visible } from './console_render.js';
+import { byID, element, named } from './console_render.js';
 
 /** @type {() => void} */
 let changed = () => {};
@@ -17,9 +17,7 @@ export function showCredential() {
   const { account, bearer, org } = acting;
   const name = account ? account.name || account.email : '';
   byID('who').replaceChildren(...(account?.actor ? [element('strong', {}, 'Acting for'), ' '] : []), ...(name ? [named(name), ` of ${org}`] : []));
-  byID('credential-now').replaceChildren(...(bearer ? ['a pasted bearer token']
-    : name ? ['the session of ', ...visible(name)] : ['nobody: sign in, or paste a token']));
-  byID('credential-forget').hidden = !bearer;
+  byID('by-token').hidden = !bearer;
   byID('sign-out').hidden = !account;
   byID('sign-out').textContent = account?.actor ? 'Stop acting' : 'Sign out';
 }
@@ -30,7 +28,6 @@ export async function useToken(token) {
   acting.bearer = token;
   byID('credential-form').reset();
   byID('credential-more').open = false;
-  byID('credential-more').querySelector('summary')?.focus(); // the fields are hidden
   showCredential();
   announce(token ? 'The token now makes the requests.' : 'The token is forgotten.');
   await changed();

@@ -5,6 +5,7 @@ import { acting, queryOf, request, Told } from './console_api.js';
 import { blame, complain, unblame } from './console_fault.js';
 import { action, announce, link, onClick, onSubmit } from './console_page.js';
 import { byID, counted, element, empty, facts, field, table, textOf, valueAt, visible } from './console_render.js';
+import { addressed, note } from './console_sections.js';
 
 const equal = ['$eq', '$ne'];
 const ordered = [...equal, '$gt', '$gte', '$lt', '$lte', '$in'];
@@ -15,6 +16,7 @@ const valueless = { 'has no value': 'null', 'has a value': '{"$ne":null}' }; // 
 /** @type {Record<string, string>} */
 const hints = { date: '2026-01-02T03:04:05.000Z', boolean: 'true or false' };
 
+const byIDOnly = '{"_id":1}';
 const longest = 1000; // characters of a value that are shown
 
 /** @type {Map<string, Schema>} */
@@ -23,29 +25,59 @@ let lists = new Map(); // the schema of the items, by the path of the list
 let page = null; // the page that is shown
 let latest = 0; // number of the newest request for a page
 let made = 0; // filters, for their ids
+let sort = byIDOnly; // the order, as JSON
 
-// openData asks for the schemas, and shows the first page of the chosen list.
+// openData asks for the schemas, and shows the page in the address, or the first one of the first list.
 export async function openData() {
   clearPage();
+  const { question } = addressed();
+  const list = question.get('list') ?? byID('data-list').value;
   try {
     /** @type {List<Schema>} */
     const { data } = await request('GET', '/schemas?limit=1000');
     data.forEach((schema) => lists.set(schema.plural, schema));
-    const { value } = byID('data-list');
-    offerLists(value || (data[0]?.plural ?? ''));
-    if (!value) {
-      offerFields();
+    knowInner(list);
+    offerLists(lists.has(list) ? list : data[0]?.plural ?? '');
+    if (question.has('list')) {
+      restore(question);
     }
-    await showFirst(new FormData(byID('data-form')));
+    const first = askedBy(new FormData(byID('data-form')));
+    const [number, cursor] = [Number(question.get('page')), question.get('cursor')];
+    await showPage(first && cursor && number > 1 ? { ...first, cursor: [cursor], number } : first);
   } catch (error) {
     complain(error, byID('data-fault'));
   }
 }
 
+// restore fills the form by a question.
+/** @param {URLSearchParams} question */
+function restore(question) {
+  sort = question.get('sort') ?? byIDOnly;
+  byID('data-limit').value = question.get('limit') ?? '25';
+  byID('data-filters').replaceChildren();
+  for (const text of question.getAll('filter')) {
+    const [property, operator, ...value] = text.split(' ');
+    addFilter(property, operator.replaceAll('_', ' '), value.join(' '));
+  }
+}
+
+// noted writes a page into the address.
+/** @param {Asked} asked */
+function noted({ list, limit, number, cursor }) {
+  const form = new FormData(byID('data-form'));
+  const [operators, values] = ['operator', 'value'].map((name) => form.getAll(name));
+  note('data', [
+    ['list', list], ['sort', sort === byIDOnly ? '' : sort], ['limit', limit === '25' ? '' : limit],
+    ...form.getAll('property').map((path, i) => /** @type {[string, string]} */ (['filter', `${path} ${operators[i].replaceAll(' ', '_')} ${values[i]}`])),
+    ['page', number > 1 ? String(number) : ''], ['cursor', cursor[0] ?? ''],
+  ]);
+}
+
 // forgetData removes what is shown, and the fields.
 export function forgetData() {
   lists = new Map();
-  empty('data-list', 'data-filters', 'data-sort');
+  sort = byIDOnly;
+  empty('data-list', 'data-filters');
   clearPage();
 }
 
@@ -64,19 +96,17 @@ const chosen = () => lists.get(byID('data-list').value)?.properties ?? [];
 function offerLists(path) {
   byID('data-list').replaceChildren(...[...lists.keys()].map((value) => element('option', { value }, value)));
   byID('data-list').value = path;
-}
-
-// offerFields offers what the chosen list can be sorted and filtered by.
-function offerFields() {
-  const paths = ['_id', ...chosen().filter(({ sortable }) => sortable).map(({ fqpp }) => fqpp)];
-  byID('data-sort').replaceChildren(...paths.flatMap((path) => [[1, 'ascending'], [-1, 'descending']].map(([way, words]) =>
-    element('option', { value: JSON.stringify({ [path]: way }) }, `${path}, ${words}`))));
-  byID('data-filters').replaceChildren();
   byID('data-add').hidden = !chosen().some(({ filterable }) => filterable);
 }
 
-// addFilter adds the fields of one condition.
-function addFilter() {
+// offerFields offers what the chosen list can be filtered by.
+function offerFields() {
+  sort = byIDOnly;
+  byID('data-filters').replaceChildren();
+}
+
+// addFilter adds the fields of one condition, which may be given.
+function addFilter(path = '', condition = '', text = '') {
   made++;
   const options = (/** @type {string[]} */ texts) => texts.map((text) => element('option', {}, text));
   const property = element('select', { id: `data-property-${made}`, name: 'property' },
@@ -94,7 +124,11 @@ function addFilter() {
   };
   property.addEventListener('change', fit);
   operator.addEventListener('change', hint);
+  path && (property.value = path);
   fit();
+  condition && (operator.value = condition);
+  value.value = text;
+  hint();
   const filter = element('fieldset', { className: 'stack' }, element('legend', {}, `Filter ${made}`),
     element('div', { className: 'pair' }, field('Property', property), field('Operator', operator), needed),
     action('Remove', `filter ${made}`, () => {
@@ -104,7 +138,7 @@ function addFilter() {
     }));
   byID('data-filters').append(filter);
   showRequest();
-  property.focus();
+  path || property.focus();
 }
 
 /** @param {string} path */
@@ -139,7 +173,7 @@ function askedBy(form) {
   return {
     list,
     schema,
-    sort: form.get('sort'),
+    sort,
     limit: form.get('limit').trim(),
     conditions: paths.map((path, i) => conditionOf(path, names[i], texts[i])),
     cursor: [],
@@ -183,6 +217,7 @@ async function showPage(asked) {
   }
   byID('data-one').replaceChildren();
   showRequest(asked);
+  noted(asked);
   const mine = ++latest;
   const reply = await request('GET', pathOf(asked)).catch((error) => {
     if (mine === latest) {
@@ -292,11 +327,26 @@ export function cursorOf(sort, item) {
 function tableOf(asked, items) {
   const { list, schema, number } = asked;
   const { plain: paths, inner } = parts(schema);
-  return table(`${list}, page ${number}`, ['_id', ...paths, ...inner.map(({ fqpp }) => fqpp)], items.map((item) => [
+  const sortable = new Set(['_id', ...schema.properties.filter((one) => one.sortable).map(({ fqpp }) => fqpp)]);
+  const heads = ['_id', ...paths].map((path) => (sortable.has(path) ? sortButton(asked, path) : path));
+  return table(`${list}, page ${number}`, [...heads, ...inner.map(({ fqpp }) => fqpp)], items.map((item) => [
     lookButton(asked, item._id),
     ...paths.map((path) => element('bdi', { className: 'value' }, ...shown(valueAt(item, path)))),
     ...inner.map((property) => openButton(schema, item, property)),
   ]));
+}
+
+// sortButton sorts by a property, ascending at first.
+/** @param {Asked} asked @param {string} path */
+function sortButton(asked, path) {
+  const way = JSON.parse(asked.sort)[path];
+  const button = link(`Sort by ${path}`, async () => {
+    sort = JSON.stringify({ [path]: way === 1 ? -1 : 1 });
+    await showFirst(new FormData(byID('data-form')));
+    byID('data-table').querySelector(`[data-path="${CSS.escape(path)}"]`)?.focus();
+  }, `${path}${way ? (way > 0 ? ' ▲' : ' ▼') : ''}`);
+  Object.assign(button.dataset, { path, sort: way ? (way > 0 ? 'ascending' : 'descending') : 'none' });
+  return button;
 }
 
 /** @param {Asked} asked @param {string} id */
@@ -313,16 +363,23 @@ function shown(value) {
   return visible(text.length > longest ? `${text.slice(0, longest)}…` : text);
 }
 
+// knowInner adds a list within an object to the lists, one at a time: its path is that of a list, an id and
+// a list property.
+/** @param {string} path */
+function knowInner(path) {
+  const [plural, , ...names] = path.split('/');
+  const name = lists.get(plural)?.properties.find(({ fqpp }) => fqpp === names.join('.'))?.list;
+  const schema = [...lists.values()].find(({ _id }) => _id === name);
+  lists = new Map([...lists].filter(([other]) => !other.includes('/')));
+  schema && lists.set(path, schema);
+}
+
 // openButton opens a list property of an object as a table of its own.
 /** @param {Schema} schema @param {Stored} item @param {Property} property */
-function openButton({ plural }, { _id }, { fqpp, list }) {
+function openButton({ plural }, { _id }, { fqpp }) {
   const path = `${plural}/${encodeURIComponent(_id)}/${fqpp.replaceAll('.', '/')}`;
   return link(`Open ${fqpp} of ${_id}`, async () => {
-    const schema = [...lists.values()].find((one) => one._id === list);
-    if (!schema) {
-      throw new Error(`There is no schema of ${list}.`);
-    }
-    lists = new Map([...lists].filter(([other]) => !other.includes('/'))).set(path, schema); // one at a time
+    knowInner(path);
     offerLists(path);
     offerFields();
     byID('data-list').focus(); // the button goes with its table
@@ -338,18 +395,17 @@ function controlOf({ path, reason = '' }) {
     const fields = byID('data-filters').children[Number(filter)];
     return fields?.querySelector('div:not([hidden]) > input') ?? fields?.querySelector('[name=operator]');
   }
-  return path === 'sort' || path === 'limit' ? byID(`data-${path}`) : null;
+  return path === 'limit' ? byID('data-limit') : null;
 }
 
 onSubmit('data-form', showFirst);
-onClick(byID('data-add'), addFilter);
+onClick(byID('data-add'), () => addFilter());
 onClick(byID('data-previous'), () => turn(page?.before, 'data-previous'));
 onClick(byID('data-next'), () => turn(after(), 'data-next'));
 onClick(byID('data-count'), countAll);
 byID('data-form').addEventListener('input', () => showRequest());
 byID('data-list').addEventListener('change', () => {
-  unblame(byID('data-form'));
-  clearPage();
   offerFields();
-  showRequest();
+  offerLists(byID('data-list').value);
+  byID('data-form').requestSubmit();
 });

@@ -1,7 +1,6 @@
 // The second factor of the account: its state, setting it up, new recovery codes, and removing it.
 
 import { acting, own, site } from './console_api.js';
-import { complain } from './console_fault.js';
 import { announce, isShown, keep, onClick, onSubmit, show, sure } from './console_page.js';
 import { byID, code, counted, element, empty } from './console_render.js';
 import { steps } from './console_session.js';
@@ -69,8 +68,8 @@ async function confirm(form) {
     await keepCodes(data.recoveryCodes);
   } catch (error) {
     if (isShown('enrol')) { // and not the form to sign in
-      complain(error);
       byID('enrol-code').select();
+      throw error;
     }
     return;
   }

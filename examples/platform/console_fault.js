@@ -86,7 +86,9 @@ function heldNow() {
 // own. It throws the error as well if a child has no control, or if there is a rule to tell.
 /** @param {unknown} error @param {ControlOf} controlOf */
 export function blame(error, controlOf) {
-  const { errCode = '', faults = [] } = error instanceof Refused ? error.fault : {};
+  const fault = error instanceof Refused ? error.fault : null;
+  const errCode = fault?.errCode ?? '';
+  const faults = fault?.faults?.length || !fault?.path ? fault?.faults ?? [] : [fault]; // a conflict has no part
   const controls = faults.map((child) => mark(controlOf(child), child, errCode)).filter(Boolean);
   controls[0]?.closest('details')?.setAttribute('open', '');
   controls[0]?.focus();

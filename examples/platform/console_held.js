@@ -2,55 +2,71 @@
 
 import { acting, queryOf, request } from './console_api.js';
 import { cursorOf } from './console_data.js';
+import { complain } from './console_fault.js';
 import { action, announce, onClick, onSubmit, sure } from './console_page.js';
-import { nameOf, pick } from './console_pick.js';
+import { byHand, nameOf, offeredApps, pick } from './console_pick.js';
 import { byID, code, counted, element, named, plainly, showTable, when } from './console_render.js';
+import { addressed, linkTo, note } from './console_sections.js';
 
 /** @type {Held} */
-const nothing = { app: '', sub: '', tokens: [], more: false };
+const nothing = { sub: '', apps: [], items: [] };
 
-// held is what is listed: the loaded tokens of an app, for one account or for all.
+// held is what is listed: the loaded tokens of some apps, for one account or for all.
 let held = nothing;
 
 const manages = () => !acting.bearer && acting.account?.roles.includes('administrator');
 
-// openHeld chooses what to list: what was minted, or else one's own. Administrators list all accounts,
-// unless they choose one.
-/** @param {string} sub @param {string} [app] */
-export function openHeld(sub, app) {
-  app && pick(byID('held-app'), app);
-  if (!manages() && (app || !byID('held-sub').value)) {
-    pick(byID('held-sub'), sub);
+// openHeld lists what the address says, or else what was minted, or all. Whoever is no administrator lists
+// their own.
+/** @param {string} [app] */
+export async function openHeld(app = addressed().question.get('app') ?? byID('held-app').value) {
+  pick(byID('held-app'), app);
+  pick(byID('held-sub'), addressed().question.get('sub') || (manages() || acting.bearer ? byID('held-sub').value : acting.account?._id ?? ''));
+  await list().catch((error) => complain(error, byID('held-form').querySelector('.fault') ?? undefined));
+}
+
+async function list() {
+  forgetHeld();
+  const form = new FormData(byID('held-form'));
+  const [app, sub] = [form.get('app').trim(), form.get('sub').trim()];
+  note('tokens', [['app', app], ['sub', sub]]);
+  held = { sub, apps: app ? [app] : offeredApps().filter(({ kid }) => kid).map(({ _id }) => _id), items: [] };
+  await load();
+}
+
+/** @param {string} app @param {string} sub */
+const pathOf = (app, sub = '') => `/apps/${encodeURIComponent(app)}${sub && `/subjects/${encodeURIComponent(sub)}`}/tokens`;
+
+const atOnce = 50;
+
+// loadMore asks for the next items of the apps that are left, until there are 50 more.
+/**
+ * @template {{app: string}} T
+ * @param {{apps: string[], items: T[]}} list
+ * @param {(app: string, last?: T) => Promise<List<Omit<T, 'app'>>>} ask
+ */
+export async function loadMore(list, ask) {
+  for (const most = list.items.length + atOnce; list.apps.length && list.items.length < most;) {
+    const [app] = list.apps;
+    const { data, hasMore } = await ask(app, list.items.findLast((one) => one.app === app));
+    list.items.push(...data.map((one) => /** @type {T} */ ({ ...one, app })));
+    hasMore || list.apps.shift();
   }
 }
-
-/** @param {FormData} form */
-async function list(form) {
-  forgetHeld();
-  held = { app: form.get('app').trim(), sub: form.get('sub').trim(), tokens: [], more: false };
-  await load();
-  byID('held-found').hidden = false;
-}
-
-const ofApp = () => `/apps/${encodeURIComponent(held.app)}`;
-const ofHolder = () => `${ofApp()}${held.sub && `/subjects/${encodeURIComponent(held.sub)}`}/tokens`;
 
 const order = '{"issued":1}'; // in which the server finds a page at once
 
 async function load() {
   const mine = held;
-  const last = mine.tokens.at(-1);
-  const query = queryOf([['limit', '50'], ['sort', order], ...(last ? [['where', cursorOf(order, last)]] : [])]);
-  const { data, hasMore } = await request('GET', `${ofHolder()}?${query}`);
-  mine.tokens.push(...data);
-  mine.more = hasMore;
+  await loadMore(mine, (app, last) =>
+    request('GET', `${pathOf(app, mine.sub)}?${queryOf([['limit', String(atOnce)], ['sort', order], ...(last ? [['where', cursorOf(order, last)]] : [])])}`));
   mine === held && show();
 }
 
 // far is after every date.
 const far = '~';
 
-/** @type {Record<string, (tokens: Token[]) => Token[]>} */
+/** @type {Record<string, (tokens: HeldToken[]) => HeldToken[]>} */
 const orders = {
   issued: (tokens) => tokens, // as they came
   latest: (tokens) => tokens.toReversed(),
@@ -61,12 +77,12 @@ const orders = {
 function chosen() {
   const ends = byID('held-ends').value;
   const until = Date.now() + Number(ends) * 86_400_000;
-  const fits = (/** @type {Token} */ { expires }) => !ends || (expires ? Date.parse(expires) < until : ends === 'never');
-  return orders[byID('held-order').value](held.tokens.filter(fits));
+  const fits = (/** @type {HeldToken} */ { expires }) => !ends || (expires ? Date.parse(expires) < until : ends === 'never');
+  return orders[byID('held-order').value](held.items.filter(fits));
 }
 
 // treeOf returns each token after the one that made it, if that is among them, with its depth below it.
-/** @param {Token[]} tokens */
+/** @param {HeldToken[]} tokens */
 function treeOf(tokens) {
   const ids = new Set(tokens.map(({ _id }) => _id));
   const made = Map.groupBy(tokens, ({ parent = '' }) => (ids.has(parent) ? parent : ''));
@@ -79,26 +95,28 @@ function show() {
   const items = treeOf(chosen());
   showTable(byID('held'), {
     caption: held.sub ? `Tokens for ${plainly(nameOf('account', held.sub))}` : 'Tokens for all accounts',
-    columns: ['Token', 'Revoke', 'Acts as', 'Made by', 'Issued', 'Ends', 'Used'], // the button is seen on narrow pages, too
+    columns: ['Token', 'Acts as', 'App', 'Made by', 'Issued', 'Ends', 'Used', 'Steps'],
     items,
     keyOf: ({ _id }) => _id,
     cells,
     none: 'No token to show.',
   });
-  byID('held-more').hidden = !held.more;
-  byID('held-revoke').hidden = !held.sub || !held.tokens.length;
-  announce(`${items.length} of ${counted(held.tokens.length, 'loaded token')}${held.more ? ', and there are more' : ''}.`, byID('held-said'));
+  byID('held-more').hidden = !held.apps.length;
+  byID('held-revoke').hidden = !held.sub || !byID('held-app').value || !held.items.length;
+  announce(`${items.length} of ${counted(held.items.length, 'loaded token')}${held.apps.length ? ', and there are more' : ''}.`, byID('held-said'));
 }
 
 /** @param {Row} token */
 const cells = (token) => [
-  element('span', {}, token.depth > 0 && element('span', { ariaHidden: 'true' }, `${'\u2003'.repeat(token.depth - 1)}└ `), code(token._id)),
-  action('Revoke', token._id, () => revoke(token), 'quiet danger'),
+  element('span', {}, token.depth > 0 && element('span', { ariaHidden: 'true' }, `${'\u2003'.repeat(token.depth - 1)}└ `), element('a', { href: linkTo('audit', [['token', token._id]]) }, code(token._id)), token.name ? element('span', {}, ' ', named(token.name)) : null),
   named(nameOf('account', token.subject), token.subject),
+  named(nameOf('app', token.app), token.app),
   element('span', {}, ...makerOf(token)),
   when(token.issued),
   token.expires ? when(token.expires) : 'never',
-  token.maxUses ? `${token.uses} of ${token.maxUses} times` : `${token.uses} times, permanent`,
+  element('span', {}, token.maxUses ? `${token.uses} of ${token.maxUses} times` : 'not counted',
+    token.lastUsed ? element('span', { title: `from ${token.lastAddress ?? 'an unknown address'}` }, ', ', when(token.lastUsed)) : null),
+  action('Revoke', token._id, () => revoke(token), 'quiet danger'),
 ];
 
 // makerOf says who made a token. The server names others only to administrators.
@@ -109,10 +127,10 @@ const makerOf = ({ maker, makerApp, parent }) => [
   ...parent ? [' by the token ', code(parent)] : [],
 ];
 
-/** @param {Token} token */
+/** @param {HeldToken} token */
 async function revoke(token) {
   const mine = held;
-  const tree = treeOf(mine.tokens);
+  const tree = treeOf(mine.items);
   const at = tree.findIndex(({ _id }) => _id === token._id);
   const end = tree.findIndex(({ depth }, i) => i > at && depth <= tree[at].depth);
   const below = tree.slice(at + 1, end < 0 ? undefined : end);
@@ -122,9 +140,9 @@ async function revoke(token) {
     'What was made with it and is not loaded ends, too.')) {
     return;
   }
-  await request('DELETE', `${ofApp()}/tokens/${encodeURIComponent(token._id)}`);
+  await request('DELETE', `${pathOf(token.app)}/${encodeURIComponent(token._id)}`);
   const ended = new Set([token, ...below].map(({ _id }) => _id));
-  mine.tokens = mine.tokens.filter(({ _id }) => !ended.has(_id));
+  mine.items = mine.items.filter(({ _id }) => !ended.has(_id));
   afterwards(mine, below.length ? `The token is revoked, and ${below.length} made with it have ended.` : 'The token is revoked.');
 }
 
@@ -134,8 +152,8 @@ async function revokeAll() {
     'What was made with them ends, too, whoever it is for.')) {
     return;
   }
-  const { data } = await request('DELETE', ofHolder());
-  Object.assign(mine, { tokens: [], more: false });
+  const { data } = await request('DELETE', pathOf(byID('held-app').value, mine.sub));
+  Object.assign(mine, { apps: [], items: [] });
   afterwards(mine, `${data} revoked.`);
 }
 
@@ -152,12 +170,15 @@ function afterwards(mine, text) {
 export function forgetHeld() {
   held = nothing;
   byID('held').replaceChildren();
-  byID('held-found').hidden = true;
+  byID('held-more').hidden = byID('held-revoke').hidden = true;
 }
 
 onSubmit('held-form', list);
 onClick(byID('held-more'), load);
 onClick(byID('held-revoke'), revokeAll);
+for (const id of /** @type {const} */ (['held-app', 'held-sub'])) {
+  byID(id).addEventListener('change', () => byID(id).value !== byHand && byID('held-form').requestSubmit());
+}
 for (const id of ['held-ends', 'held-order']) {
   byID(id).addEventListener('change', show);
 }

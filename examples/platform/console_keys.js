@@ -1,18 +1,25 @@
 // API keys of apps, for administrators: making, listing, replacing and revoking them.
 
 import { queryOf, request } from './console_api.js';
+import { complain } from './console_fault.js';
+import { loadMore } from './console_held.js';
 import { action, announce, keep, onClick, onSubmit, sure } from './console_page.js';
-import { learn, nameOf, pick } from './console_pick.js';
-import { byID, code, counted, element, field, lines, named, plainly, showTable, when } from './console_render.js';
+import { byHand, learn, nameOf, offeredApps, pick } from './console_pick.js';
+import { byID, code, counted, cut, element, field, lines, named, pill, plainly, showTable, when } from './console_render.js';
+import { addressed, linkTo, note } from './console_sections.js';
 
 /** @type {ListedKeys} */
-const nothing = { app: '', within: '', keys: [], more: false };
+const nothing = { within: '', apps: [], items: [] };
 
-// listed are the loaded keys of an app.
+// listed are the loaded keys of some apps.
 let listed = nothing;
 
-// openKeys offers what can be picked.
-export const openKeys = () => learn('account', 'app');
+// openKeys lists what the address says, or else all.
+export async function openKeys() {
+  await learn('account', 'app');
+  pick(byID('keys-of'), addressed().question.get('app') ?? byID('keys-of').value);
+  await list().catch((error) => complain(error, byID('keys-list-form').querySelector('.fault') ?? undefined));
+}
 
 /** @param {string} app */
 const pathOf = (app) => `/apps/${encodeURIComponent(app)}/keys`;
@@ -26,13 +33,14 @@ async function create(form) {
     account: form.get('account').trim(),
     scope: lines(form.get('scope')),
     networks: networks.length ? networks : undefined,
-    expires: endIn(form.get('end')) ?? undefined,
+    expires: endIn(form.get('expires')) ?? undefined,
   });
   byID('keys-form').reset();
   await showOnce(made);
   pick(byID('keys-app'), app);
   pick(byID('keys-of'), app);
-  await open(app, '');
+  byID('keys-within').value = '';
+  await list();
 }
 
 // showOnce shows a key that the server does not show again.
@@ -41,55 +49,55 @@ const showOnce = ({ _id, name, expires, key = '' }) => keep('The key, shown this
   ['Id', code(_id)], ['Name', named(name)], ['Expires', expires ? when(expires) : 'never, unless it is revoked'], ['Key', code(key)],
 ], key);
 
-/** @param {FormData} form */
-const list = (form) => open(form.get('app').trim(), form.get('within'));
-
-/** @param {string} app @param {string} within days, or '' */
-async function open(app, within) {
+async function list() {
   forgetKeys();
-  listed = { app, within, keys: [], more: false };
+  const form = new FormData(byID('keys-list-form'));
+  const app = form.get('app').trim();
+  note('keys', [['app', app]]);
+  listed = { within: form.get('within'), apps: app ? [app] : offeredApps().map(({ _id }) => _id), items: [] };
   await load();
-  byID('keys-found').hidden = false;
 }
 
 async function load() {
   const mine = listed;
-  const last = mine.keys.at(-1);
   const until = new Date(Date.now() + Number(mine.within) * 86_400_000).toISOString();
-  const where = JSON.stringify({ ...last && { _id: { $gt: last._id } }, ...mine.within && { expires: { $lt: until } } });
-  const query = queryOf([['limit', '50'], ...where === '{}' ? [] : [['where', where]]]);
-  const { data, hasMore } = await request('GET', `${pathOf(mine.app)}?${query}`);
-  mine.keys.push(...data);
-  mine.more = hasMore;
+  await loadMore(mine, (app, last) => {
+    const where = JSON.stringify({ ...last && { _id: { $gt: last._id } }, ...mine.within && { expires: { $lt: until } } });
+    return request('GET', `${pathOf(app)}?${queryOf([['limit', '50'], ...where === '{}' ? [] : [['where', where]]])}`);
+  });
   mine === listed && show();
 }
 
+const week = 7 * 86_400_000;
+
 function show() {
   showTable(byID('keys'), {
-    caption: `API keys of ${plainly(nameOf('app', listed.app))}`,
-    columns: ['Key', 'Steps', 'Acts as', 'Scope', 'Expires', 'Last used', 'Made by'],
-    items: listed.keys,
+    caption: 'API keys',
+    columns: ['Name', 'Key', 'Acts as', 'Scope', 'Expires', 'Last used', 'Made by', 'Steps'],
+    items: listed.items,
     keyOf: ({ _id }) => _id,
     cells,
     none: 'No key to show.',
   });
-  byID('keys-more').hidden = !listed.more;
-  announce(`${counted(listed.keys.length, 'loaded key')}${listed.more ? ', and there are more' : ''}.`, byID('keys-said'));
+  byID('keys-more').hidden = !listed.apps.length;
+  const soon = listed.items.filter(({ expires, successor }) => expires && !successor && Date.parse(expires) < Date.now() + week).length;
+  announce(`${counted(listed.items.length, 'loaded key')}${listed.apps.length ? ', and there are more' : ''}.${soon ? ` ${soon} of them end within 7 days.` : ''}`,
+    byID('keys-said'));
 }
 
-/** @param {APIKey} key @returns {(Node | string)[]} */
+/** @param {ListedKeys['items'][0]} key @returns {(Node | string)[]} */
 const cells = (key) => [
-  element('span', {}, named(key.name), ' ', code(key._id)),
+  named(key.name),
+  element('a', { href: linkTo('audit', [['credential', key._id]]) }, code(key._id)),
+  named(nameOf('account', key.account), key.account),
+  cut(`${key.scope.map((chain) => chain || '*').join(' ') || 'nothing'}${key.networks ? ` from ${key.networks.join(' ')}` : ''}`),
+  element('span', {}, key.expires ? when(key.expires) : 'never', key.successor && pill('replaced', false)),
+  element('span', {}, key.lastUsed ? element('span', { title: `from ${key.lastAddress ?? 'an unknown address'}` }, when(key.lastUsed)) : 'never',
+    key.maxUses ? `, ${key.uses} of ${key.maxUses} times` : null),
+  key.maker ? named(nameOf('account', key.maker), key.maker) : 'a deleted account',
   element('span', { className: 'row' },
     !key.successor && !key.maxUses && action('Replace', key._id, () => replace(key)),
     action('Revoke', key._id, () => revoke(key), 'quiet danger')),
-  named(nameOf('account', key.account), key.account),
-  element('span', {}, ...key.scope.length ? key.scope.flatMap((chain) => [code(chain || '*'), ' ']) : ['nothing'],
-    key.networks && ` from ${key.networks.join(', ')}`),
-  element('span', {}, key.expires ? when(key.expires) : 'never', key.successor && element('span', {}, ', replaced by ', code(key.successor))),
-  element('span', {}, ...key.lastUsed ? ['in the hour after ', when(key.lastUsed), ` from ${key.lastAddress ?? 'an unknown address'}`] : ['never'],
-    key.maxUses ? `, ${key.uses} of ${key.maxUses} times` : null),
-  key.maker ? named(nameOf('account', key.maker), key.maker) : 'an account that is deleted',
 ];
 
 /** @param {string} id @param {[string, number][]} choices in seconds */
@@ -101,7 +109,7 @@ const day = 86_400; // seconds
 /** @param {string} seconds */
 const endIn = (seconds) => Number(seconds) ? new Date(Date.now() + Number(seconds) * 1000).toISOString() : null;
 
-/** @param {APIKey} key */
+/** @param {ListedKeys['items'][0]} key */
 async function replace(key) {
   const mine = listed;
   const overlap = select('keys-overlap', [['1 day', day], ['7 days', 7 * day], ['1 hour', 3600], ['not at all', 0]]);
@@ -110,20 +118,20 @@ async function replace(key) {
     field('The old key still works for', overlap), field('The new key expires', end))) {
     return;
   }
-  const made = await request('POST', `${pathOf(mine.app)}/${encodeURIComponent(key._id)}/replace`,
+  const made = await request('POST', `${pathOf(key.app)}/${encodeURIComponent(key._id)}/replace`,
     { overlap: Number(overlap.value), expires: endIn(end.value) });
   await showOnce(made);
-  mine === listed && await open(mine.app, mine.within);
+  mine === listed && await list();
 }
 
-/** @param {APIKey} key */
+/** @param {ListedKeys['items'][0]} key */
 async function revoke(key) {
   const mine = listed;
   if (!await sure(`Revoke the key ${plainly(key.name)}?`, 'Revoke it', 'Requests with it are refused from now on.')) {
     return;
   }
-  await request('DELETE', `${pathOf(mine.app)}/${encodeURIComponent(key._id)}`);
-  mine.keys = mine.keys.filter(({ _id }) => _id !== key._id);
+  await request('DELETE', `${pathOf(key.app)}/${encodeURIComponent(key._id)}`);
+  mine.items = mine.items.filter(({ _id }) => _id !== key._id);
   if (mine === listed) {
     show();
     announce('The key is revoked.', byID('keys-said'));
@@ -135,12 +143,10 @@ async function revoke(key) {
 export function forgetKeys() {
   listed = nothing;
   byID('keys').replaceChildren();
-  byID('keys-found').hidden = true;
+  byID('keys-more').hidden = true;
 }
 
-/** @param {Fault} fault the field that it names */
-const controlOf = ({ path = '' }) => byID(`keys-${path.replace(/\[.*/, '')}`);
-
-onSubmit('keys-form', create, controlOf);
+onSubmit('keys-form', create);
 onSubmit('keys-list-form', list);
 onClick(byID('keys-more'), load);
+byID('keys-list-form').addEventListener('change', () => byID('keys-of').value !== byHand && byID('keys-list-form').requestSubmit());

@@ -1,28 +1,35 @@
-// The decisions of the org as they happen.
+// The decisions and verbs of the org as they happen, and the latest before them.
 
 import { Refused, watch } from './console_api.js';
 import { complain } from './console_fault.js';
 import { link, onClick } from './console_page.js';
 import { learn, nameOf } from './console_pick.js';
-import { breakable, byID, element, matcher, named, table } from './console_render.js';
+import { breakable, byID, code, element, facts, matcher, named, pill, showTable, visible, when } from './console_render.js';
 import { askWhy } from './console_scope.js';
+import { addressed, linkTo, note } from './console_sections.js';
 
-const kept = 500; // decisions in memory
+const kept = 500; // in memory
 const shown = 100; // rows of the table
 const redraw = 250; // milliseconds between two drawings
 
 /** @type {AbortController | null} */
 let stop = null; // ends the stream, if there is one
-/** @type {Decision[]} */
-let decisions = []; // the newest first
+/** @type {Happening[]} */
+let happenings = []; // the newest first
+let known = new Set(); // their keys: what was kept for whoever comes later may come once more
 let seen = 0;
 let dropped = 0;
 let paused = false;
 let drawing = 0;
+let open = ''; // the row that is unfolded
 
-// openLive starts to watch, with the present credential.
+// openLive starts to watch, with the present credential. The address may have a filter and a row.
 export function openLive() {
   closeLive();
+  const { question } = addressed();
+  byID('live-words').value = question.get('words') ?? byID('live-words').value;
+  byID('live-only').value = question.get('only') ?? byID('live-only').value;
+  open = question.get('row') ?? '';
   stop = new AbortController();
   byID('live-fault').replaceChildren();
   run(stop.signal);
@@ -81,14 +88,21 @@ function state(text) {
   }
 }
 
+/** @param {Happening} d */
+const keyOf = (d) => [d.requestId, d.verb, d.fault, d.handler ? 'handler' : '', d.verb && d.at].filter(Boolean).join(' ');
+
 /** @type {Step} */
 function take(name, data) {
   if (name === 'dropped') {
     dropped += data.count;
   } else if (name === 'event') {
+    if (known.has(keyOf(data))) {
+      return;
+    }
     seen++;
-    decisions.unshift(data);
-    decisions.length = Math.min(decisions.length, kept);
+    happenings.unshift(data);
+    happenings.length = Math.min(happenings.length, kept);
+    known = new Set(happenings.map(keyOf));
   } else {
     return;
   }
@@ -106,59 +120,81 @@ function later() {
 function draw() {
   const matches = matcher(byID('live-words'));
   const only = byID('live-only').value;
-  const wanted = decisions.filter((d) => (!only || (only === 'refused') === Boolean(d.fault)) && matches(textOf(d))).slice(0, shown);
+  const kinds = { refused: (/** @type {Happening} */ d) => Boolean(d.fault), allowed: (/** @type {Happening} */ d) => !d.fault && !d.verb, verbs: (/** @type {Happening} */ d) => Boolean(d.verb) };
+  const fits = kinds[/** @type {keyof typeof kinds} */ (only)] ?? (() => true);
+  const items = happenings.filter((d) => fits(d) && matches(textOf(d))).slice(0, shown);
   const lost = dropped ? `, and ${dropped} more that this page was too slow for` : '';
-  byID('live-count').textContent = `${seen} seen${lost}. Shown are the latest ${wanted.length} that match.`;
-  const focused = document.activeElement?.closest('button')?.dataset.decision;
-  byID('live-decisions').replaceChildren(wanted.length
-    ? table('Decisions', ['Time', 'Route', 'Decision', 'Why', 'Who', 'Took'], wanted.map(row))
-    : element('p', { className: 'hint' }, seen ? 'Nothing matches.' : 'Nothing has happened yet.'));
-  if (focused) {
-    document.querySelector(`[data-decision="${focused}"]`)?.focus();
-  }
+  byID('live-count').textContent = `${seen} seen${lost}. Shown are the latest ${items.length} that match.`;
+  showTable(byID('live-decisions'), {
+    caption: 'Decisions', columns: ['Time', 'Route', 'Decision', 'Why', 'Who', 'From', 'Request'], items, keyOf, cells, none: seen ? 'Nothing matches.' : 'Nothing has happened yet.',
+  });
+  const row = happenings.find((d) => keyOf(d) === open);
+  byID('live-one').replaceChildren(...row ? [everything(`Request ${row.requestId}`, row, () => unfold(''))] : []);
 }
 
-/** @param {Decision} d */
-const textOf = (d) => [d.verb, d.reason, d.route, d.mechanism, d.app, d.account, nameOf('app', d.app ?? ''), nameOf('account', d.account ?? ''), d.fault, d.need, d.chain, d.requestId]
-  .join(' ');
+/** @param {Happening} d */
+const textOf = (d) => [...Object.values(d), nameOf('app', d.app ?? d.claimed ?? ''), nameOf('account', d.account ?? ''), nameOf('account', d.actor ?? '')].join(' ');
 
-/** @param {Decision} d */
-function row(d) {
-  return [
-    element('time', { dateTime: d.at, title: d.requestId }, new Date(d.at).toLocaleTimeString()),
-    d.route ?? 'no route',
-    d.fault ? element('code', { className: 'bad' }, ...breakable(d.fault)) : what(d),
-    d.need ? whyButton(d, d.need) : '',
-    who(d),
-    d.took === undefined ? '' : `${(d.took / 1000).toFixed(2)}\u00A0ms`,
-  ];
-}
+/** @param {Happening} d @returns {(Node | string)[]} */
+const cells = (d) => [
+  when(d.at),
+  d.route ?? 'no route',
+  d.verb ? pill(d.verb, false) : d.fault ? element('span', { className: 'bad' }, `${d.status} `, code(d.fault.slice(d.fault.indexOf('.') + 1))) : 'allowed',
+  whyOf(d),
+  who(d),
+  d.address ?? '',
+  link(`Details of ${d.requestId}`, () => unfold(keyOf(d) === open ? '' : keyOf(d)), d.requestId.slice(0, 8) || 'none'),
+];
 
-// what says which verb it is, or that a request was admitted.
-/** @param {Decision} d */
-const what = (d) => (d.verb ? element('code', {}, ...breakable(d.verb), d.reason ? ` (${d.reason})` : '') : 'allowed');
-
-// who names the account and the app.
-/** @param {Decision} d */
-function who(d) {
-  if (!d.account) {
-    return 'nobody';
-  }
-  const who = [d.account && named(nameOf('account', d.account), d.account), d.app && named(nameOf('app', d.app), d.app)].filter(Boolean);
-  return element('span', {}, ...who.flatMap((one, i) => [i ? ' by ' : '', one]), d.mechanism ? `, ${d.mechanism}` : '');
-}
-
-/** @param {Decision} d @param {string} need */
-function whyButton(d, need) {
+// whyOf names the reason. Only where a chain was asked, it leads to the scope tester.
+/** @param {Happening} d */
+function whyOf(d) {
+  const asked = d.need && (d.chain || d.reason === 'scope');
   const chain = d.chain || 'no chain';
-  const button = link(`Why: ${d.route}, ${chain}`, () => askWhy(d.chain ?? '', need), ...breakable(chain));
-  button.dataset.decision = `${d.requestId}${d.fault ?? ''}`.replace(/[^\w.]/g, '');
-  return button;
+  return element('span', {}, d.reason && element('strong', {}, ...visible(d.reason)), d.reason && asked ? ' ' : '',
+    asked ? link(`Why: ${d.route}, ${chain}`, () => askWhy(d.chain ?? '', d.need), ...breakable(chain)) : null);
+}
+
+// who names the account and the app, or the app that a rejected credential claims to be of.
+/** @param {Happening} d */
+function who(d) {
+  const account = d.verb ? d.actor ?? d.account : d.account;
+  if (!account) {
+    return d.claimed ? element('span', {}, 'claims ', named(nameOf('app', d.claimed), d.claimed)) : 'nobody';
+  }
+  const names = [named(nameOf('account', account), account), d.app && named(nameOf('app', d.app), d.app)].filter(Boolean);
+  return element('span', {}, ...names.flatMap((one, i) => [i ? ' by ' : '', one]), d.mechanism && `, ${d.mechanism}`);
+}
+
+/** @param {string} key '' folds */
+function unfold(key) {
+  open = key;
+  noted();
+  draw();
+  key && byID('live-one').querySelector('h2')?.focus();
+}
+
+/** @type {Record<string, ['app' | 'account', string, string]>} */
+const pages = { app: ['app', 'apps', 'key'], claimed: ['app', 'apps', 'key'], account: ['account', 'people', 'account'], actor: ['account', 'people', 'account'] };
+
+// everything shows all that is known of a decision, or of an entry of the audit log.
+/** @param {string} title @param {Happening | Entry} row @param {() => unknown} close */
+export const everything = (title, row, close) => element('div', { className: 'stack' }, element('h2', { tabIndex: -1 }, title),
+  facts(...Object.entries(row).filter(([name, value]) => name !== 'object' && value !== null).map(([name, value]) => {
+    const [kind, section, id] = pages[name] ?? [];
+    return [name, kind && section && id ? element('a', { href: linkTo(section, [[id, String(value)]]) }, named(nameOf(kind, String(value)), String(value)))
+      : element('bdi', {}, ...visible(String(value)))];
+  })),
+  link('Close the details', close, 'Close'));
+
+function noted() {
+  note('live', [['words', byID('live-words').value.trim()], ['only', byID('live-only').value], ['row', open]]);
 }
 
 function clear() {
-  decisions = [];
-  [seen, dropped] = [0, 0];
+  happenings = [];
+  known = new Set();
+  [seen, dropped, open] = [0, 0, ''];
   draw();
 }
 
@@ -172,4 +208,7 @@ function pause(on) {
 onClick(byID('live-pause'), () => pause(!paused));
 onClick(byID('live-clear'), clear);
 byID('live-form').addEventListener('submit', (event) => event.preventDefault());
-byID('live-form').addEventListener('input', draw);
+byID('live-form').addEventListener('input', () => {
+  noted();
+  draw();
+});

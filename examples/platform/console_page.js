@@ -34,10 +34,11 @@ export function quiet() {
 
 // onSubmit runs a step when its form is submitted. A step that runs does not start again. What the
 // form names in data-clears was the result of an earlier step, and goes. controlOf finds the control
-// that a part of a refusal is about.
+// that a part of a refusal is about: by itself, the one of that name.
 /** @type {(id: FormID | HTMLFormElement, step: Submitted, controlOf?: ControlOf) => void} */
-export function onSubmit(id, step, controlOf = () => null) {
+export function onSubmit(id, step, controlOf) {
   const form = typeof id === 'string' ? byID(id) : id;
+  controlOf ??= ({ path = '' }) => /** @type {HTMLElement | null} */ (form.elements.namedItem(path.replace(/\[.*/, '')));
   form.addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     run(form, async () => {
@@ -45,6 +46,7 @@ export function onSubmit(id, step, controlOf = () => null) {
       unblame(form);
       try {
         await step(new FormData(form), /** @type {Button} */ (event.submitter));
+        delete form.dataset.filled;
       } catch (error) {
         blame(error, controlOf);
       }
@@ -73,6 +75,11 @@ export function link(label, step, ...children) {
   onClick(button, step);
   return button;
 }
+
+// menu holds the steps that are not shown at once.
+/** @param {string} about @param {...Child} steps */
+export const menu = (about, ...steps) => element('details', { className: 'menu' },
+  element('summary', { ariaLabel: plainly(`More: ${about}`) }, 'More'), element('div', { className: 'row' }, ...steps));
 
 // copyable returns a text with a button that copies it. what names it, and tell says that it is done.
 /** @param {string} text @param {string} what @param {(text: string) => unknown} tell */

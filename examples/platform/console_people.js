@@ -1,15 +1,16 @@
 // People, for administrators: the accounts of the org, its roles, and its rules for sessions.
 
-import { acting, differing, own, queryOf, reach, Refused, request } from './console_api.js';
+import { showSessionsOf, nameOf as sessionName } from './console_account.js';
+import { acting, differing, own, queryOf, reach, request } from './console_api.js';
 import { showCredential } from './console_credential.js';
 import { complain, unblame } from './console_fault.js';
-import { action, announce, copyable, link, onClick, onSubmit, sure } from './console_page.js';
+import { action, announce, copyable, link, menu, onClick, onSubmit, sure } from './console_page.js';
 import { offer } from './console_pick.js';
 import {
-  box, breakable, byID, counted, element, empty, facts, field, fill, keyed, lines, matcher, named, plainly, showTable, visible, when,
+  box, breakable, byID, counted, cut, element, empty, facts, field, fill, keyed, lines, matcher, named, pill, plainly, showTable, visible, when,
 } from './console_render.js';
 import { askWhy } from './console_scope.js';
-import { showAccountSection } from './console_sections.js';
+import { addressed, linkTo, note, showAccountSection } from './console_sections.js';
 import { steps, tellTabs } from './console_session.js';
 
 const rows = 50; // accounts that are shown at once
@@ -28,7 +29,7 @@ let visit = 0; // a reply to an earlier visit comes too late
 
 const path = '/admin/accounts';
 
-/** @param {Account} account */
+/** @param {{_id: string}} account */
 const pathOf = ({ _id }) => `${path}/${encodeURIComponent(_id)}`;
 /** @param {Account} account */
 const nameOf = ({ name, email }) => name || email;
@@ -39,10 +40,12 @@ const called = (account) => plainly(nameOf(account));
 export async function openPeople() {
   forgetPeople();
   const mine = visit;
+  const id = addressed().question.get('account');
   const replies = await Promise.all([askAccounts(), request('GET', '/admin/roles?limit=1000'), request('GET', '/admin/settings'), askInvitations()])
     .catch((error) => mine === visit && complain(error, byID('people-fault')));
   if (mine === visit && replies) {
     show(...replies);
+    id && await openOne(id).catch((error) => complain(error, byID('people-fault')));
   }
 }
 
@@ -55,17 +58,26 @@ function show(first, ofOrg, rules, open) {
   offerRoles(byID('invite-roles'), ['member']);
   showInvitations(open);
   showSettings(rules);
-  reveal(true);
+  const { question } = addressed();
+  reveal(question.has('account') ? '' : question.get('view') ?? 'accounts');
 }
 
-/** @param {boolean} on */
-const reveal = (on) => document.querySelectorAll('#section-people section section').forEach((part) => { part.hidden = !on; });
+// reveal shows one part of the section: '' is none.
+/** @param {string} part */
+function reveal(part) {
+  document.querySelectorAll('#section-people [data-part]').forEach((one) => { one.hidden = one.dataset.part !== part; });
+  for (const link of document.querySelectorAll('#section-people [data-view]')) {
+    const { view = '' } = link.dataset;
+    link.setAttribute('href', linkTo('people', [['view', view === 'accounts' ? '' : view]]));
+    link.ariaCurrent = view === part ? 'page' : null;
+  }
+}
 
 // forgetPeople removes what is shown.
 export function forgetPeople() {
   visit++;
   [accounts, roles, settings, more, from] = [[], [], null, false, 0];
-  reveal(false);
+  reveal('');
   close();
   forms.forEach(([id]) => unblame(byID(id)));
   empty('people-fault', 'people-said', 'people-list', 'people-roles', 'people-new-roles', 'roles', 'invitations', 'invite-roles');
@@ -120,8 +132,8 @@ function showAccounts() {
 
 /** @param {Account} account */
 function cells(account) {
-  const open = link(`Open: ${called(account)}`, () => openOne(account), named(nameOf(account)));
-  return [open, named(account.email), element('bdi', {}, ...visible(account.roles.join(', ') || 'none')), stateOf(account), idOf(account)];
+  const open = element('a', { href: linkTo('people', [['account', account._id]]) }, named(nameOf(account)));
+  return [open, named(account.email), cut(account.roles.join(', ') || 'none'), account.disabled ? pill('deactivated', true) : 'active', idOf(account)];
 }
 
 // idOf shows an id with a button that copies it.
@@ -152,12 +164,12 @@ function move(by) {
 
 // The account that is open.
 
-/** @param {Account} account */
-async function openOne(account) {
+/** @param {string} id */
+async function openOne(id) {
   const mine = visit;
-  const whole = await request('GET', pathOf(account));
+  const whole = await request('GET', pathOf({ _id: id }));
   if (mine === visit) {
-    showOne(whole);
+    await showOne(whole);
   }
 }
 
@@ -165,14 +177,16 @@ async function openOne(account) {
 function showOne(account) {
   close();
   one = account;
+  note('people', [['account', account._id]]);
+  reveal('one');
   const { secondFactor: { active, pending, recoveryCodesLeft }, tokensFrom } = account;
-  byID('people-one').hidden = false;
-  byID('people-one-title').append(named(nameOf(account)));
+  byID('people-one-title').append(element('a', { href: linkTo('people') }, 'Accounts'), ' / ', named(nameOf(account)));
   fill(byID('people-one-facts'), [
     ['E-mail', element('bdi', {}, ...visible(account.email))],
     ['Id', idOf(account)],
     ['State', stateOf(account)],
     ['Second factor', active ? `active, ${counted(recoveryCodesLeft, 'recovery code')} left` : pending ? 'begun, not confirmed' : 'not set up'],
+    ['See also', element('a', { href: linkTo('tokens', [['sub', account._id]]) }, 'its tokens'), ', ', element('a', { href: linkTo('audit', [['account', account._id]]) }, 'its history')],
     tokensFrom && ['Tokens', 'refused if signed before ', when(tokensFrom)],
   ]);
   byID('people-name').value = account.name;
@@ -180,19 +194,56 @@ function showOne(account) {
   const step = (/** @type {string} */ text, /** @type {(account: Account) => unknown} */ act, className = 'quiet danger') =>
     action(text, called(account), () => act(account), className);
   byID('people-steps').append(
-    account.disabled ? step('Activate', activate, 'quiet') : step('Deactivate', deactivate),
-    step('End its tokens', endTokens),
-    ...(account.disabled || account._id === acting.account?._id ? [] : [step('Act for it', actFor, 'quiet')]),
-    ...(active || pending ? [step('Reset second factor', resetFactor)] : []),
+    step('Send a reset link', sendReset, ''),
+    menu(called(account),
+      account.disabled ? step('Activate', activate, 'quiet') : step('Deactivate', deactivate),
+      step('End its tokens', endTokens),
+      step('End its sessions', endSessions),
+      !account.disabled && account._id !== acting.account?._id && step('Act for it', actFor, 'quiet'),
+      (active || pending) && step('Reset second factor', resetFactor)),
     element('div', { className: 'fault', role: 'alert' }));
   byID('people-one-title').focus();
+  return showSessions();
+}
+
+// The sessions of the account that is open.
+
+async function showSessions() {
+  const shown = one;
+  /** @type {List<Session>} */
+  const { data } = shown ? await request('GET', `${pathOf(shown)}/sessions?limit=1000`) : { data: [] };
+  shown === one && showSessionsOf(byID('people-sessions'), data, endSession);
+}
+
+/** @param {Session} session */
+async function endSession(session) {
+  if (one && await sure('Revoke this session? Whoever uses it has to sign in again.', 'Revoke it', element('p', {}, named(sessionName(session))))) {
+    await request('DELETE', `${pathOf(one)}/sessions/${encodeURIComponent(session._id)}`).finally(showSessions);
+    byID('people-sessions-title').focus();
+    announce(`The session is revoked: ${sessionName(session)}.`, byID('people-one-said'));
+  }
+}
+
+/** @param {Account} account */
+async function endSessions(account) {
+  if (await agreed(account, `End the sessions of ${called(account)}? Whoever uses them has to sign in again. Its tokens and keys stay.`, 'End its sessions')) {
+    const { data } = await request('DELETE', `${pathOf(account)}/sessions`);
+    await showSessions();
+    announce(`${counted(data, 'session')} of ${called(account)} ended.`, byID('people-one-said'));
+  }
+}
+
+/** @param {Account} account */
+async function sendReset(account) {
+  await request('POST', '/accounts/forgot', { email: account.email });
+  announce(`A link to choose another password is mailed to ${plainly(account.email)}. It works for half an hour.`, byID('people-one-said'));
 }
 
 function close() {
   one = null;
-  byID('people-one').hidden = true;
-  empty('people-one-title', 'people-one-facts', 'people-steps');
+  empty('people-one-title', 'people-one-facts', 'people-steps', 'people-sessions');
   unblame(byID('people-form'));
+  delete byID('people-form').dataset.filled;
 }
 
 // offerRoles shows a box for each role. A role that somebody has, and that was deleted, can only be taken away.
@@ -211,7 +262,7 @@ async function save(form) {
   const before = { name: one.name, roles: one.roles.toSorted() };
   const changes = differing(before, { name: form.get('name').trim(), roles: form.getAll('role').toSorted() });
   if (Object.keys(changes).length) {
-    changed(await request('PATCH', pathOf(one), changes), 'is changed');
+    await changed(await request('PATCH', pathOf(one), changes), 'is changed');
   } else {
     announce('Nothing has changed.', byID('people-one-said'));
   }
@@ -227,8 +278,8 @@ function changed(account, what) {
   }
   know(accounts.map((other) => (other._id === account._id ? listed : other)));
   showAccounts();
-  showOne(account);
   announce(`${called(account)} ${what}.`, byID('people-one-said'));
+  return showOne(account);
 }
 
 /** @param {Account} account @param {string} question @param {string} verb */
@@ -238,20 +289,20 @@ const agreed = (account, question, verb) => sure(question, verb, account._id ===
 async function deactivate(account) {
   if (await agreed(account, `Deactivate ${called(account)}? Its sessions and tokens end now, for good, and so do the revocable tokens that it has made for others. `
     + 'Logins, and keys that act as it, are refused until it is activated again. Other instances of the server follow within two seconds.', 'Deactivate it')) {
-    changed(await request('POST', `${pathOf(account)}/deactivate`), 'is deactivated');
+    await changed(await request('POST', `${pathOf(account)}/deactivate`), 'is deactivated');
   }
 }
 
 /** @param {Account} account */
 async function activate(account) {
-  changed(await request('POST', `${pathOf(account)}/activate`), 'is active. Its password and its keys work again. What had ended stays ended');
+  await changed(await request('POST', `${pathOf(account)}/activate`), 'is active. Its password and its keys work again. What had ended stays ended');
 }
 
 /** @param {Account} account */
 async function resetFactor(account) {
   const then = settings?.requireSecondFactor ? 'its password alone lets somebody set up another one' : 'its password alone signs in';
   if (await agreed(account, `Remove the second factor of ${called(account)}? Its sessions and its recovery codes end now. From then on, ${then}.`, 'Remove it')) {
-    changed(await request('PATCH', pathOf(account), { resetSecondFactor: true }), 'has no second factor now');
+    await changed(await request('PATCH', pathOf(account), { resetSecondFactor: true }), 'has no second factor now');
   }
 }
 
@@ -264,7 +315,7 @@ async function endTokens(account) {
     + 'Its sessions and its keys go on, and may make new tokens.', 'End its tokens')) {
     const { headers } = await reach('/healthz', { cache: 'no-store' });
     const tokensFrom = new Date(Date.parse(headers.get('Date') ?? '') + 1000).toISOString();
-    changed(await request('PATCH', pathOf(account), { tokensFrom }), 'has no valid tokens now');
+    await changed(await request('PATCH', pathOf(account), { tokensFrom }), 'has no valid tokens now');
   }
 }
 
@@ -289,7 +340,7 @@ async function create(form) {
   byID('people-new-form').reset();
   offerRoles(byID('people-new-roles'), ['member']);
   more || know([...accounts, account]); // otherwise Next comes to it
-  changed(account, 'is a new account');
+  await changed(account, 'is a new account');
 }
 
 // The invitations.
@@ -437,18 +488,9 @@ async function saveSettings(form) {
 /** @type {[FormID, (form: FormData) => Promise<unknown>][]} */
 const forms = [['people-form', save], ['people-new-form', create], ['invite-form', invite], ['role-form', createRole], ['settings-form', saveSettings]];
 for (const [id, step] of forms) {
-  onSubmit(id, (data) => step(data).catch((error) => { throw parted(error); }), ({ path: name = '' }) =>
-    /** @type {HTMLElement | null} */ (byID(id).elements.namedItem(name.replace(/\[.*/, ''))));
+  onSubmit(id, step);
 }
 
-// parted makes a fault with a path its own part: a conflict has no other.
-/** @param {unknown} error */
-const parted = (error) => (error instanceof Refused && error.fault.path ? new Refused({ ...error.fault, faults: [error.fault] }, error.retryAfter) : error);
-
-onClick(byID('people-close'), () => {
-  close();
-  byID('people-list-title').focus();
-});
 onClick(byID('people-back'), () => move(-rows));
 onClick(byID('people-next'), showNext);
 byID('people-words').addEventListener('input', () => {

@@ -8,7 +8,7 @@ import { element, plainly } from './console_render.js';
 const known = { account: new Map(), app: new Map() };
 
 const paths = { account: '/admin/accounts?limit=1000', app: '/apps?limit=1000' };
-const byHand = '\n'; // no id is a line end
+export const byHand = '\n'; // no id is a line end
 
 /** @param {{name?: string, email?: string}} item */
 const wordsOf = (item) => [item.name, item.email].filter(Boolean).join(' · ');
@@ -19,6 +19,9 @@ export function nameOf(kind, id) {
   const item = known[kind].get(id);
   return item?.name || /** @type {Partial<Account>} */ (item)?.email || id;
 }
+
+// offeredApps returns the apps that can be picked.
+export const offeredApps = () => [...known.app.values()];
 
 // learn asks for all of a kind that can be picked. Without the right to ask, there is the own account.
 /** @param {...('account' | 'app')} kinds */

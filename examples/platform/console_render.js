@@ -67,13 +67,16 @@ export function showTable(place, { caption, columns, items, keyOf, cells, none =
 }
 
 // table makes a table that does not change.
-/** @param {string} caption @param {string[]} columns @param {(Node | string)[][]} rows */
+/** @param {string} caption @param {(HTMLElement | string)[]} columns @param {(Node | string)[][]} rows */
 export function table(caption, columns, rows) {
   const made = element('table', {}, element('caption', {}, caption),
-    element('thead', {}, element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name)))),
+    element('thead', {}, element('tr', {}, ...columns.map(headOf))),
     element('tbody', {}, ...rows.map(row)));
   return element('div', { className: 'scrolls', tabIndex: 0, role: 'region', ariaLabel: caption }, made);
 }
+
+/** @param {HTMLElement | string} name a button that sorts says how it does */
+const headOf = (name) => element('th', { scope: 'col', ariaSort: typeof name === 'string' ? null : name.dataset.sort ?? null }, name);
 
 /** @param {(Node | string)[]} cells */
 const row = (cells) => element('tr', {}, ...cells.map((value) => element('td', {}, value)));
@@ -123,14 +126,40 @@ export const code = (text) => element('code', {}, ...visible(text));
 /** @param {string} text @returns {string[]} the lines that are not empty */
 export const lines = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
 
+// dateOf returns the one form of a whole time: with its zone.
 /** @param {string} text a date of the interface */
 export function dateOf(text) {
   const at = new Date(text);
-  return Number.isNaN(at.getTime()) ? text : at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+  return Number.isNaN(at.getTime()) ? text : at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 }
 
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const units = [['year', 31_536_000], ['month', 2_592_000], ['day', 86_400], ['hour', 3600], ['minute', 60]];
+const relative = new Intl.RelativeTimeFormat('en', { style: 'short' });
+
 /** @param {string} text a date of the interface */
-export const when = (text) => element('time', { dateTime: text, title: text }, dateOf(text));
+function distance(text) {
+  const seconds = (Date.parse(text) - Date.now()) / 1000;
+  const [unit, size] = units.find(([, least]) => Math.abs(seconds) >= least) ?? [];
+  return unit && size ? relative.format(Math.trunc(seconds / size), unit) : Number.isNaN(seconds) ? text : 'just now';
+}
+
+// when shows how far away a time is. Its title is the whole time.
+/** @param {string} text a date of the interface */
+export const when = (text) => element('time', { dateTime: text, title: dateOf(text), className: 'when' }, distance(text));
+
+setInterval(() => document.querySelectorAll('time.when').forEach((one) => { one.textContent = distance(one.getAttribute('datetime') ?? ''); }), 30_000);
+
+/** @param {string} text a date of the interface */
+export const at = (text) => element('time', { dateTime: text, title: text }, dateOf(text));
+
+// cut shows the beginning of a text in one line. Its title is all of it.
+/** @param {string} text */
+export const cut = (text) => element('bdi', { className: 'cut', title: plainly(text) }, ...visible(text));
+
+// pill marks a state that needs somebody to look, or that is harmless.
+/** @param {string} text @param {boolean} bad */
+export const pill = (text, bad) => element('span', { className: bad ? 'mark warn' : 'mark' }, text);
 
 /** @param {number} count @param {string} noun */
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -1,14 +1,14 @@
 // The scope tester. The server decides, with the package that its routes use. A
 // second implementation could decide otherwise.
 
-import { acting, site, Told } from './console_api.js';
+import { site, Told } from './console_api.js';
 import { announce, copy, onClick, onSubmit } from './console_page.js';
 import { byID, code, element, facts, lines, visible } from './console_render.js';
-import { addressed, longestAddress } from './console_sections.js';
+import { addressed, linkTo } from './console_sections.js';
 
 /** @param {FormData} form */
 async function test(form) {
-  history.replaceState(null, '', linkTo(form.get('grants'), form.get('need')));
+  history.replaceState(null, '', linkOf(form.get('grants'), form.get('need')));
   const reply = await site.scope(lines(form.get('grants')), form.get('need').trim());
   byID('scope-verdict').replaceChildren(verdict(reply), reasons(reply), ...reply.warnings.map(warning));
 }
@@ -36,12 +36,8 @@ function marked(chain, segment) {
 /** @param {Verdict['warnings'][0]} warning */
 const warning = ({ source, text }) => element('p', { className: 'hint' }, ...visible(`${source} grants nothing: ${text}`));
 
-// linkTo returns the address of a question. It is a fragment, which no browser sends to a server.
 /** @param {string} grants @param {string} need */
-function linkTo(grants, need) {
-  const link = `#${acting.org}/scope?${new URLSearchParams({ need: need.trim(), grants: lines(grants).join('\n') })}`;
-  return link.length > longestAddress ? `#${acting.org}/scope` : link;
-}
+const linkOf = (grants, need) => linkTo('scope', [['need', need.trim()], ['grants', lines(grants).join('\n')]]);
 
 // openScope decides the question in the address, if there is one.
 export function openScope() {
@@ -58,11 +54,11 @@ export function openScope() {
 // askWhy shows the decision about a need by some chains, one per line.
 /** @param {string} grants @param {string} [need] */
 export function askWhy(grants, need = byID('scope-need').value) {
-  location.hash = linkTo(grants, need);
+  location.hash = linkOf(grants, need);
 }
 
 async function copyLink() {
-  const link = linkTo(byID('scope-grants').value, byID('scope-need').value);
+  const link = linkOf(byID('scope-grants').value, byID('scope-need').value);
   if (!link.includes('?')) {
     throw new Told('The question is too long for a link.');
   }
@@ -75,5 +71,5 @@ export const forgetVerdict = () => byID('scope-verdict').replaceChildren();
 onSubmit('scope-form', test);
 onClick(byID('scope-copy'), copyLink);
 byID('try-scope').addEventListener('click', () => {
-  byID('try-scope').href = linkTo(byID('scope-grants').value, byID('scope-need').value);
+  byID('try-scope').href = linkOf(byID('scope-grants').value, byID('scope-need').value);
 });

@@ -4,7 +4,7 @@
 import { acting } from './console_api.js';
 import { byID } from './console_render.js';
 
-const sections = ['account', 'live', 'data', 'people', 'apps', 'tokens', 'keys', 'scope', 'lab'];
+const sections = ['account', 'live', 'apps', 'tokens', 'keys', 'people', 'audit', 'data', 'scope', 'lab'];
 
 // Other characters would change the path.
 const orgCode = /^[a-z0-9][a-z0-9_-]{0,39}$/;
@@ -40,6 +40,7 @@ export function showSection() {
     byID(`${section}-title`).after(byID('gate'));
   }
   linkSections();
+  byID('menu').ariaExpanded = 'false';
   return { section, closed };
 }
 
@@ -49,8 +50,23 @@ export function showAccountSection(back = '') {
   return showSection();
 }
 
+// addressOf keeps the question of the address while somebody signs in.
 /** @param {string} section @param {string} [back] the section to go to after signing in */
-export const addressOf = (section, back = '') => `#${acting.org}${section === 'account' && !back ? '' : `/${section}`}${back && `/${back}`}`;
+export const addressOf = (section, back = '') => `#${acting.org}${section === 'account' && !back ? '' : `/${section}`}${back && `/${back}${asked()}`}`;
+
+export const asked = () => location.hash.match(/\?.*/)?.[0] ?? '';
+
+// linkTo returns the address of what a section shows. It is a fragment, which no browser sends to a server.
+/** @param {string} section @param {[string, string][]} [question] without values, there is none */
+export function linkTo(section, question = []) {
+  const some = new URLSearchParams(question.filter(([, value]) => value));
+  const link = `#${acting.org}/${section}${some.size ? `?${some}` : ''}`;
+  return link.length > longestAddress ? `#${acting.org}/${section}` : link;
+}
+
+// note writes what a section shows into its address, so that a reload and a link show it again.
+/** @param {string} section @param {[string, string][]} question */
+export const note = (section, question) => addressed().section === section && history.replaceState(null, '', linkTo(section, question));
 
 // linkSections makes the links lead to the org, and names the page.
 export function linkSections() {

@@ -5,7 +5,7 @@ import { forgetFactor, enrol } from './console_factor.js';
 import { complain } from './console_fault.js';
 import { announce, link, onClick, onSubmit, show } from './console_page.js';
 import { byID, visible } from './console_render.js';
-import { addressed, addressOf, linkSections } from './console_sections.js';
+import { addressed, addressOf, asked, linkSections } from './console_sections.js';
 import { actAs, status, steps, tellTabs } from './console_session.js';
 
 export function showSignIn() {
@@ -52,8 +52,8 @@ async function login(body, field) {
     who = await entry('POST', '/accounts/login', body);
   } catch (error) {
     if (!isHalf(error)) {
-      complain(error);
-      return byID(field).select();
+      byID(field).select();
+      throw error; // in the form
     }
     return await secondStep(error);
   }
@@ -89,7 +89,7 @@ async function secondStep({ fault }) {
 export function enter(who) {
   const { back } = addressed();
   if (back) {
-    history.replaceState(null, '', addressOf(back));
+    history.replaceState(null, '', `${addressOf(back)}${asked()}`);
   }
   actAs(who);
   forgetFactor();
@@ -166,6 +166,7 @@ async function reset(form) {
   announce('The password has changed. Sign in with the one that you have chosen.');
 }
 
+byID('password-see').addEventListener('change', () => { byID('password').type = byID('password-see').checked ? 'text' : 'password'; });
 onSubmit('join-form', join);
 onSubmit('reset-form', reset);
 onClick(byID('forgot'), forgot);

@@ -1,13 +1,13 @@
 // Tokens: minting, trying and reading them. console_held.js lists and revokes them.
 
-import { acting, lookUp, Refused, request, requestBy, site, Told } from './console_api.js';
+import { acting, lookUp, Refused, request, requestBy, site } from './console_api.js';
 import { decode, rows, summary } from './console_claims.js';
 import { useToken } from './console_credential.js';
 import { unblame } from './console_fault.js';
 import { forgetHeld, openHeld } from './console_held.js';
 import { announce, keep, onClick, onCopy, onSubmit } from './console_page.js';
 import { learn, pick } from './console_pick.js';
-import { box, byID, code, element, empty, field, keyed, lines, table, visible, when } from './console_render.js';
+import { at, box, byID, code, element, empty, field, keyed, lines, table, visible, when } from './console_render.js';
 
 const form = byID('mint-form');
 
@@ -15,9 +15,8 @@ const form = byID('mint-form');
 export async function openTokens() {
   follow();
   await Promise.all([learn('account', 'app'), offerRoles()]);
-  const own = acting.account?._id ?? '';
-  byID('mint-sub').value || pick(byID('mint-sub'), own);
-  openHeld(own);
+  byID('mint-sub').value || pick(byID('mint-sub'), acting.account?._id ?? '');
+  await openHeld();
 }
 
 // offerRoles offers the roles of the org. Whoever may not list them writes them.
@@ -49,8 +48,8 @@ function follow() {
   uses.disabled = kind !== 'limited';
   byID('mint-uses').hidden = uses.disabled;
   seconds.hidden = seconds.disabled = end.value !== 'other';
-  const at = new Date(Date.now() + 1000 * lasts(new FormData(form)));
-  byID('mint-until').replaceChildren(...Number.isNaN(at.getTime()) ? [] : ['If it is minted now: ', when(at.toISOString())]);
+  const over = new Date(Date.now() + 1000 * lasts(new FormData(form)));
+  byID('mint-until').replaceChildren(...Number.isNaN(over.getTime()) ? [] : ['If it is minted now: ', at(over.toISOString())]);
 }
 
 // lasts returns seconds, or NaN without an end.
@@ -61,7 +60,6 @@ const lasts = (fields) => parseInt(fields.get('seconds') ?? fields.get('end'), 1
 /** @param {FormData} fields */
 function wish(fields) {
   const roles = fields.getAll('roles').flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
-  const from = Date.parse(fields.get('notBefore'));
   return {
     sub: fields.get('sub').trim(),
     scope: lines(fields.get('scope')),
@@ -69,21 +67,7 @@ function wish(fields) {
     permanent: fields.get('kind') === 'permanent' || undefined,
     maxUses: fields.has('maxUses') ? Number(fields.get('maxUses')) : undefined,
     expiresIn: lasts(fields) || undefined,
-    notBefore: from ? from / 1000 : undefined,
-    grant: fields.get('grant') || undefined,
-    skipAcl: fields.has('skipAcl') || undefined,
-    bypassCreateAcl: fields.has('bypassCreateAcl') || undefined,
-    claims: claimsIn(fields.get('claims')),
   };
-}
-
-/** @param {string} text */
-function claimsIn(text) {
-  try {
-    return text.trim() ? JSON.parse(text) : undefined;
-  } catch (error) {
-    throw new Told(`The claims are not JSON: ${/** @type {Error} */ (error).message}.`);
-  }
 }
 
 /** @param {Fault} fault the field that it names, if that is on the page */
@@ -105,7 +89,7 @@ async function mint(fields) {
   }
   if (minted.token === token) { // still the same user
     showMinted(jti);
-    openHeld(body.sub, app);
+    jti && await openHeld(app);
   }
 }
 
@@ -114,7 +98,7 @@ function showMinted(jti) {
   byID('minted-title').textContent = jti ? `The token ${jti}` : 'The token';
   byID('minted-token').textContent = jti ? '' : minted.token;
   byID('minted-token').hidden = byID('minted-copy').hidden = Boolean(jti);
-  byID('minted-tried').replaceChildren();
+  empty('minted-tried', 'decoded');
   byID('minted').hidden = false;
   byID('minted-title').focus();
   announce('Minted.', byID('mint-said'));
@@ -141,20 +125,13 @@ function refusalOf(error) {
   return element('span', {}, 'no: ', code(error.detail), ` ${error.fault.reason ?? ''}`);
 }
 
-/** @param {string} token */
-async function read(token) {
-  const { header, claims } = decode(token.trim());
+async function read() {
+  const { header, claims } = decode(minted.token);
   const { claims: namespace } = await site.brand();
   byID('decoded').replaceChildren(
     element('p', {}, summary(claims, namespace)),
     table('Header', ['Name', 'Value'], Object.entries(header).map(([name, value]) => [name, String(value)])),
     table('Claims', ['Claim', 'Value', 'Meaning'], rows(claims, namespace)));
-}
-
-async function readMinted() {
-  byID('decode-token').value = minted.token;
-  await read(minted.token);
-  byID('decode-title').focus();
 }
 
 // forgetTokens removes the tokens from the page.
@@ -169,7 +146,6 @@ export function forgetTokens() {
 onSubmit('mint-form', mint, controlOf);
 form.addEventListener('input', follow);
 onClick(byID('minted-try'), tryIt);
-onClick(byID('minted-read'), readMinted);
+onClick(byID('minted-read'), read);
 onCopy('minted-copy', 'minted-token');
 onClick(byID('minted-use'), () => useToken(minted.token));
-onSubmit('decode-form', (fields) => read(fields.get('token')));

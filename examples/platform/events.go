@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,10 +50,13 @@ var eventsNeed = auth.Allow("admin.read")
 //
 // Arguments of the query choose events that have all of them: account (also as actor), app, and verb,
 // which may be a kind, such as login. The events of other instances come about a second after the
-// stream has begun.
+// stream has begun. With history=N, the latest decisions that this instance has made come first, at most N
+// of the kept ones.
 type events struct {
-	feed  *feed
-	guard *auth.Guard
+	feed    *feed
+	guard   *auth.Guard
+	history *history
+	show    func(context.Context, auth.Event) eventReply
 }
 
 func (h events) serve(w http.ResponseWriter, r *http.Request) {
@@ -61,7 +66,8 @@ func (h events) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	org := auth.From(r.Context()).Org
 	query := r.URL.Query()
-	reader, err := h.feed.open(org, eventFilter{query.Get("account"), query.Get("app"), query.Get("verb")})
+	filter := eventFilter{query.Get("account"), query.Get("app"), query.Get("verb")}
+	reader, err := h.feed.open(org, filter)
 	if err != nil {
 		auth.Fail(w, r, err)
 		return
@@ -78,16 +84,28 @@ func (h events) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	// The server's limits are for requests that end. Each write gets its own.
 	if http.NewResponseController(w).SetReadDeadline(time.Time{}) == nil {
-		h.run(w, r, reader)
+		h.run(w, r, reader, h.before(r, filter))
 	}
+}
+
+// before returns the history that the request asks for.
+func (h events) before(r *http.Request, filter eventFilter) string {
+	most, _ := strconv.Atoi(r.URL.Query().Get("history"))
+	var text strings.Builder
+	for _, d := range h.history.last(auth.From(r.Context()).Org, most) {
+		if e := h.show(r.Context(), d); filter.passes(&e) {
+			text.WriteString(event("event", e))
+		}
+	}
+	return text.String()
 }
 
 // run sends events until the reader is gone, the feed ends, or the request would not be
 // admitted any more.
-func (h events) run(w http.ResponseWriter, r *http.Request, reader *feedReader) {
+func (h events) run(w http.ResponseWriter, r *http.Request, reader *feedReader, before string) {
 	due := time.NewTicker(recheckInterval)
 	defer due.Stop()
-	text, ended := ":\n\n", false // the first comment brings the headers at once
+	text, ended := ":\n\n"+before, false // the first comment brings the headers at once
 	for push(w, text, len(reader.waiting) == 0 || ended) && !ended {
 		select {
 		case <-r.Context().Done():
@@ -241,14 +259,14 @@ func (r *feedReader) put(e *eventReply) {
 }
 
 // eventReply is one decision or verb, as administrators of its org see it. It is made of names
-// of this server and of ids that were verified: no path, no query, no header, no body. Only the reason
+// of this server and of ids that were verified: no path, no query, no body, and no header but the agent. Only the reason
 // for which somebody acts for an account is their text.
 type eventReply struct {
 	Object     string `json:"object"` // event
 	At         string `json:"at"`
 	RequestID  string `json:"requestId"`
-	Verb       string `json:"verb,omitempty"` // none for a decision
-	Reason     string `json:"reason,omitempty"`
+	Verb       string `json:"verb,omitempty"`   // none for a decision
+	Reason     string `json:"reason,omitempty"` // of a rejection, one of the words of rejection.go
 	Count      int64  `json:"count,omitempty"`
 	Route      string `json:"route,omitempty"` // pattern; none if no route matched
 	Mechanism  string `json:"mechanism,omitempty"`
@@ -262,13 +280,17 @@ type eventReply struct {
 	Allowed    *bool  `json:"allowed,omitempty"` // of a decision
 	Handler    bool   `json:"handler,omitempty"` // the route's own code gave the fault
 	Fault      string `json:"fault,omitempty"`   // errCode
+	Status     int    `json:"status,omitempty"`  // of the fault
+	Claimed    string `json:"claimed,omitempty"` // client key of this org that a rejected credential names
+	Address    string `json:"address,omitempty"`
+	Agent      string `json:"agent,omitempty"`
 	Need       string `json:"need,omitempty"`
 	Chain      string `json:"chain,omitempty"`  // the one that allowed the need, or came nearest
 	Source     string `json:"source,omitempty"` // of the chain
 	Took       *int64 `json:"took,omitempty"`   // microseconds until the decision
 }
 
-func (p *platform) event(d auth.Event) eventReply {
+func (p *platform) event(ctx context.Context, d auth.Event) eventReply {
 	e := eventReply{
 		Object:     "event",
 		At:         date(d.Time),
@@ -286,12 +308,17 @@ func (p *platform) event(d auth.Event) eventReply {
 		Token:      d.Token,
 		Session:    d.Session,
 		Handler:    d.Handler,
+		Agent:      d.Agent,
+	}
+	if d.Address.IsValid() {
+		e.Address = d.Address.String()
 	}
 	if d.Verb == "" {
 		e.Allowed, e.Took = new(d.Allowed), new(d.Took.Microseconds())
 	}
 	if d.Detail != "" {
-		e.Fault = p.guard.Brand.Faults + "." + d.Detail
+		e.Fault, e.Status = p.guard.Brand.Faults+"."+d.Detail, (&auth.Error{Detail: d.Detail}).Fault().Status
+		e.Reason, e.Claimed = p.rejection(ctx, d)
 	}
 	if d.Need.Valid() {
 		reason := d.Scope.Explain(d.Need)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -91,6 +92,88 @@ func (w *watcher) fault() any {
 	return end["errCode"]
 }
 
+func TestEventsSayWhyACredentialWasRejected(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	made := s.as(t, "", "POST", "/apps", `{"name":"Partner","credential":{"account":"`+s.AccountID+`"}}`).ok(t)
+	key, one := made["_id"].(string), "/apps/"+made["_id"].(string)
+	wrong := value{"_id": key, "secret": strings.Repeat("w", 64)}
+	other := value{"_id": s.OtherClientKey, "secret": s.OtherClientSecret}
+	minted := s.as(t, "", "POST", s.tokensPath(), `{"sub":"`+s.AccountID+`","scope":[],"permanent":true}`).ok(t)["data"].(value)
+	s.as(t, "", "DELETE", s.tokensPath()+"/"+minted["jti"].(string), "").ok(t)
+	past := `"` + time.Now().Add(-time.Hour).UTC().Format(dateLayout) + `"`
+	patch := func(body string) func() { return func() { s.as(t, "", "PATCH", one, body).ok(t) } }
+	type want struct{ reason, claimed any }
+	tests := []struct {
+		name    string
+		before  func()
+		request func() answer
+		want
+	}{
+		{"a wrong secret", nil, func() answer { return s.signedBy(t, wrong, "GET", "/accounts/me", "") }, want{"signature", key}},
+		{"an unknown key", nil, func() answer {
+			return s.signedBy(t, value{"_id": strings.Repeat("k", 22), "secret": strings.Repeat("w", 64)}, "GET", "/accounts/me", "")
+		}, want{"unknown key", nil}},
+		{"a key of another org", nil, func() answer { return s.signedBy(t, other, "GET", "/accounts/me", "") }, want{"unknown key", nil}},
+		{"another network", patch(`{"credential":{"networks":["192.0.2.0/24"]}}`), func() answer { return s.signedBy(t, made, "GET", "/accounts/me", "") }, want{"network", key}},
+		{"after its end", patch(`{"credential":{"networks":null,"notAfter":` + past + `}}`), func() answer { return s.signedBy(t, made, "GET", "/accounts/me", "") }, want{"expired", key}},
+		{"a disabled app", patch(`{"disabled":true,"credential":{"notAfter":null}}`), func() answer { return s.signedBy(t, made, "GET", "/accounts/me", "") }, want{"disabled", key}},
+		{"a revoked token", nil, func() answer { return s.bearing(t, minted["token"].(string), "GET", "/accounts/me", "") }, want{"revoked", s.ClientKey}},
+		{"a scope", nil, func() answer { return s.bearing(t, s.NarrowToken, "GET", "/connections", "") }, want{"scope", nil}},
+		{"nothing", nil, func() answer { return s.do(t, call{path: "/accounts/me", unsigned: true}) }, want{"no credential", nil}},
+	}
+	ids := make(map[string]int) // of requests
+	for i, test := range tests {
+		if test.before != nil {
+			test.before()
+		}
+		ids[test.request().header.Get("Request-Id")] = i
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL+"/"+s.Org+"/v2/events?history=500", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byToken(s.AdminToken)(r)
+	reply, err := http.DefaultClient.Do(r) // who opens the stream afterwards still sees them
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	w := &watcher{t, reply, bufio.NewScanner(reply.Body)}
+	for range tests {
+		var i int
+		e := w.until(func(_ string, data value) (known bool) {
+			id, _ := data["requestId"].(string)
+			i, known = ids[id]
+			if known && testing.Verbose() {
+				t.Log(tests[i].name, data)
+			}
+			return known
+		})
+		if got := (want{e["reason"], e["claimed"]}); got != tests[i].want || e["address"] != "127.0.0.1" || e["status"] == nil {
+			t.Errorf("%s: %v", tests[i].name, e)
+		}
+	}
+}
+
+func TestTheHistoryOfAnOrgIsBounded(t *testing.T) {
+	h := newHistory()
+	for i := range historyOrgs + 1 {
+		for n := range historySize + 3 {
+			h.add(auth.Event{Org: auth.OrgKey(fmt.Sprint(i)), Count: int64(n)})
+		}
+	}
+	kept := h.last("1", historySize)
+	if len(kept) != historySize || kept[0].Count != 3 || kept[historySize-1].Count != historySize+2 || len(h.last("1", 2)) != 2 || h.last("0", 1) != nil {
+		t.Errorf("%d kept, %d orgs", len(kept), len(h.orgs))
+	}
+	if n := testing.AllocsPerRun(100, func() { h.add(auth.Event{Org: "1"}) }); n != 0 {
+		t.Errorf("%v allocations for a decision", n)
+	}
+}
+
 func byToken(token string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
 }
@@ -157,7 +240,7 @@ func TestEventsTellDecisions(t *testing.T) {
 		if _, err := time.Parse(dateLayout, e["at"].(string)); err != nil || e["took"].(float64) < 0 {
 			t.Errorf("%s: %v", name, e)
 		}
-		for _, own := range []string{"at", "took", "requestId"} {
+		for _, own := range []string{"at", "took", "requestId", "address", "agent"} {
 			delete(e, own)
 		}
 	}
@@ -168,12 +251,12 @@ func TestEventsTellDecisions(t *testing.T) {
 		"an object": {"object": "event", "route": "GET /c_messages/{id}", "by": "app:" + s.ClientKey, "mechanism": "bearer", "app": s.ClientKey, "account": s.AdminAccountID,
 			"allowed": true, "need": "object.read.c_message." + message1, "chain": "*", "source": "token"},
 		"denied": {"object": "event", "route": "GET /connections", "by": "app:" + s.ClientKey, "mechanism": "bearer", "app": s.ClientKey, "account": s.AccountID,
-			"allowed": false, "fault": fault + auth.DetailScope, "need": "object.read.connection", "chain": sees, "source": "token"},
-		"anonymous": {"object": "event", "route": "GET /apps", "allowed": false, "fault": fault + auth.DetailNoCredentials, "need": "admin.read"},
+			"allowed": false, "fault": fault + auth.DetailScope, "status": 403.0, "reason": "scope", "need": "object.read.connection", "chain": sees, "source": "token"},
+		"anonymous": {"object": "event", "route": "GET /apps", "allowed": false, "fault": fault + auth.DetailNoCredentials, "status": 401.0, "reason": "no credential", "need": "admin.read"},
 		"handler": {"object": "event", "route": "GET /apps/{key}", "by": "app:" + s.ClientKey, "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
-			"allowed": true, "handler": true, "fault": fault + auth.DetailUnknownApp},
-		"forged":   {"object": "event", "route": "GET /apps", "allowed": false, "fault": fault + auth.DetailInvalidToken, "need": "admin.read"},
-		"no route": {"object": "event", "allowed": false, "fault": fault + auth.DetailNotFound},
+			"allowed": true, "handler": true, "fault": fault + auth.DetailUnknownApp, "status": 404.0},
+		"forged":   {"object": "event", "route": "GET /apps", "allowed": false, "fault": fault + auth.DetailInvalidToken, "status": 401.0, "reason": "token", "claimed": s.ClientKey, "need": "admin.read"},
+		"no route": {"object": "event", "allowed": false, "fault": fault + auth.DetailNotFound, "status": 404.0},
 		"last": {"object": "event", "route": "GET /views", "by": "app:" + s.ClientKey, "mechanism": "signature", "app": s.ClientKey, "account": s.AdminAccountID,
 			"allowed": true},
 	}
@@ -360,7 +443,7 @@ func TestFlood(t *testing.T) {
 	t.Run("K26 nothing is made without a reader", func(t *testing.T) {
 		p := parts(t, io.Discard)
 		e := auth.Event{Route: "GET /flood", Org: acme, Allowed: true, Need: scope.Admin(scope.Read), Scope: scope.Unscoped()}
-		if n := testing.AllocsPerRun(100, func() { p.feed.publish(e.Org, func() eventReply { return p.event(e) }) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { p.feed.publish(e.Org, func() eventReply { return p.event(t.Context(), e) }) }); n != 0 {
 			t.Errorf("%v allocations", n)
 		}
 	})

@@ -66,10 +66,41 @@ const help = `platform is a small tenant platform, for whoever wants to see or t
                                   keep nothing but a file of credentials, for scripts
     platform -demo                the same with fresh credentials, for a platform.db with data
     platform -version             print the version
-
-Flags:
-
 `
+
+// flagGroups are the flags by what they are for, in the order of the help. The first are those that matter
+// most.
+var flagGroups = []struct {
+	title string
+	flags []string
+}{
+	{"First", []string{"addr", "db", "demo"}},
+	{"Where", []string{"base-url", "client-addr-header", "trusted-proxies"}},
+	{"Demo", []string{"demo-json", "idle", "max-session", "require-second-factor"}},
+	{"Stores", []string{"redis", "sealing-key-file", "store-timeout", "mail-dir", "sha256-codes", "unsafe-plaintext-database", "unsafe-plaintext-redis"}},
+	{"Signatures", []string{"signature-versions", "tolerance", "future-tolerance", "single-use", "unsafe-method-siblings"}},
+	{"Tokens and names", []string{"issuer", "api-key-prefix", "header-prefix", "claim-namespace", "fault-namespace", "docs-url", "session-cookie", "ticket-cookie", "device-cookie"}},
+	{"Logs", []string{"audit", "audit-checkpoint", "log", "log-level", "version"}},
+}
+
+// helpOf returns the help. A flag that is in no group would be missing: a test says so.
+func helpOf(flags *flag.FlagSet) string {
+	text := new(strings.Builder)
+	text.WriteString(help)
+	for _, group := range flagGroups {
+		some := flag.NewFlagSet("", flag.ContinueOnError)
+		some.SetOutput(text)
+		for _, name := range group.flags {
+			if f := flags.Lookup(name); f != nil {
+				some.Var(f.Value, f.Name, f.Usage)
+				some.Lookup(name).DefValue = f.DefValue
+			}
+		}
+		fmt.Fprintf(text, "\n%s:\n", group.title)
+		some.PrintDefaults()
+	}
+	return text.String()
+}
 
 // parseFlags reads the command line. If it returns an error, it has printed it in one line.
 // With flag.ErrHelp the options have the help instead.
@@ -116,11 +147,7 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	flags.Usage = func() {}
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		var text strings.Builder
-		text.WriteString(help)
-		flags.SetOutput(&text)
-		flags.PrintDefaults()
-		o.help = text.String()
+		o.help = helpOf(flags)
 		return o, flag.ErrHelp
 	case err != nil:
 		fmt.Fprintf(stderr, "platform: %v; platform -help lists the flags\n", err)

@@ -36,6 +36,7 @@ type platform struct {
 	document   *openapi.Document // of routes
 	ready      *readiness
 	feed       *feed
+	history    *history
 	auditing   bool // there is an audit log
 	others     *others
 	log        *slog.Logger
@@ -47,7 +48,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{store: store, log: log, feed: newFeed(), auditing: o.audit,
+	p := &platform{store: store, log: log, feed: newFeed(), history: newHistory(), auditing: o.audit,
 		asking: newAskQuota(), pairs: newPairQuota()}
 	if p.stores, err = openStores(ctx, store, o, log); err != nil {
 		return nil, errors.Join(err, store.close())

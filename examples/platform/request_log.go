@@ -36,7 +36,10 @@ func (p *platform) observe(ctx context.Context, e auth.Event) {
 	if e.Verb == "" {
 		entryOf(ctx).decision = e
 	}
-	show := func() eventReply { return p.event(e) }
+	if e.Verb == "" && e.Org != "" {
+		p.history.add(e)
+	}
+	show := func() eventReply { return p.event(ctx, e) }
 	p.feed.publish(e.Org, show)
 	p.others.publish(e.Org, show)
 }

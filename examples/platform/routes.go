@@ -116,7 +116,7 @@ func (p *platform) adminRoutes(mux router) {
 	mux.HandleFunc("PATCH /admin/settings", update, reply(administrators(withBody(settingsForm, settings.update))),
 		openapi.Route{Summary: "Change the org's settings", Request: settingsForm, Reply: settingsReply{}})
 
-	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard}.serve, openapi.Route{
+	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard, p.history, p.event}.serve, openapi.Route{
 		Summary: "Watch requests and what they do as they happen",
 		Description: "Server-sent events: `event` with a decision or a verb, `dropped` with a count, and `end` with the fault that ended the stream. " +
 			"The arguments `account`, `app` and `verb` choose events; `verb` may be a kind, such as `login`.",
@@ -146,6 +146,16 @@ func (p *platform) adminRoutes(mux router) {
 		openapi.Route{Summary: "Disable an account", Reply: wholeReply{}})
 	mux.HandleFunc("POST /admin/accounts/{id}/activate", update, reply(administrators(bodiless(accounts.activate))),
 		openapi.Route{Summary: "Enable an account", Reply: wholeReply{}})
+	of := sessionsOf{openSessions{p.sessions}, p.store}
+	mux.HandleFunc("GET /admin/accounts/{id}/sessions", read, reply(administrators(of.list)),
+		ownList[sessionReply]("List the sessions of an account", "session"))
+	mux.HandleFunc("DELETE /admin/accounts/{id}/sessions", update, reply(administrators(bodiless(of.revokeAll))), openapi.Route{
+		Summary:     "End the sessions of an account",
+		Description: "The session of the request itself stays. The number of ended sessions is the data.",
+		Reply:       envelope.Result[int]{},
+	})
+	mux.HandleFunc("DELETE /admin/accounts/{id}/sessions/{session}", update, reply(administrators(bodiless(of.revoke))),
+		openapi.Route{Summary: "End a session of an account", Reply: envelope.Result[bool]{}})
 	mux.HandleFunc("POST /admin/accounts/{id}/act", update.By(session.Name), withBodyAs(actForm, accounts.act), openapi.Route{
 		Summary:     "Act for an account",
 		Description: "For an hour, the session is that of the account. `reason` is shown to its owner. DELETE /accounts/me/act ends it, and the caller's own session with it.",

@@ -65,9 +65,9 @@ func TestServerTimeOnEveryReply(t *testing.T) {
 	}{
 		{"the page", serves, "GET", "/", "", 200},
 		{"the page's head", serves, "HEAD", "/", "", 200},
-		{"a file of the page", serves, "GET", "/console.css", "", 200},
-		{"a file that is unchanged", serves, "GET", "/console.js", "", 304},
-		{"a file by another method", serves, "DELETE", "/console.js", "", 405},
+		{"a file of the page", serves, "GET", consoleAt("console.css"), "", 200},
+		{"a file that is unchanged", serves, "GET", consoleAt("console.js"), "", 304},
+		{"a file by another method", serves, "DELETE", consoleAt("console.js"), "", 405},
 		{"no file", serves, "GET", "/console.html", "", 404},
 		{"the page's brand", serves, "GET", "/console/brand", "", 200},
 		{"a decision about a scope", serves, "POST", "/console/scope", `{"grants":[""],"need":"admin.read"}`, 200},

@@ -158,7 +158,7 @@ func TestRegister(t *testing.T) {
 	s.refused(t, s.browser(t).post(t, "/accounts", body), 409, "conflict.unspecified")
 	s.browser(t).post(t, "/accounts/login", value{"email": "new@acme.example", "password": "correct horse"}).ok(t)
 
-	for _, short := range []string{"short", "ééééééé"} {
+	for _, short := range []string{"short", "ééééééé", "Password", "12345678"} {
 		reasons := children(s.refused(t, b.post(t, "/accounts", value{"email": "x", "password": short}), 400, "invalidArgument.body"))
 		if len(reasons) != 2 || reasons["email"] == "" || reasons["password"] == "" {
 			t.Errorf("reasons %v", reasons)
@@ -376,6 +376,29 @@ func TestSessionsOfAnAccount(t *testing.T) {
 	}
 	b.get(t, "/accounts/me").ok(t)
 	s.refused(t, s.do(t, call{path: "/accounts/me/sessions"}), 403, "accessDenied.unspecified") // signed, without a session
+}
+
+func TestSessionsOfOthers(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	mia := s.browser(t)
+	mia.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
+	sessions := "/admin/accounts/" + s.AccountID + "/sessions"
+	list := func() []any { return s.as(t, "", "GET", sessions, "").ok(t)["data"].([]any) }
+	open := list()
+	if len(open) != 1 || open[0].(value)["current"] != false {
+		t.Fatalf("%v", open)
+	}
+	s.refused(t, s.as(t, "", "DELETE", sessions+"/unknown", ""), 404, "notFound.unspecified")
+	s.refused(t, s.as(t, s.AccountID, "GET", sessions, ""), 403, "accessDenied.unspecified")
+	s.refused(t, s.as(t, "", "GET", "/admin/accounts/"+s.OtherAccountID+"/sessions", ""), 404, "notFound.unspecified")
+	s.as(t, "", "DELETE", sessions+"/"+open[0].(value)["_id"].(string), "").ok(t)
+	s.refused(t, mia.get(t, "/accounts/me"), 401, "accessDenied.sessionExpired")
+	mia.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
+	if ended := s.as(t, "", "DELETE", sessions, "").ok(t)["data"]; ended != 1.0 || len(list()) != 0 {
+		t.Errorf("%v ended", ended)
+	}
+	s.refused(t, mia.get(t, "/accounts/me"), 401, "accessDenied.sessionExpired")
 }
 
 func TestReauthenticate(t *testing.T) {

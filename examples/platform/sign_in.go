@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -95,9 +97,26 @@ func notName(name string) string {
 	)
 }
 
-// notPassword has the limits of the library for a new password.
+// The most frequent passwords of 8 characters and more, from the lists of zxcvbn (MIT). An attacker tries
+// these first.
+//
+//go:embed common_passwords.txt
+var commonPasswords string
+
+var isCommon = sync.OnceValue(func() map[string]bool {
+	common := make(map[string]bool)
+	for word := range strings.FieldsSeq(commonPasswords) {
+		common[word] = true
+	}
+	return common
+})
+
+// notPassword has the limits of the library for a new password, and refuses those that many people have.
 func notPassword(password string) string {
-	return unless(utf8.RuneCountInString(password) >= 8 && len(password) <= 1024, "must have at least 8 characters and at most 1024 bytes")
+	return cmp.Or(
+		unless(utf8.RuneCountInString(password) >= 8 && len(password) <= 1024, "must have at least 8 characters and at most 1024 bytes"),
+		unless(!isCommon()[strings.ToLower(password)], "is one of the passwords that are tried first: choose another"),
+	)
 }
 
 var loginForm = body.Form{
@@ -249,8 +268,12 @@ type sessionReply struct {
 }
 
 func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error) {
+	return h.listOf(r, auth.From(r.Context()).Account)
+}
+
+func (h openSessions) listOf(r *http.Request, account string) (envelope.List[sessionReply], error) {
 	p := auth.From(r.Context())
-	open, err := h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, p.Account)
+	open, err := h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, account)
 	if err != nil {
 		return envelope.List[sessionReply]{}, err
 	}
@@ -265,6 +288,40 @@ func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error)
 			Reason:  s.Proof.Text,
 		}
 	}))
+}
+
+// sessionsOf serves the sessions of other accounts, which administrators see and end.
+type sessionsOf struct {
+	openSessions
+	store *store
+}
+
+func (h sessionsOf) list(r *http.Request) (envelope.List[sessionReply], error) {
+	if _, err := h.account(r); err != nil {
+		return envelope.List[sessionReply]{}, err
+	}
+	return h.listOf(r, r.PathValue("id"))
+}
+
+func (h sessionsOf) revoke(r *http.Request) (envelope.Result[bool], error) {
+	a, err := h.account(r)
+	if err == nil {
+		err = h.sessions.Sessions().Revoke(r.Context(), a.Org, a.ID, r.PathValue("session"))
+	}
+	return done(err)
+}
+
+// revokeAll answers with the number of ended sessions. The one of the request stays.
+func (h sessionsOf) revokeAll(r *http.Request) (envelope.Result[int], error) {
+	a, err := h.account(r)
+	if err != nil {
+		return envelope.Result[int]{}, err
+	}
+	return result(h.sessions.Sessions().RevokeAll(r.Context(), a.Org, a.ID, auth.From(r.Context()).SessionID))
+}
+
+func (h sessionsOf) account(r *http.Request) (*account, error) {
+	return h.store.account(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
 }
 
 func (h openSessions) revoke(r *http.Request) (envelope.Result[bool], error) {

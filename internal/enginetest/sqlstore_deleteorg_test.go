@@ -128,7 +128,7 @@ func TestK23AnOrgIsDeleted(t *testing.T) {
 
 			// The next owner of the key also gets the client key.
 			again := populate(t, s, "acme", gone.app)
-			if list := must(credentials.List(ctx, "acme", "", 10))(t); len(list) != 1 || list[0].Key.Secrets() != 2 {
+			if list := must(credentials.List(ctx, "acme", "", 10))(t); len(list) != 1 || len(list[0].Key.Secrets()) != 2 {
 				t.Errorf("%d credentials", len(list))
 			}
 			if list := must(keys.Exposed(ctx, "acme"))(t); len(list) != 2 {

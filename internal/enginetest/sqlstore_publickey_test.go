@@ -58,8 +58,8 @@ func TestSQLRestrictReplacesAKey(t *testing.T) {
 				return replace(c)
 			}), nil)
 			got := must(there.Credential(ctx, clientKey))(t)
-			if keys := got.Key.PublicKeys(); calls != 2 || len(keys) != 1 || !keys[0].Equal(public) || got.Key.Secrets() != 0 {
-				t.Errorf("after %d calls: %d keys, %d secrets", calls, len(keys), got.Key.Secrets())
+			if keys := got.Key.PublicKeys(); calls != 2 || len(keys) != 1 || !keys[0].Equal(public) || len(got.Key.Secrets()) != 0 {
+				t.Errorf("after %d calls: %d keys, %d secrets", calls, len(keys), len(got.Key.Secrets()))
 			}
 			if got.Scope == nil || got.Account != "ann" {
 				t.Errorf("the restrictions are lost: %+v", got)
@@ -91,7 +91,7 @@ func TestSQLPublicKeys(t *testing.T) {
 				t.Errorf("%d keys", len(keys))
 			}
 			expect(t, "a secret instead", credentials.Put(ctx, "acme", clientKey, signing.Secret(secretOf64), *found), nil)
-			if key := must(credentials.Credential(ctx, clientKey))(t).Key; key.PublicKeys() != nil || key.Secrets() != 1 {
+			if key := must(credentials.Credential(ctx, clientKey))(t).Key; key.PublicKeys() != nil || len(key.Secrets()) != 1 {
 				t.Error("the public keys still verify")
 			}
 			for name, err := range map[string]error{

@@ -480,7 +480,7 @@ func TestK17CredentialsOfAnotherOrg(t *testing.T) {
 			for _, c := range []*sqlstore.Credentials{here, there} {
 				found := must(c.Credential(ctx, clientKey))(t)
 				if !isSecretOf(t, found.Key, first) || !isSecretOf(t, found.Key, second) || isSecretOf(t, found.Key, stolen) || found.Account != "ann" || called {
-					t.Errorf("afterwards: account %q, %d secrets", found.Account, found.Key.Secrets())
+					t.Errorf("afterwards: account %q, %d secrets", found.Account, len(found.Key.Secrets()))
 				}
 			}
 			expect(t, "Delete by the owner", here.Delete(ctx, "acme", clientKey), nil)
@@ -512,7 +512,7 @@ func TestCredentialsAreListed(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, c := range page {
-					if found := must(there.Credential(ctx, c.Key.ClientKey()))(t); found.Account != c.Account || found.Key.Secrets() != c.Key.Secrets() {
+					if found := must(there.Credential(ctx, c.Key.ClientKey()))(t); found.Account != c.Account || len(found.Key.Secrets()) != len(c.Key.Secrets()) {
 						t.Errorf("%s: another credential than that of a look-up", c.Key.ClientKey())
 					}
 					listed = append(listed, c.Key.ClientKey())
@@ -781,8 +781,8 @@ func TestK30ResealLeavesWhatNoKeyOpens(t *testing.T) {
 			fresh := h.store(t)
 			must(must(fresh.Keys())(t).Signer(t.Context(), good))(t)
 			must(must(fresh.Factors())(t).Factor(t.Context(), "globex", "ann"))(t)
-			if c := must(must(fresh.Credentials())(t).Credential(t.Context(), good))(t); c.Key.Secrets() != 2 {
-				t.Errorf("%d secrets, want 2", c.Key.Secrets())
+			if c := must(must(fresh.Credentials())(t).Credential(t.Context(), good))(t); len(c.Key.Secrets()) != 2 {
+				t.Errorf("%d secrets, want 2", len(c.Key.Secrets()))
 			}
 		})
 	}

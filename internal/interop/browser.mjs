@@ -15,16 +15,16 @@ import { named, report, run } from './checks.mjs';
 // wait for the next code.
 const series = [
   ['account', 'factor', 'sessions', 'abuse', 'conditions'], // on the first two servers
-  ['apps', 'tokens', 'keys', 'scope', 'lab', 'data', 'show', 'visitor', 'live', 'tabs', 'names', 'people', 'orgs', 'visit'], // on the third
+  ['apps', 'tokens', 'keys', 'scope', 'lab', 'data', 'show', 'visitor', 'live', 'audit', 'tabs', 'names', 'people', 'orgs', 'visit'], // on the third
 ];
 const alone = ['weight']; // afterwards, because it measures times
 const shared = ['kit', 'look', 'server'];
 
 // The files whose flows also run in Firefox. Others use DevTools, or would repeat what these show of a second engine.
-const portable = new Set(['account', 'factor', 'sessions', 'apps', 'tokens', 'keys', 'scope', 'lab', 'live', 'tabs']);
+const portable = new Set(['account', 'factor', 'sessions', 'apps', 'tokens', 'keys', 'scope', 'lab', 'live', 'audit', 'tabs']);
 
 // The files of the console's sections.
-const sections = new Set(['account', 'sessions', 'apps', 'tokens', 'keys', 'scope', 'lab', 'data', 'live', 'people', 'orgs']);
+const sections = new Set(['account', 'sessions', 'apps', 'tokens', 'keys', 'scope', 'lab', 'data', 'live', 'audit', 'people', 'orgs']);
 
 const files = readdirSync(new URL('browser', import.meta.url)).map((name) => name.replace('.mjs', ''));
 assert.deepEqual(files.sort(), [...series.flat(), ...alone, ...shared].sort(), 'a file of flows is in no series');

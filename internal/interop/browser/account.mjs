@@ -156,10 +156,13 @@ export const checks = {
       await settled(here.page);
     };
     await change('not the password', 'another password');
-    await form.getByRole('alert').getByText('service.accessDenied.invalidCredentials').waitFor();
+    const wrong = (label) => form.getByLabel(label).locator('xpath=ancestor::div[1]').locator('.wrong');
+    await wrong('Present password').getByText('That is not the present password. service.accessDenied.invalidCredentials').waitFor();
     await focus(here.page, 'password-now');
-    await change(facts.account_password, 'short');
-    await form.getByRole('alert').getByText('service.invalidArgument.body').waitFor();
+    for (const [next, words] of [['short', 'must have at least 8 characters'], ['sunshine1', 'tried first']]) {
+      await change(facts.account_password, next);
+      await wrong('New password').getByText(words).waitFor();
+    }
     await shoot(here.page, 'password-refused');
     const sessionOf = async (context) => (await cookiesOf(context)).find(({ name }) => name === 'session-acme').value;
     const before = await sessionOf(here.context);

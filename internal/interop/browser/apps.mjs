@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, randomBytes, sign as signBytes } from 'node:crypto';
-import { call, cookieOf, focus, go, heading, inFirefox, inside, open, openAs, openAsMia, settled, signIn, signOut, tried, useToken } from './kit.mjs';
+import { call, cookieOf, focus, go, heading, inFirefox, inside, open, openAs, openAsMia, settled, signIn, signOut, tried, unfold, useToken } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
   'apps are shown to an administrator alone, whose token makes none that outlives it': async () => {
     const { page, close } = await openAsMia();
-    await go(page, 'Apps and keys');
+    await go(page, 'Apps');
     await focus(page, 'apps-title');
     const fault = page.locator('#apps-fault');
     await fault.getByText('service.accessDenied.unspecified').waitFor();
@@ -17,8 +17,8 @@ export const checks = {
     await page.getByRole('alert').getByText('(admin.read)').waitFor();
     await shoot(page, 'apps-refused');
     await useToken(page, tried.admin_token);
-    await cardOf(page, tried.client_key).waitFor();
-    const form = newApp(page);
+    await rowOf(page, tried.client_key).waitFor();
+    const form = await newApp(page);
     await form.getByLabel('Name').fill('Lab app'); // with a key that would outlive the token
     await form.getByText('Signing key').click();
     await form.getByLabel('Its requests act as', { exact: true }).selectOption(tried.account_id);
@@ -30,6 +30,7 @@ export const checks = {
     await focused(page, end);
     await shoot(page, 'apps-excess');
     await useToken(page, await mint(tried.client_key, tried.admin_account_id, { scope: ['admin.read', 'admin.update'] }));
+    await unfold(page, 'New app');
     await form.getByRole('button', { name: 'Create' }).click();
     await wrong(form, 'Everything that its accounts may do').waitFor();
     await close();
@@ -37,7 +38,7 @@ export const checks = {
 
   'an app is made with every restriction, and each is changed': async () => {
     const { page, problems, close } = await openAsAda({ timezoneId: 'America/New_York' });
-    const form = newApp(page);
+    const form = await newApp(page);
     await form.getByLabel('Name').fill('Bound app');
     await form.getByLabel('List its public key').check();
     await form.getByText('Signing key').click();
@@ -73,13 +74,13 @@ export const checks = {
       credential: {
         account: tried.account_id, accounts: [tried.admin_account_id, tried.reader_account_id], scope: ['object.read.c_message'],
         notBefore: '2026-01-02T08:04:05.000Z', notAfter: '2036-01-02T08:04:00.000Z', networks: ['127.0.0.0/8', '::1/128'],
-        minVersion: 2, publicKey: null, secrets: 1,
+        minVersion: 2, publicKey: null, secrets: 1, secretEnds: [],
       },
     });
     assert.equal(await form.getByLabel('Account 2', { exact: true }).count(), 0, 'the form keeps what it has sent');
 
-    // The card shows them, and sends only what is changed.
-    const card = cardOf(page, key);
+    // Its page shows them, and sends only what is changed.
+    const card = openedApp(page);
     const save = async () => {
       await settled(page);
       const [sent] = await Promise.all([
@@ -87,7 +88,6 @@ export const checks = {
       await settled(page);
       return sent.postDataJSON();
     };
-    await card.getByText('Name and signing key').click();
     await card.getByLabel('Account 2', { exact: true }).waitFor();
     assert.equal(await card.getByLabel('Not before').inputValue(), '2026-01-02T03:04:05');
     await shoot(page, 'apps-signing-key');
@@ -110,7 +110,7 @@ export const checks = {
       const now = await stored(key);
       assert.deepEqual({ ...now, ...expected, credential: { ...now.credential, ...expected.credential } }, now);
     }
-    await focused(page, card.getByRole('heading', { name: 'Loose app' }));
+    await focused(page, card.getByRole('heading', { name: 'Apps / Loose app' }));
     await card.getByLabel('Networks').fill('10.0.0.1/8');
     await card.getByRole('button', { name: 'Save' }).click();
     await wrong(card, 'Networks').waitFor();
@@ -138,7 +138,7 @@ export const checks = {
 
   'a secret is guarded, tried in the lab and rotated with and without a grace': async () => {
     const { page, problems, close } = await openAsAda();
-    const form = newApp(page);
+    const form = await newApp(page);
     await form.getByLabel('Name').fill('Lab app');
     await form.getByText('Signing key').click();
     await form.getByLabel('Its requests act as', { exact: true }).selectOption(tried.account_id);
@@ -156,7 +156,7 @@ export const checks = {
     const { key, secret } = await keep(page);
     assert.match(secret, /^[0-9A-Za-z]{64}$/);
     assert.equal(await page.locator('#keep-facts code').count(), 0, 'the secret stays on the page');
-    const card = cardOf(page, key);
+    const card = openedApp(page);
     await card.getByText('The app is made.').waitFor();
     await focused(page, card.getByRole('heading'));
     await shoot(page, 'apps');
@@ -167,15 +167,17 @@ export const checks = {
     await page.locator('#lab-reply .verdict').getByText('Accepted').waitFor();
     assert.match(await page.locator('#lab-parts').innerText(), /"@signature-params"/);
 
-    await go(page, 'Apps and keys');
-    await card.getByText('Name and signing key').click();
+    await page.goBack();
+    await focus(page, 'app-one-title');
     await card.getByLabel('Lowest version').selectOption('1');
     await card.getByRole('button', { name: 'Save' }).click();
     await card.getByText('The app is changed.').waitFor();
     assert.equal((await signed(key, secret)).status, 200);
     const second = await rotate(page, card, '1 hour', /former secret stays valid until .*\d/);
     assert.notEqual(second.secret, secret);
-    await card.getByText(/2 are valid; the former until .*\d/).waitFor();
+    await page.reload(); // the end of the overlap is the server's, not the page's
+    await card.getByText('2, old ends in 59 min.').waitFor();
+    await settled(page);
     assert.equal((await signed(key, secret)).status, 200, 'the former secret signs for an hour');
     await settled(page);
     await card.getByRole('button', { name: 'Rotate secret' }).click();
@@ -187,14 +189,14 @@ export const checks = {
     await shoot(page, 'rotate');
     await page.getByRole('button', { name: 'Cancel' }).click();
     const third = await rotate(page, card, 'not at all', 'All former secrets end now');
-    await card.getByText('1 is valid').waitFor();
+    await card.locator('dd').filter({ hasText: /^1$/ }).waitFor();
     assert.deepEqual(await Promise.all([secret, second.secret, third.secret].map(async (one) => (await signed(key, one)).status)), [401, 401, 200]);
 
     await go(page, 'Account'); // whoever comes next finds no secret
     await settled(page);
     await signOut(page);
     assert.equal(await page.getByLabel('Client secret').inputValue(), '');
-    assert.equal(await page.locator('#apps > li').count(), 0);
+    assert.equal(await page.locator('#apps tr').count(), 0);
     assert.deepEqual(problems, []);
     await close();
   },
@@ -202,12 +204,13 @@ export const checks = {
   'a key pair is generated, and replaced with and without an overlap': async () => {
     const { page, problems, close } = await openAsAda();
     const key = await make(page, 'Pair app');
-    const card = cardOf(page, key);
+    const card = openedApp(page);
     await card.getByRole('button', { name: 'Generate key pair' }).click();
     await card.getByText('The app has a new key pair.').waitFor();
     const first = await mint(key);
     assert.equal(await used(first), 200);
     await settled(page);
+    await unfold(page, 'More');
     await card.getByRole('button', { name: 'Replace key pair' }).click();
     await page.getByRole('dialog').getByText(/Tokens of the former key stay valid until .*\d/).waitFor();
     await shoot(page, 'replace-pair');
@@ -215,6 +218,7 @@ export const checks = {
     await card.getByText('Tokens signed by the former key stay valid until').waitFor();
     assert.equal(await used(first), 200, 'the token of the former key');
     await settled(page);
+    await unfold(page, 'More');
     await card.getByRole('button', { name: 'Replace key pair' }).click();
     await page.getByLabel('Tokens of the former key').selectOption('not at all');
     await page.getByRole('dialog').getByText('All its tokens end now: the ephemeral ones, and 1 on record.').waitFor();
@@ -237,24 +241,25 @@ export const checks = {
 
   'an app is listed, found by words, disabled, enabled and deleted': async () => {
     const { page, problems, close } = await openAsAda();
-    const form = newApp(page);
+    const form = await newApp(page);
     await form.getByLabel('Name').fill('Turned \u202Eapp');
     await form.getByRole('button', { name: 'Create' }).click();
     await wrong(form, 'Name').getByText('must be a line').waitFor();
     const key = await make(page, 'Parts \u200Fapp');
     const { secret } = await (await call(`/apps/${key}/secret`, { Cookie: await ada() }, 'POST', { grace: 0 })).json().then(({ data }) => data);
-    const card = cardOf(page, key);
-    await card.getByText('U+200F').waitFor();
+    const card = openedApp(page);
+    await card.getByText('U+200F').first().waitFor();
     const press = async (name) => {
       await settled(page);
+      await unfold(page, 'More');
       await card.getByRole('button', { name }).click();
     };
     await press('Generate key pair');
     await card.getByText('The app has a new key pair.').waitFor();
     const token = await mint(key);
-    await press('Expose key');
+    await press('Publish public key');
     await card.getByText('for others who verify').waitFor();
-    await press('Hide key');
+    await press('Unpublish public key');
     await card.getByText('not listed any more').waitFor();
 
     await press('Disable');
@@ -273,24 +278,27 @@ export const checks = {
     for (let i = 0; i < 8; i++) {
       await call('/apps', { Cookie: cookie }, 'POST', { name: `Many ${i}` });
     }
-    await page.getByRole('button', { name: 'List again' }).click();
+    await card.getByRole('link', { name: 'Apps' }).click();
     await page.getByLabel('Only apps with these words').fill('nnnn enabled');
     await page.locator('#apps-said').getByText(/^1 of \d+ apps/).waitFor();
-    assert.equal(await page.locator('#apps > li:visible').count(), 1);
+    assert.equal(await page.locator('#apps tbody tr').count(), 1);
     await shoot(page, 'apps-filtered');
     await page.getByLabel('Only apps with these words').fill('');
+    await rowOf(page, key).getByRole('link').click();
+    await focus(page, 'app-one-title');
+    assert.match(page.url(), new RegExp(`/apps\\?key=${key}$`));
 
     await press('Delete');
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await settled(page);
-    assert.equal(await card.count(), 1);
+    assert.ok(await card.isVisible());
     await press('Delete');
     await page.getByRole('dialog').getByText('end for good').waitFor();
     await shoot(page, 'sure');
     await page.getByRole('button', { name: 'Delete the app' }).click();
     await page.locator('#apps-said').getByText('is deleted.').waitFor();
     await focus(page, 'apps-list-title');
-    assert.equal(await card.count(), 0);
+    assert.equal(await rowOf(page, key).count(), 0);
     assert.deepEqual([(await signed(key, secret)).status, await used(token)], [401, 401]);
     assert.deepEqual(problems, []);
     await close();
@@ -298,9 +306,17 @@ export const checks = {
 };
 
 const admin = { Authorization: `Bearer ${tried.admin_token}` };
-const newApp = (page) => page.getByRole('region', { name: 'New app' });
+async function newApp(page) {
+  if (await openedApp(page).isVisible()) {
+    await openedApp(page).getByRole('link', { name: 'Apps', exact: true }).click();
+    await settled(page);
+  }
+  await unfold(page, 'New app');
+  return page.getByRole('region', { name: 'New app' });
+}
 const focused = async (page, locator) => page.waitForFunction((one) => document.activeElement === one, await locator.elementHandle(), { polling: 50 });
-const cardOf = (page, key) => page.locator('#apps > li').filter({ hasText: key });
+const rowOf = (page, key) => page.locator(`#apps tr[data-key="${key}"]`);
+const openedApp = (page) => page.locator('#app-one');
 const ada = () => cookieOf(tried.admin_email, tried.admin_password);
 
 // wrong finds what is said at a field.
@@ -310,8 +326,8 @@ async function openAsAda(options = {}) {
   const opened = await open({ base: tried.base_url, ...options });
   await signIn(opened.page, tried.admin_email, tried.admin_password);
   await inside(opened.page, 'Ada Admin');
-  await go(opened.page, 'Apps and keys');
-  await cardOf(opened.page, tried.client_key).waitFor();
+  await go(opened.page, 'Apps');
+  await rowOf(opened.page, tried.client_key).waitFor();
   await settled(opened.page);
   return opened;
 }
@@ -327,10 +343,10 @@ async function keep(page) {
 
 // make makes an app that acts as Mia.
 async function make(page, name) {
-  const form = newApp(page);
+  const form = await newApp(page);
   await settled(page);
   await form.getByLabel('Name').fill(name);
-  await form.locator('details:not([open]) summary').click({ timeout: 1000 }).catch(() => {}); // it stays open
+  await unfold(page, 'Signing key');
   await form.getByLabel('Its requests act as', { exact: true }).selectOption(tried.account_id);
   await form.getByRole('button', { name: 'Create' }).click();
   return (await keep(page)).key;
@@ -349,8 +365,8 @@ async function rotate(page, card, grace, words) {
 
 // stored returns what the server says of an app, without what it has made itself.
 async function stored(key) {
-  const { _id, object, kid, ...app } = await (await call(`/apps/${key}`, admin)).json();
-  return app;
+  const { _id, object, kid, credential: { created, maker, lastUsed, lastAddress, ...credential }, ...app } = await (await call(`/apps/${key}`, admin)).json();
+  return { ...app, credential };
 }
 
 const nonce = () => randomBytes(8).toString('hex');

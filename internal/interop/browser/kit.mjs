@@ -70,7 +70,7 @@ export async function enter(page, code) {
 }
 
 export const asMia = (page) => signIn(page, facts.account_email, facts.account_password);
-export const ownSession = (page) => page.getByRole('listitem').filter({ hasText: 'this one' });
+export const ownSession = (page) => page.getByRole('row').filter({ hasText: 'this one' });
 
 // inside waits until somebody is signed in and sees the sessions. Other requests may
 // still be running. A step that ends the session would make the server refuse it.
@@ -133,11 +133,22 @@ export async function go(page, section) {
   await link.and(page.locator('[aria-current=page]')).waitFor(); // the page changes after its address
 }
 
-// useToken makes the sections use a bearer token, and waits for their requests with it.
+// unfold opens a form that is folded away.
+export async function unfold(page, text) {
+  const summary = page.locator('summary:visible').filter({ hasText: text });
+  await (await summary.evaluate((one) => one.parentElement.open) || summary.click());
+}
+
+// useToken makes the sections use a bearer token, and comes back to the section.
 export async function useToken(page, token) {
-  await page.getByText('Use a bearer token').click();
-  await page.getByLabel('Bearer token').fill(token);
+  const section = await page.locator('nav a[aria-current]').textContent();
+  await go(page, 'Tokens');
+  await settled(page);
+  await unfold(page, 'Use a bearer token');
+  await page.getByRole('textbox', { name: 'Bearer token' }).fill(token);
   await page.getByRole('button', { name: 'Use it', exact: true }).click();
   await page.getByText('a pasted bearer token').waitFor();
+  await settled(page);
+  await (section !== 'Tokens' && go(page, section));
   await settled(page);
 }

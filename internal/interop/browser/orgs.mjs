@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { Authenticator } from '../totp.mjs';
-import { enter, go, heading, inside, namesOf, open, openAs, openAsMia, settled, signIn, signOut, sure, tried } from './kit.mjs';
+import { enter, go, heading, inside, namesOf, open, openAs, openAsMia, settled, signIn, signOut, sure, tried, unfold } from './kit.mjs';
 import { shoot } from './look.mjs';
 import { Server } from './server.mjs';
 
@@ -39,6 +39,8 @@ export const checks = {
     const { base_url: base, admin_email: email, admin_password: password } = server.facts;
     const { page, problems, close } = await openAs(email, password, 'Ada Admin', { base });
     await go(page, 'People');
+    await settled(page);
+    await page.getByRole('link', { name: 'Invitations' }).click();
     await settled(page);
     const part = page.getByRole('region', { name: 'Invitations' });
     const invite = async (email) => {
@@ -121,7 +123,9 @@ export const checks = {
   'an administrator acts for an account, and the page says so': async () => {
     const { page, problems, close } = await asAda();
     await go(page, 'People');
-    await page.getByRole('button', { name: 'Open: Mia Member' }).click();
+    await page.getByRole('table', { name: 'Accounts' }).getByRole('link', { name: 'Mia Member' }).click();
+    await settled(page);
+    await unfold(page, 'More');
     await page.getByRole('button', { name: 'Act for it: Mia Member' }).click();
     await page.getByRole('dialog').getByLabel('Reason').fill('ticket 4711');
     await shoot(page, 'act');

@@ -23,8 +23,8 @@ export const checks = {
     await shoot(page, 'scope-allowed');
     await page.getByLabel('Need', { exact: true }).fill('Object.read');
     await decide();
-    await page.getByRole('alert').getByText('service.invalidArgument.authScope').waitFor();
-    await page.getByRole('alert').getByText('need: segment 1').waitFor();
+    await page.locator('#scope-need-fault').getByText(/segment 1.*service\.invalidArgument\.authScope/).waitFor();
+    await focus(page, 'scope-need');
     await shoot(page, 'scope-refused');
     assert.deepEqual(problems, []);
     await close();

@@ -20,7 +20,7 @@ export const checks = {
     await shoot(here.page, 'session-sure');
     await sure(here.page, 'Revoke it');
     await here.page.getByRole('status').getByText('The session is revoked: Safari on iPhone, 127.0.0.1.').waitFor();
-    await here.page.getByRole('listitem').filter({ hasText: 'Safari on iPhone' }).waitFor({ state: 'detached' });
+    await here.page.getByRole('row').filter({ hasText: 'Safari on iPhone' }).waitFor({ state: 'detached' });
     await focus(here.page, 'sessions-title');
 
     await there.page.getByRole('button', { name: 'Revoke all others' }).click();
@@ -42,7 +42,7 @@ export const checks = {
     await here.page.getByRole('button', { name: 'Revoke all others' }).click();
     await sure(here.page, 'Revoke them');
     await here.page.getByRole('status').getByText(/revoked/).waitFor();
-    const listed = here.page.getByRole('list', { name: 'Sessions' }).getByRole('listitem');
+    const listed = here.page.getByRole('table', { name: 'Sessions' }).locator('tbody tr');
     await listed.nth(1).waitFor({ state: 'detached' });
     assert.equal(await listed.count(), 1);
     await shoot(here.page, 'sessions-revoked');

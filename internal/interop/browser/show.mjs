@@ -16,8 +16,6 @@ const environment = {
   GOWORK: 'off',
   GOFLAGS: '-mod=mod -trimpath', // its cache does not depend on the folder
   TOKEN: tried.ephemeral_token,
-  CLIENT_KEY: tried.client_key,
-  CLIENT_SECRET: tried.client_secret,
   TENANTKIT_URL: `${tried.base_url}/acme/v2`,
   TENANTKIT_KEY: tried.client_key,
   TENANTKIT_SECRET: tried.client_secret,
@@ -70,7 +68,7 @@ async function shown(page, form) {
 
 // ask sends a request as the sections of the page do, and returns the reply.
 const ask = (page, ...request) => page.evaluate(async (json) => {
-  const api = await import('/console_api.js');
+  const api = await import(new URL('console_api.js', document.querySelector('script[type=module]').src).href);
   return api.request(...JSON.parse(json)).catch(({ fault }) => fault);
 }, JSON.stringify(request)); // with a property __proto__, if there is one
 
@@ -238,7 +236,7 @@ export const checks = {
     assert.match(await runs.client(`${await shown(page, 'client')} || true`), /denied[^]*c_text/);
     const chains = [nasty, '-batch', "'; id; '", ''];
     await page.evaluate(async (grants) => {
-      const { site } = await import('/console_api.js');
+      const { site } = await import(new URL('console_api.js', document.querySelector('script[type=module]').src).href);
       document.body.click(); // or it would be a question of the page itself
       await site.scope(grants, grants[0]).catch(() => {});
     }, chains);
@@ -251,18 +249,21 @@ export const checks = {
   'the live stream is shown as code, and what the page asks by itself is not': async () => {
     const { page, problems, close } = await open({ base: tried.base_url, path: '/#acme/live' });
     await focus(page, 'live-title');
+    await go(page, 'Tokens');
     await page.getByText('Use a bearer token').click();
-    await page.getByLabel('Bearer token').fill(tried.admin_token);
+    await page.getByRole('textbox', { name: 'Bearer token' }).fill(tried.admin_token);
     await page.getByRole('button', { name: 'Use it', exact: true }).click();
+    await settled(page);
+    await go(page, 'Live');
     await page.getByText('Watching.').waitFor();
     await unfold(page);
-    assert.deepEqual(await names(page), ['GET /events']);
+    assert.deepEqual(await names(page), ['GET /events?history=500']);
     assert.match(await shown(page, 'client'), /\nclient tail$/);
     assert.match(await shown(page, 'curl'), /-N \\\n/);
     assert.match(await shown(page, 'js'), /for await/);
     assert.ok(!(await documentOf(page)).includes(tried.admin_token));
-    await page.evaluate(async () => (await import('/console_api.js')).site.scope([], 'object.read'));
-    assert.deepEqual(await names(page), ['GET /events']);
+    await page.evaluate(async () => (await import(new URL('console_api.js', document.querySelector('script[type=module]').src).href)).site.scope([], 'object.read'));
+    assert.deepEqual(await names(page), ['GET /events?history=500']);
     await go(page, 'Data');
     await page.getByRole('table').waitFor();
     assert.match((await names(page)).join('\n'), /^GET \/c_conversations\?[^\n]*$/);

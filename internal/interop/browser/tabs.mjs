@@ -1,7 +1,7 @@
 // Proves in a browser that the tabs and the sections share one session, and forget it together.
 
 import assert from 'node:assert/strict';
-import { call, cookieOf, cookiesOf, focus, go, heading, inside, openAs, openAsMia, settled, signIn, signOut, tried, useToken } from './kit.mjs';
+import { call, cookieOf, cookiesOf, focus, go, heading, inside, openAs, openAsMia, settled, signIn, signOut, tried, unfold, useToken } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -9,23 +9,25 @@ export const checks = {
     const { page: one, context, problems, close } = await openAsMia();
     const two = await context.newPage();
     await two.goto(`${tried.base_url}/#acme/tokens`);
-    await two.getByText('the session of Mia Member').waitFor();
-    await two.getByLabel('Token to read').fill('typed');
+    await two.locator('#who').getByText('Mia Member').waitFor();
+    await settled(two);
+    await unfold(two, 'Use a bearer token');
+    await two.getByRole('textbox', { name: 'Bearer token' }).fill('typed');
     await signOut(one);
     await heading(two, 'Sign in').waitFor();
     await two.getByText('You were signed out in another tab.').waitFor();
     await shoot(two, 'signed-out-elsewhere');
-    assert.equal(await two.locator('#decode-token').inputValue(), '', 'what was typed stays on the page');
+    assert.equal(await two.locator('#credential-token').inputValue(), '', 'what was typed stays on the page');
 
     await signIn(two, tried.account_email, tried.account_password);
     await inside(two, 'Mia Member');
     await inside(one, 'Mia Member');
     await go(one, 'Data');
-    await go(two, 'Apps and keys');
+    await go(two, 'Apps');
     await settled(two);
     const elsewhere = await cookieOf(tried.account_email, tried.account_password);
     await call('/accounts/me/sessions', { Cookie: elsewhere }, 'DELETE');
-    await two.getByRole('button', { name: 'List again' }).click();
+    await two.getByRole('link', { name: 'Data', exact: true }).click();
     for (const page of [two, one]) {
       await heading(page, 'Sign in').waitFor();
       await page.locator('#who:empty').waitFor({ state: 'attached' });
@@ -39,18 +41,18 @@ export const checks = {
     const { page, problems, close } = await openAsMia();
     await go(page, 'Signature lab');
     await page.getByLabel('Client secret').fill(tried.client_secret);
-    await go(page, 'Apps and keys');
+    await go(page, 'Apps');
     await useToken(page, tried.admin_token);
-    await page.getByRole('listitem').filter({ hasText: tried.client_key }).waitFor();
-    await page.goBack();
+    await page.locator('#apps tr').filter({ hasText: tried.client_key }).waitFor();
+    await go(page, 'Signature lab');
     await heading(page, 'Signature lab').waitFor();
     await go(page, 'Account');
     await focus(page, 'account-title');
     await signOut(page);
     assert.equal(await page.locator('#lab-secret').inputValue(), '');
-    assert.equal(await page.locator('#apps li').count(), 0);
-    await go(page, 'Apps and keys');
-    await page.getByText('nobody: sign in, or paste a token').waitFor();
+    assert.equal(await page.locator('#apps tr').count(), 0);
+    await go(page, 'Apps');
+    await page.locator('#by-token').waitFor({ state: 'hidden' });
     assert.deepEqual(problems, []);
     await close();
   },
@@ -58,8 +60,8 @@ export const checks = {
   'a question is not left open for another account': async () => {
     const { page, context, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
-    await go(page, 'Apps and keys');
-    await page.getByRole('listitem').filter({ hasText: tried.client_key }).getByRole('button', { name: /^Rotate secret/ }).click();
+    await go(page, 'Apps');
+    await page.locator('#apps tr').filter({ hasText: tried.client_key }).getByRole('button', { name: /^Rotate/ }).click();
     await page.getByRole('dialog', { name: 'Are you sure?' }).waitFor();
     const sent = [];
     page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()));
@@ -70,7 +72,7 @@ export const checks = {
     await signOut(two);
     await signIn(two, tried.account_email, tried.account_password);
     await inside(two, 'Mia Member');
-    await page.getByText('the session of Mia Member').waitFor();
+    await page.locator('#who').getByText('Mia Member').waitFor();
     assert.equal(await page.locator('dialog[open]').count(), 0);
     assert.equal(await page.locator('#sure-question').textContent(), '');
     assert.deepEqual(sent, []);
@@ -85,8 +87,8 @@ export const checks = {
       await new Promise((resolve) => { answer = resolve; });
       await route.fulfill({ json: { data: { secret: 'for-Ada-alone' } } });
     });
-    await go(page, 'Apps and keys');
-    await page.getByRole('listitem').filter({ hasText: tried.client_key }).getByRole('button', { name: /^Rotate secret/ }).click();
+    await go(page, 'Apps');
+    await page.locator('#apps tr').filter({ hasText: tried.client_key }).getByRole('button', { name: /^Rotate/ }).click();
     const asked = page.waitForRequest('**/apps/*/secret');
     await page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: 'Rotate it' }).click();
     await asked;

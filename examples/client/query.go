@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/itchyny/gojq"
+)
+
+// query is an expression of jq, which says what of a reply to print. It implements pflag.Value.
+type query struct {
+	text string
+	code *gojq.Code // nil: print all
+}
+
+// given reports whether there is a query. A cli that was not made by run has none.
+func (q *query) given() bool { return q != nil && q.code != nil }
+
+func (q *query) String() string { return q.text }
+func (q *query) Type() string   { return "expression" }
+
+func (q *query) Set(text string) error {
+	parsed, err := gojq.Parse(text)
+	if err == nil {
+		q.code, err = gojq.Compile(parsed)
+	}
+	q.text = text
+	return err
+}
+
+// printQueried prints what the query finds in JSON, one line each. A string has no quotes, as with gh and
+// jq -r; on a terminal it is safe to look at.
+func (c cli) printQueried(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // as it was sent
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return err
+	}
+	for found := c.query.code.Run(value); ; {
+		v, more := found.Next()
+		if !more {
+			return nil
+		}
+		if err, failed := v.(error); failed {
+			if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
+				return nil
+			}
+			return fmt.Errorf("--query: %w", err)
+		}
+		line, isText := v.(string)
+		if !isText {
+			encoded, err := gojq.Marshal(v)
+			if err != nil {
+				return err
+			}
+			line = string(encoded)
+		}
+		if c.screen {
+			line = printable(line)
+		}
+		if _, err := fmt.Fprintln(c.out, line); err != nil {
+			return err
+		}
+	}
+}

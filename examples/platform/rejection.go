@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/signing"
+	"github.com/tenantkit/tenantkit/token"
+)
+
+// unknownKey is the reason for every credential of a key that is not of the org: another org's is nobody's
+// business here.
+const unknownKey = "unknown key"
+
+// reasons are the words for a rejection by the code of its fault. The caller learns the code, and the
+// administrators of the org the word.
+var reasons = map[string]string{
+	auth.DetailNoCredentials:      "no credential",
+	auth.DetailAmbiguous:          "two credentials",
+	auth.DetailMalformedSignature: "malformed",
+	auth.DetailStaleSignature:     "stale",
+	auth.DetailReplayed:           "replayed",
+	auth.DetailContentDigest:      "body",
+	auth.DetailPrincipal:          "account",
+	auth.DetailKeyMismatch:        unknownKey,
+	auth.DetailTokenExpired:       "expired",
+	auth.DetailTokenNotActive:     "not yet",
+	auth.DetailScope:              "scope",
+	auth.DetailForbidden:          "right",
+	auth.DetailDelegation:         "delegation",
+	auth.DetailSessionExpired:     "session ended",
+	auth.DetailLoggedInElsewhere:  "session ended",
+	auth.DetailReauthenticate:     "old proof",
+	auth.DetailCrossOrigin:        "origin",
+	auth.DetailThrottled:          "throttled",
+	auth.DetailUnavailable:        "store",
+}
+
+// causes tell apart what has one code, in this order.
+var causes = []struct {
+	err    error
+	reason string
+}{
+	{signing.ErrMismatch, "signature"},
+	{signing.ErrVersion, "version"},
+	{auth.ErrNetwork, "network"},
+	{auth.ErrEnded, "expired"},
+	{token.ErrRevoked, "revoked"},
+	{token.ErrExhausted, "spent"},
+	{auth.ErrNotFound, "disabled"}, // the app or its account
+}
+
+// rejection returns why a decision was a rejection, in a word, and the client key of this org that its
+// credential names. It tells nothing of another org.
+func (p *platform) rejection(ctx context.Context, d auth.Event) (reason, claimed string) {
+	if d.Detail != auth.DetailInvalidSignature && d.Detail != auth.DetailInvalidToken {
+		return reasons[d.Detail], p.ownKey(ctx, d)
+	}
+	if errors.Is(d.Err, signing.ErrUnknownKey) {
+		return unknownKey, "" // without a look-up, because whoever asks chooses the key
+	}
+	if claimed = p.ownKey(ctx, d); claimed == "" && d.Claimed.App != "" {
+		return unknownKey, ""
+	}
+	for _, cause := range causes {
+		if errors.Is(d.Err, cause.err) {
+			return cause.reason, claimed
+		}
+	}
+	return cmp.Or(map[bool]string{true: "signature"}[d.Detail == auth.DetailInvalidSignature], "token"), claimed
+}
+
+// ownKey returns the claimed client key if it is of an app of the org, also of a disabled one. The Guard's
+// cache has just seen it.
+func (p *platform) ownKey(ctx context.Context, d auth.Event) string {
+	if d.Claimed.App == "" {
+		return ""
+	}
+	if app, err := p.store.found.App(ctx, d.Claimed.App); err == nil && app.Org == d.Org && app.ClientKey == d.Claimed.App {
+		return app.ClientKey
+	}
+	return ""
+}
+
+// history keeps the latest decisions of each org, for whoever opens the stream after them. It is a share for
+// each org and a bound in all: the org that was quiet longest loses its history first.
+type history struct {
+	mu   sync.Mutex
+	orgs map[auth.OrgKey]*decisions
+	made int64
+}
+
+const (
+	historySize = 500 // decisions of an org, of about a kilobyte each
+	historyOrgs = 32
+)
+
+// decisions are a ring. made is the number of its latest one among those of all orgs.
+type decisions struct {
+	ring []auth.Event
+	next int
+	made int64
+}
+
+func newHistory() *history { return &history{orgs: make(map[auth.OrgKey]*decisions)} }
+
+func (h *history) add(d auth.Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	of := h.orgs[d.Org]
+	if of == nil {
+		h.makeRoom()
+		of = &decisions{ring: make([]auth.Event, 0, historySize)}
+		h.orgs[d.Org] = of
+	}
+	h.made++
+	of.made = h.made
+	if len(of.ring) < historySize {
+		of.ring = append(of.ring, d)
+		return
+	}
+	of.ring[of.next] = d
+	of.next = (of.next + 1) % historySize
+}
+
+func (h *history) makeRoom() {
+	if len(h.orgs) < historyOrgs {
+		return
+	}
+	var quiet auth.OrgKey
+	for org, of := range h.orgs {
+		if first := h.orgs[quiet]; first == nil || of.made < first.made {
+			quiet = org
+		}
+	}
+	delete(h.orgs, quiet)
+}
+
+// last returns at most some decisions of an org, the oldest first.
+func (h *history) last(org auth.OrgKey, most int) []auth.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	of := h.orgs[org]
+	if of == nil || most <= 0 {
+		return nil
+	}
+	all := append(append(make([]auth.Event, 0, len(of.ring)), of.ring[of.next:]...), of.ring[:of.next]...)
+	return all[max(0, len(all)-most):]
+}
