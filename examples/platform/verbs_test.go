@@ -23,8 +23,8 @@ func TestVerbsOverHTTP(t *testing.T) {
 	folder := t.TempDir()
 	s := start(t, "-mail-dir", folder)
 	b := s.signedIn(t, s.AdminEmail, s.AdminPassword)
-	w := s.watch(t, b.byCookie)
-	w.next() // the stream has begun
+	w := s.watch(t, s.signedIn(t, s.AdminEmail, s.AdminPassword).byCookie) // a session of its own: b's ends, and the stream would with it
+	w.next()                                                               // the stream has begun
 	var names []string
 	requests, want := map[string]string{}, map[string][]string{}
 	does := func(name string, got answer, verbs ...string) value {
