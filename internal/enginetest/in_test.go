@@ -914,11 +914,11 @@ func TestNothingToGiveBack(t *testing.T) {
 		reachable any
 		verbs     string
 	}{
-		{in, "APIKeys Credentials DeleteAccount DeleteOrg Keys Ledger RemoveFactor RevokeAccount Sessions"},
+		{in, "APIKeys Audit Credentials DeleteAccount DeleteOrg Keys Ledger RemoveFactor RevokeAccount Sessions"},
 		{in.Ledger(), "Get Issue List Revoke RevokeSubject"},
 		{in.APIKeys(), "Add Get List Revoke Swap"},
 		{in.Sessions(), "DeleteAll DeleteID DeleteOrg List"},
-		{must(in.Credentials())(t), "Create Credential Delete List Put PutPublicKey Restrict Rotate"},
+		{must(in.Credentials())(t), "Create Credential Delete List Put PutPublicKey Restrict Rotate See"},
 		{must(in.Keys())(t), "Delete Ensure Expose Exposed Generate Public Put PutReference Rotate RotateToReference Signer"},
 	} {
 		methods := reflect.TypeOf(c.reachable)

@@ -11,8 +11,8 @@ export const checks = {
     await go(page, 'Live');
     await page.getByText('Watching.').waitFor();
     const rows = page.getByRole('table', { name: 'Decisions' }).getByRole('row');
-    const denied = rows.filter({ hasText: 'GET /connections' }).filter({ hasText: 'accessDenied.scope' });
-    const deny = () => call('/connections', { Authorization: `Bearer ${tried.narrow_token}` });
+    const denied = rows.filter({ hasText: 'GET /c_conversations' }).filter({ hasText: 'accessDenied.scope' });
+    const deny = () => call('/c_conversations', { Authorization: `Bearer ${tried.narrow_token}` });
     await deny();
     await denied.waitFor();
     assert.match(await denied.innerText(), /403 accessDenied\.scope\s+scope object\.read\.c_message\.\*\.c_text\s+Mia Member by Integration, bearer\s+127\.0\.0\.1/);
@@ -20,10 +20,10 @@ export const checks = {
     assert.equal(await page.locator('main img, main script').count(), 0);
     await shoot(page, 'live');
 
-    await page.getByLabel('Only decisions with these words').fill('connections NARROW');
+    await page.getByLabel('Only decisions with these words').fill('c_conversations NARROW');
     await page.getByText('Nothing matches.').waitFor();
     await shoot(page, 'live-nothing');
-    await page.getByLabel('Only decisions with these words').fill('connections mia');
+    await page.getByLabel('Only decisions with these words').fill('c_conversations mia');
     await page.getByLabel('Only', { exact: true }).selectOption('refused');
     assert.equal(await rows.count(), 2); // with the header
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -40,7 +40,7 @@ export const checks = {
     const id = secret.headers.get('Request-Id');
     await page.reload();
     await page.getByText('Watching.').waitFor();
-    assert.equal(await page.getByLabel('Only decisions with these words').inputValue(), 'connections mia');
+    assert.equal(await page.getByLabel('Only decisions with these words').inputValue(), 'c_conversations mia');
     await page.getByLabel('Only decisions with these words').fill(id.slice(0, 8));
     const wrong = rows.filter({ hasText: id.slice(0, 8) });
     await wrong.waitFor();
@@ -53,11 +53,11 @@ export const checks = {
     await page.reload();
     await heading(page, `Request ${id}`).waitFor();
     await page.getByRole('button', { name: 'Close the details' }).click();
-    await page.getByLabel('Only decisions with these words').fill('connections mia');
+    await page.getByLabel('Only decisions with these words').fill('c_conversations mia');
     await denied.first().getByRole('button', { name: /^Why/ }).click();
     await heading(page, 'Scope tester').waitFor();
     await page.locator('#scope-verdict').getByText('Denied').waitFor();
-    assert.equal(await page.getByLabel('Need', { exact: true }).inputValue(), 'object.read.connection');
+    assert.equal(await page.getByLabel('Need', { exact: true }).inputValue(), 'object.read.c_conversation');
     await page.goBack();
     await page.getByText('Watching.').waitFor();
     const elsewhere = await cookieOf(tried.admin_email, tried.admin_password);
