@@ -206,7 +206,7 @@ func TestDocumentedTests(t *testing.T) {
 // compares their output with the blocks marked "output", where … stands for any text within a line.
 func TestTranscript(t *testing.T) {
 	t.Chdir(root)
-	for _, tool := range []string{"bash", "curl", "openssl"} {
+	for _, tool := range []string{"bash", "curl", "openssl", "sqlite3"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip(err)
 		}
@@ -217,7 +217,7 @@ cd "$TMPDIR"
 until curl -s localhost:8081 >nothing; do kill -0 $! && sleep 0.1; done
 KEY=$(sed 's/.*key=//' log)
 `
-	for document, before := range map[string]string{"README.md": quickstart, "examples/guides/client.md": ""} {
+	for document, before := range map[string]string{"README.md": quickstart, "examples/guides/client.md": "", "examples/guides/audit.md": ""} {
 		script, output := before, ""
 		for _, b := range blocks(t, document) {
 			switch b.comment {
@@ -298,6 +298,27 @@ func TestDocumentsAreShort(t *testing.T) {
 	} {
 		if size := len(read(t, document)); size > most {
 			t.Errorf("%s has %d bytes, and %d at most: what its data can generate belongs into a generated page", document, size, most)
+		}
+	}
+}
+
+// member matches `Type.Member` in a line of prose, perhaps below a package.
+var member = regexp.MustCompile("`(?:[a-z]\\w*\\.)?([A-Z]\\w*)\\.([A-Z]\\w*)[^`\n]*`")
+
+// TestMembersExist checks that a field or method that a document names is one of a type of that name. A
+// document outlives what it names otherwise.
+func TestMembersExist(t *testing.T) {
+	t.Chdir(root)
+	// Of other modules, or promoted by an embedded type.
+	foreign := []string{"Cookie.Name", "Cookie.Persist", "URL.Query", "Verified.Extra", "Ledger.Revoke", "Flags.UserVerified", "Bcrypt.Cost", "Time.Truncate", "X.Auth"}
+	surface := read(t, "internal/api/v0.txt")
+	for _, document := range documents() {
+		for _, m := range member.FindAllStringSubmatch(read(t, document), -1) {
+			named := m[1] + "." + m[2]
+			exists := regexp.MustCompile(`\b` + m[1] + `\b[^\n]*\b` + m[2] + `\b`).MatchString(surface)
+			if !exists && !slices.Contains(foreign, named) {
+				t.Errorf("%s names %s, which is not there", document, named)
+			}
 		}
 	}
 }

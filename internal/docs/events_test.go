@@ -19,9 +19,9 @@ const eventsDocument = "internal/docs/EVENTS.md"
 // later are verbs of which an audit log has entries, and no observer hears.
 var later = []string{"audit.erased", "audit.sealed", "org.deleted", "request.refused", "account.deleted", "keypair.exposed"}
 
-// TestEvents generates the table of verbs: which packages emit each, and the first test that drives it. A test with Verbs in its
+// TestGeneratedEvents generates the table of verbs: which packages emit each, and the first test that drives it. A test with Verbs in its
 // name drives the verbs that its strings begin with.
-func TestEvents(t *testing.T) {
+func TestGeneratedEvents(t *testing.T) {
 	t.Chdir(root)
 	emitters, tests := map[string][]string{}, map[string][]string{}
 	names := verbConstants(t)
@@ -70,7 +70,7 @@ func TestEvents(t *testing.T) {
 	}
 	if want := before + table.String() + after; want != document {
 		if !*update {
-			t.Fatal("the table is not as the code: go test ./internal/docs -run TestEvents -update")
+			t.Fatal("the table is not as the code: go test -run TestGenerated ./internal/docs ./examples/platform -update")
 		}
 		if err := os.WriteFile(eventsDocument, []byte(want), 0o644); err != nil {
 			t.Fatal(err)

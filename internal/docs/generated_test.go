@@ -21,6 +21,7 @@ func TestGenerated(t *testing.T) {
 		"internal/docs/CONFORMANCE.md":               conformancePage,
 		"INTERFACE.md":                               withFaultTable,
 		"examples/guides/reference/configuration.md": configurationPage,
+		errorPage: errorsPage,
 	} {
 		t.Run(document, func(t *testing.T) {
 			want := text(t)

@@ -42,6 +42,22 @@ func TestPictures(t *testing.T) {
 	}
 }
 
+// TestScreenshots checks that the tour shows its screenshots, which are small. internal/interop/run pictures
+// takes them.
+func TestScreenshots(t *testing.T) {
+	t.Chdir(root)
+	const tour, most = "examples/platform/VISIT.md", 60_000
+	for _, name := range []string{"data", "live", "scope", "tokens"} {
+		picture := "pictures/" + name + ".png"
+		if !strings.Contains(read(t, tour), "]("+picture+")") {
+			t.Errorf("%s does not show %s", tour, picture)
+		}
+		if size := len(read(t, "examples/platform/"+picture)); size > most {
+			t.Errorf("%s has %d bytes, and %d at most", picture, size, most)
+		}
+	}
+}
+
 var faultCode = regexp.MustCompile(`\b(?:invalidArgument|accessDenied|notFound|error|conflict)\.[a-zA-Z]+`)
 
 // textsOf returns the texts of a picture in their order.

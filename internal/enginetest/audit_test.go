@@ -266,6 +266,7 @@ func TestEachVerbHasAnEntry(t *testing.T) {
 		"*sqlstore.In.Ledger":              settled,
 		"*sqlstore.In.Sessions":            settled,
 		"*sqlstore.Audit.Head":             reads,
+		"*sqlstore.Credentials.See":        settled,
 		"*sqlstore.Store.Stats":            reads,
 		"*sqlstore.Audit.Heads":            reads,
 		"*sqlstore.Audit.List":             reads,

@@ -255,9 +255,26 @@ func (c *redisCluster) begin(t testing.TB, slot int, from, to *redisServer, rand
 	return func() {
 		move(keys[now:])
 		move(from.command(t, "CLUSTER", "GETKEYSINSLOT", slot, 1<<20).([]any)) // what was written meanwhile
-		for _, s := range c.masters {
-			defer s.command(t, "CLUSTER", "SETSLOT", slot, "NODE", id(to)) // the new one is the last of them
-		}
 		to.command(t, "CLUSTER", "SETSLOT", slot, "NODE", id(to))
+		for _, s := range c.masters {
+			if s != to {
+				s.command(t, "CLUSTER", "SETSLOT", slot, "NODE", id(to))
+			}
+		}
+		// Until all know the epoch of this move, the next one may get the same, and then be undone.
+		if !until(func() bool { return c.agree(t) }) {
+			t.Fatal("the masters do not agree")
+		}
 	}
+}
+
+// agree reports whether all masters know of the same epoch.
+func (c *redisCluster) agree(t testing.TB) bool {
+	epochs := map[string]bool{}
+	for _, s := range c.masters {
+		_, after, _ := strings.Cut(s.command(t, "CLUSTER", "INFO").(string), "cluster_current_epoch:")
+		epoch, _, _ := strings.Cut(after, "\r")
+		epochs[epoch] = true
+	}
+	return len(epochs) == 1
 }

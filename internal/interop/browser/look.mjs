@@ -34,6 +34,19 @@ async function look(page, face, rules) {
   await (shots && page.screenshot({ path: `${shots}/${face}.png`, fullPage: true }));
 }
 
+// picture takes one of the screenshots that the tour shows, if PICTURES names their folder. It is narrow, so that its words
+// can be read in a page of a code host. Its middle is a part of the page.
+export async function picture(page, name, part) {
+  if (!process.env.PICTURES) {
+    return;
+  }
+  const before = page.viewportSize();
+  await page.setViewportSize({ width: 960, height: 340 });
+  await part.evaluate((element) => element.scrollIntoView({ block: 'center' }));
+  await page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, animations: 'disabled' });
+  await page.setViewportSize(before);
+}
+
 // fits checks that nobody must scroll sideways.
 export async function fits(page, face) {
   const [wide, seen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);

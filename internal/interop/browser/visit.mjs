@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Authenticator } from '../totp.mjs';
 import { focus, go, heading, open, settled, signIn, unfold } from './kit.mjs';
-import { shoot } from './look.mjs';
+import { picture, shoot } from './look.mjs';
 import { Server } from './server.mjs';
 
 const visit = readFileSync(new URL('../VISIT.md', import.meta.url), 'utf8');
@@ -70,6 +70,7 @@ export const checks = {
     await page.getByRole('table', { name: 'c_messages, page 1' }).waitFor();
     await press(the('Count all'));
     await data.getByText(/^\d+ in all\.$/).waitFor();
+    await picture(page, 'data', button('Show'));
 
     // 4. Make an account
     await section(the('People'));
@@ -107,12 +108,14 @@ export const checks = {
     const printed = await inShell(base, key, secret);
     assert.match(printed, /"object":"list"[^]*"Vera Visitor"[^]*accessDenied\.scope: object\.read\.connection/);
     await shoot(page, 'visit-live');
+    await picture(page, 'live', page.getByRole('row').filter({ hasText: 'GET /connections' }));
     const refused = page.getByRole('row').filter({ hasText: 'GET /connections' });
     await page.getByRole('columnheader', { name: the('Why'), exact: true }).waitFor();
     await refused.getByRole('button', { name: /^Why: / }).click();
     await heading(page, the('Scope tester')).waitFor();
     await text(the('Denied.'));
     await page.getByText('The chain has "c_message" where the need has "connection".').waitFor();
+    await picture(page, 'scope', page.getByText('Denied.', { exact: true }).locator('visible=true'));
     await press(the('Decide'));
     await settled(page);
     await page.getByText(the('Show as code'), { exact: true }).click();
@@ -163,6 +166,7 @@ export const checks = {
     await upper.getByText(the('Revoke'), { exact: true }).click();
     const asked = page.getByRole('dialog', { name: the('Are you sure?') });
     await asked.getByRole('listitem').waitFor();
+    await picture(page, 'tokens', asked);
     await asked.getByRole('button', { name: the('Revoke it') }).click();
     await held.getByText(/^The token is revoked, and /).waitFor();
     assert.equal(await rows.filter({ hasText: 'not counted' }).count(), 0);
