@@ -238,7 +238,6 @@ func TestEachVerbHasAnEntry(t *testing.T) {
 		"session.FactorStore.Factor":       reads,
 		"*sqlstore.Credentials.Credential": reads,
 		"*sqlstore.Credentials.List":       reads,
-		"*sqlstore.Credentials.See":        notKept,
 		"*sqlstore.Keys.Public":            reads,
 		"*sqlstore.Keys.Signer":            reads,
 		"*sqlstore.Keys.Exposed":           reads,
