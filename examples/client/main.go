@@ -24,7 +24,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, func() {
+	ended := context.AfterFunc(ctx, func() {
 		stop()                  // a second interrupt ends the program at once
 		time.Sleep(time.Second) // for a command that can end by itself, and not one that reads
 		os.Exit(cli{errs: os.Stderr}.status(&interrupted{ctx.Err()}))
@@ -38,7 +38,7 @@ func main() {
 		c.ask = ask
 	}
 	status := c.status(c.run(ctx, os.Args[1:]))
-	stop()
+	ended() // no interrupt ends the program now: its status is known
 	os.Exit(status)
 }
 
