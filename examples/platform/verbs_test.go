@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,7 +144,7 @@ func TestServersWithOtherKeysShareNoTopic(t *testing.T) {
 type wire struct {
 	mu    sync.Mutex
 	takes []func(string)
-	down  bool
+	down  atomic.Bool
 	sent  int
 }
 
@@ -151,7 +152,7 @@ func (w *wire) medium() *medium {
 	return &medium{
 		send: func(_ context.Context, text string) error {
 			w.mu.Lock()
-			takes, down := slices.Clone(w.takes), w.down
+			takes, down := slices.Clone(w.takes), w.down.Load()
 			w.sent++
 			w.mu.Unlock()
 			if down {
@@ -197,10 +198,10 @@ func TestInstancesSeeEachOthersEvents(t *testing.T) {
 		if e := <-reader.waiting; e.Count != 2 || made != 1 || len(reader.waiting) != 0 {
 			t.Errorf("%+v of %d made", e, made)
 		}
-		w.down = true
+		w.down.Store(true)
 		publish(acme, 4)
 		time.Sleep(sayInterval / 10)
-		w.down = false
+		w.down.Store(false)
 		publish(acme, 5)
 		time.Sleep(sayInterval / 10)
 		publish(acme, 6)
@@ -213,6 +214,8 @@ func TestInstancesSeeEachOthersEvents(t *testing.T) {
 		here.leave(acme, reader)
 		time.Sleep(2 * sayLife)
 		publish(acme, 7)
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		if made != 4 || len(b.watched) != 0 {
 			t.Errorf("%d made, %d orgs are watched", made, len(b.watched))
 		}
