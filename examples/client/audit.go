@@ -23,16 +23,11 @@ import (
 	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
-// audit has the commands for the audit log of an org.
-func (c cli) audit() *cobra.Command {
-	return group("audit", "Lists, verifies and exports the org's audit log.", c.listAudit(), c.verifyAudit(), c.exportAudit())
-}
-
 const auditPaths = "n,time,verb,actor,account,app,credential,token,session,by,address,agent,mail,detail,reason,count,route,request,salt,commitment,hash"
 
 func (c cli) listAudit() *cobra.Command {
 	var o listOptions
-	return c.sending("audit list", 0, o.define, func(ctx context.Context, to *connection, _ []string) error {
+	return c.sending("audit list", cobra.NoArgs, o.define, func(ctx context.Context, to *connection, _ []string) error {
 		if o.sort == "" {
 			o.sort = `{"n":-1}`
 		}
@@ -69,7 +64,7 @@ func (to *connection) entries(ctx context.Context, where string, desc bool, most
 
 // org returns the org of the URL, which ends with the org and the version.
 func (to *connection) org() auth.OrgKey {
-	at, _ := url.Parse(to.url) // checked before
+	at, _ := url.Parse(to.URL) // checked before
 	segments := strings.Split(strings.Trim(at.Path, "/"), "/")
 	return auth.OrgKey(segments[max(len(segments)-2, 0)])
 }
@@ -80,7 +75,7 @@ func (c cli) verifyAudit() *cobra.Command {
 		flags.StringVar(&file, "checkpoint", "", "`file` of the server's -audit-checkpoint, kept where who can write to the database cannot")
 		flags.StringVar(&key, "checkpoint-key", "", "public `key` that has signed it, as the lines have it (default: any)")
 	}
-	return c.sending("audit verify", 0, define, func(ctx context.Context, to *connection, _ []string) (err error) {
+	return c.sending("audit verify", cobra.NoArgs, define, func(ctx context.Context, to *connection, _ []string) (err error) {
 		var v audit.Verifier
 		heads := []audit.Head{{}} // none
 		if file != "" {
@@ -94,7 +89,7 @@ func (c cli) verifyAudit() *cobra.Command {
 				Hash, Time string
 			}
 		}
-		if err := to.fetch(ctx, http.MethodGet, to.at("/audit/head"), "", &reply); err != nil {
+		if err := to.fetch(ctx, http.MethodGet, "/audit/head", "", &reply); err != nil {
 			return err
 		}
 		head := audit.Head{Org: to.org(), Count: reply.Data.Count, Hash: reply.Data.Hash}
@@ -126,7 +121,7 @@ func (c cli) verifyAudit() *cobra.Command {
 }
 
 func (c cli) exportAudit() *cobra.Command {
-	return c.sending("audit export", 0, nil, func(ctx context.Context, to *connection, _ []string) error {
+	return c.sending("audit export", cobra.NoArgs, nil, func(ctx context.Context, to *connection, _ []string) error {
 		return to.entries(ctx, "", false, 0, func(e *audit.Entry) error {
 			line, err := ocsf(e)
 			if err == nil {
@@ -152,11 +147,9 @@ func readCheckpoints(file, key string, org auth.OrgKey) (heads []audit.Head, err
 	}
 	lines := strings.SplitAfter(string(text), "\n")
 	for i, line := range lines {
-		if line == "" || !strings.HasSuffix(line, "\n") && i == len(lines)-1 && !complete(line) {
-			continue
-		}
 		head, by, err := audit.ReadCheckpoint(line)
 		switch {
+		case err != nil && i == len(lines)-1: // has no newline; "" if the file is whole
 		case err != nil:
 			return nil, fmt.Errorf("%s: line %d: %w", file, i+1, err)
 		case key != "" && key != base64.RawURLEncoding.EncodeToString(by):
@@ -170,9 +163,4 @@ func readCheckpoints(file, key string, org auth.OrgKey) (heads []audit.Head, err
 	}
 	slices.SortStableFunc(heads, func(a, b audit.Head) int { return cmp.Compare(a.Count, b.Count) })
 	return slices.Compact(heads), nil
-}
-
-func complete(line string) bool {
-	_, _, err := audit.ReadCheckpoint(line)
-	return err == nil
 }

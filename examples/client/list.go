@@ -22,7 +22,7 @@ import (
 
 func (c cli) list() *cobra.Command {
 	var o listOptions
-	return c.sending("list", 1, o.define, func(ctx context.Context, to *connection, args []string) error {
+	return c.sending("list", cobra.ExactArgs(1), o.define, func(ctx context.Context, to *connection, args []string) error {
 		return c.walk(ctx, to, &o, args[0])
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope/body"
@@ -24,28 +23,53 @@ import (
 var errDenied = errors.New("denied")
 
 func (c cli) scopeCheck() *cobra.Command {
-	q := newScopeQuestion("scope check")
-	batch := q.flags.Bool("batch", false, `answer each line {"grants":["…"],"need":"…"} of standard input with a line`)
-	return c.command(q.flags, -1, func(ctx context.Context, args []string) error {
+	var q scopeQuestion
+	var batch bool
+	cmd := c.command("scope check", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
 		switch {
-		case *batch && (len(q.grants) > 0 || len(args) > 0):
+		case batch && (len(q.grants) > 0 || len(args) > 0):
 			return usageError("--batch takes chains and needs from standard input only")
-		case *batch:
+		case batch:
 			return c.scopeBatch(ctx)
 		case len(args) != 1:
 			return usageError("one need is needed, or --batch; client scope check --help has examples")
 		}
-		reason, _, err := q.decide(args)
+		reason, _, err := q.decide(args[0])
 		if err != nil {
 			return err
 		}
-		if q.json { // a line of --batch
-			err = c.printJSONOf(verdict{Allowed: &reason.Allowed}, true)
-		} else {
-			_, err = fmt.Fprintln(c.out, verdictWord(reason.Allowed))
-		}
-		return deniedUnless(reason.Allowed, err)
+		return c.decided(&q, reason.Allowed, verdict{Allowed: &reason.Allowed}, "")
 	})
+	q.define(cmd)
+	cmd.Flags().BoolVar(&batch, "batch", false, `write a line for each line {"grants":["…"],"need":"…"} of standard input`)
+	return cmd
+}
+
+func (c cli) scopeExplain() *cobra.Command {
+	var q scopeQuestion
+	cmd := c.command("scope explain", cobra.ExactArgs(1), func(_ context.Context, args []string) error {
+		reason, need, err := q.decide(args[0])
+		if err != nil {
+			return err
+		}
+		e := explain.Of(reason, need)
+		return c.decided(&q, e.Allowed, e, textOf(e))
+	})
+	q.define(cmd)
+	return cmd
+}
+
+// decided prints a decision, and returns errDenied for a denial.
+func (c cli) decided(q *scopeQuestion, allowed bool, decision any, why string) (err error) {
+	if q.json {
+		err = c.printJSONOf(decision)
+	} else {
+		_, err = fmt.Fprint(c.out, verdictWord(allowed), "\n", why)
+	}
+	if err == nil && !allowed {
+		err = errDenied
+	}
+	return err
 }
 
 func verdictWord(allowed bool) string {
@@ -55,28 +79,17 @@ func verdictWord(allowed bool) string {
 	return "denied"
 }
 
-// deniedUnless returns the error of a command that has printed a decision.
-func deniedUnless(allowed bool, err error) error {
-	if err != nil || allowed {
-		return err
-	}
-	return errDenied
-}
-
 type scopeQuestion struct {
-	flags  *pflag.FlagSet
 	grants []string
 	json   bool
 }
 
-func newScopeQuestion(name string) *scopeQuestion {
-	q := &scopeQuestion{flags: flagSet(name)}
-	q.flags.StringArrayVar(&q.grants, "grant", nil, "a `chain` that is granted; may be repeated")
-	q.flags.BoolVar(&q.json, "json", false, "print the decision as JSON")
-	return q
+func (q *scopeQuestion) define(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&q.grants, "grant", nil, "a `chain` that is granted; may be repeated")
+	cmd.Flags().BoolVar(&q.json, "json", false, "print the decision as JSON")
 }
 
-func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err error) {
+func (q *scopeQuestion) decide(asked string) (r scope.Reason, n scope.Need, err error) {
 	if slices.Contains(q.grants, "") {
 		// Probably a shell variable that is not set, and not the empty chain of the wire.
 		return r, n, usageError("--grant: no chain; everything is *")
@@ -85,9 +98,9 @@ func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err
 	if err != nil {
 		return r, n, unparsed("grant", q.grants, err)
 	}
-	n, err = scope.ParseNeed(args[0])
+	n, err = scope.ParseNeed(asked)
 	if err != nil {
-		return r, n, unparsed("the need", args, err)
+		return r, n, unparsed("the need", []string{asked}, err)
 	}
 	return set.Explain(n), n, nil
 }
@@ -155,23 +168,6 @@ func isNarrow(r rune) bool {
 		return r >= ' ' && r <= '~'
 	}
 	return r < 0x2000 && unicode.IsLetter(r) && unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
-}
-
-func (c cli) scopeExplain() *cobra.Command {
-	q := newScopeQuestion("scope explain")
-	return c.command(q.flags, 1, func(_ context.Context, args []string) error {
-		reason, need, err := q.decide(args)
-		if err != nil {
-			return err
-		}
-		e := explain.Of(reason, need)
-		if q.json {
-			err = c.printJSONOf(e, true)
-		} else {
-			_, err = fmt.Fprint(c.out, verdictWord(e.Allowed), "\n", textOf(e))
-		}
-		return deniedUnless(e.Allowed, err)
-	})
 }
 
 // textOf returns a decision for people. It marks the segment that the need does not satisfy.

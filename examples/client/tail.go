@@ -32,7 +32,7 @@ const (
 // without an error, because nothing else ends it in a normal way.
 func (c cli) tail() *cobra.Command {
 	var only filter
-	return c.sending("tail", -1, only.define, func(ctx context.Context, to *connection, words []string) error {
+	return c.sending("tail", cobra.ArbitraryArgs, only.define, func(ctx context.Context, to *connection, words []string) error {
 		if only.refused && only.allowed {
 			return usageError("--refused and --allowed: nothing is both")
 		}

@@ -120,7 +120,7 @@ func TestTail(t *testing.T) {
 	})
 	t.Run("with --json on a terminal", func(t *testing.T) {
 		out, err := tailOnScreen(t, body, "--json")
-		if out != allowedRoute+"\n"+deniedRoute+"\n" || !errors.As(err, new(*refusedJSON)) {
+		if out != allowedRoute+"\n"+deniedRoute+"\n" || !errors.As(err, new(*rejectedJSON)) {
 			t.Errorf("%v %q", err, out)
 		}
 	})
