@@ -19,8 +19,6 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/audit"
-	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
 const auditPaths = "n,time,verb,actor,account,app,credential,token,session,by,address,agent,mail,detail,reason,count,route,request,salt,commitment,hash"
@@ -28,24 +26,18 @@ const auditPaths = "n,time,verb,actor,account,app,credential,token,session,by,ad
 func (c cli) listAudit() *cobra.Command {
 	var o listOptions
 	return c.sending("audit list", cobra.NoArgs, o.define, func(ctx context.Context, to *connection, _ []string) error {
-		if o.sort == "" {
-			o.sort = `{"n":-1}`
-		}
-		o.paths = cmp.Or(o.paths, auditPaths)
+		o.sort, o.paths = cmp.Or(o.sort, `{"n":-1}`), cmp.Or(o.paths, auditPaths)
 		return c.walk(ctx, to, &o, "/audit")
 	})
 }
 
-// entries calls f with the entries that a filter selects, the oldest first.
-func (to *connection) entries(ctx context.Context, where string, desc bool, most int, f func(*audit.Entry) error) error {
-	q := paging.Query{Sort: []paging.Key{{Path: "n", Desc: desc}}, Limit: 1000, Paths: strings.Split(auditPaths, ",")}
-	if where != "" {
-		var err error
-		if q.Where, err = paging.ParseFilter(where); err != nil {
-			return err
-		}
+// entries calls f with the entries that options select, the oldest first unless they say otherwise.
+func (to *connection) entries(ctx context.Context, o listOptions, f func(*audit.Entry) error) error {
+	o.sort, o.paths, o.limit = cmp.Or(o.sort, "n"), auditPaths, 1000
+	list, err := o.list(to, "/audit")
+	if err != nil {
+		return err
 	}
-	list := walk.List[item]{Client: to.client(), URL: to.at("/audit"), Query: q, Max: most}
 	for i, err := range list.All(ctx) {
 		var e audit.Entry
 		if err == nil {
@@ -95,12 +87,13 @@ func (c cli) verifyAudit() *cobra.Command {
 		head := audit.Head{Org: to.org(), Count: reply.Data.Count, Hash: reply.Data.Hash}
 		head.Time, _ = time.Parse(time.RFC3339, reply.Data.Time) // none without an entry
 		v.After.Org = head.Org
-		err = to.entries(ctx, `{"verb":"audit.sealed"}`, true, 1, func(e *audit.Entry) error {
+		err = to.entries(ctx, listOptions{where: `{"verb":"audit.sealed"}`, sort: `{"n":-1}`, max: 1}, func(e *audit.Entry) error {
 			v.After, _ = e.Sealed()
 			return nil
 		})
 		if err == nil {
-			err = to.entries(ctx, fmt.Sprintf(`{"n":{"$gt":%d,"$lte":%d}}`, v.After.Count, head.Count), false, 0, func(e *audit.Entry) error {
+			rows := listOptions{all: true, where: fmt.Sprintf(`{"n":{"$gt":%d,"$lte":%d}}`, v.After.Count, head.Count)}
+			err = to.entries(ctx, rows, func(e *audit.Entry) error {
 				for len(heads) > 1 && (heads[0].Count < e.N || heads[0].Count == e.N && heads[0].Hash == e.Hash) {
 					heads = heads[1:]
 				}
@@ -122,7 +115,7 @@ func (c cli) verifyAudit() *cobra.Command {
 
 func (c cli) exportAudit() *cobra.Command {
 	return c.sending("audit export", cobra.NoArgs, nil, func(ctx context.Context, to *connection, _ []string) error {
-		return to.entries(ctx, "", false, 0, func(e *audit.Entry) error {
+		return to.entries(ctx, listOptions{all: true}, func(e *audit.Entry) error {
 			line, err := ocsf(e)
 			if err == nil {
 				_, err = c.out.Write(append(line, '\n'))

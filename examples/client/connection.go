@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -178,16 +179,10 @@ func (to *connection) transport(base http.RoundTripper) *signing.Transport {
 // at returns the URL of a path below the org, with its query. It escapes what a URL cannot
 // hold, so that a filter can be written as JSON, and # because no request has a fragment.
 func (to *connection) at(path string) string {
-	var escaped strings.Builder
-	for _, b := range []byte(strings.TrimPrefix(path, "/")) {
-		if b <= ' ' || b > '~' || b == '#' {
-			fmt.Fprintf(&escaped, "%%%02X", b)
-		} else {
-			escaped.WriteByte(b)
-		}
-	}
-	return to.URL + "/" + escaped.String()
+	return to.URL + "/" + unsendable.ReplaceAllStringFunc(strings.TrimPrefix(path, "/"), url.PathEscape)
 }
+
+var unsendable = regexp.MustCompile(`[^!-~]|#`)
 
 // checkPath returns an error for a whole URL in place of a path.
 func checkPath(path string) error {

@@ -91,11 +91,11 @@ func TestDialler(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	to, err := newInstances(&options{credentials: credentials{urls: words{"http://192.0.2.1/acme/v2"}}})
+	at, err := targets([]string{"http://192.0.2.1/acme/v2"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = (&http.Client{Transport: to}).Get("http://127.0.0.1/acme/v2")
+	_, err = (&http.Client{Transport: newInstances(&options{at: at})}).Get("http://127.0.0.1/acme/v2")
 	if !errors.Is(err, errRemote) {
 		t.Error(err)
 	}

@@ -49,10 +49,7 @@ type load struct {
 }
 
 func newLoad(ctx context.Context, o options) (*load, error) {
-	to, err := newInstances(&o)
-	if err != nil {
-		return nil, err
-	}
+	to := newInstances(&o)
 	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency)}
 	for k := range kinds {
 		l.tallies[k] = newTally()
@@ -217,12 +214,9 @@ const (
 func (l *load) inSession(r *http.Request) (*http.Response, error) {
 	c := <-l.sessions
 	defer func() { l.sessions <- c }()
-	for _, cookie := range c.Jar.Cookies(r.URL) {
-		r.AddCookie(cookie)
-	}
-	reply, err := l.to.RoundTrip(r)
-	if err == nil {
-		c.Jar.SetCookies(r.URL, reply.Cookies())
+	reply, err := c.Do(r)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return nil, failed.Err
 	}
 	return reply, err
 }
