@@ -112,7 +112,7 @@ func (p *platform) adminRoutes(mux router) {
 	admin.on("PATCH /admin/accounts/{id}", adminUpdate, "Change an account", takes(accountPatch, accounts.update))
 	admin.on("POST /admin/accounts/{id}/deactivate", adminUpdate, "Disable an account", does(accounts.deactivate))
 	admin.on("POST /admin/accounts/{id}/activate", adminUpdate, "Enable an account", does(accounts.activate))
-	of := sessionsOf{openSessions{p.sessions}, p.store}
+	of := openSessions{p.sessions, p.store.sessionsOf}
 	admin.on("GET /admin/accounts/{id}/sessions", adminRead, "List the sessions of an account", reads(of.list).listing(own("session")))
 	admin.on("DELETE /admin/accounts/{id}/sessions", adminUpdate, "End the sessions of an account", does(of.revokeAll).
 		saying("The session of the request itself stays. The number of ended sessions is the data."))

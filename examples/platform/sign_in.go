@@ -257,8 +257,21 @@ func (h signIn) changePassword(w http.ResponseWriter, r *http.Request, values ma
 	return replyOfAccount(a), nil
 }
 
-// openSessions serves the routes on which an account lists its sessions and ends them.
-type openSessions struct{ sessions *session.Manager }
+// openSessions serves the routes that list sessions and end them: of the caller's own account, and those
+// of others, for administrators.
+type openSessions struct {
+	sessions *session.Manager
+	of       func(r *http.Request) (account, session string, err error) // that the path names
+}
+
+func ownSessions(r *http.Request) (account, session string, err error) {
+	return auth.From(r.Context()).Account, r.PathValue("id"), nil
+}
+
+func (s *store) sessionsOf(r *http.Request) (account, session string, err error) {
+	_, err = s.account(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
+	return r.PathValue("id"), r.PathValue("session"), err
+}
 
 type sessionReply struct {
 	envelope.Item
@@ -270,15 +283,14 @@ type sessionReply struct {
 	Reason  string `json:"reason,omitempty"` // why somebody acts for the account in it
 }
 
-func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error) {
-	return h.listOf(r, auth.From(r.Context()).Account)
-}
-
-func (h openSessions) listOf(r *http.Request, account string) (envelope.List[sessionReply], error) {
-	p := auth.From(r.Context())
+func (h openSessions) list(r *http.Request) (none envelope.List[sessionReply], err error) {
+	account, _, err := h.of(r)
+	if err != nil {
+		return none, err
+	}
 	open, err := h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, account)
 	if err != nil {
-		return envelope.List[sessionReply]{}, err
+		return none, err
 	}
 	return ownPage(r, "session", each(open, func(s session.SessionInfo) sessionReply {
 		return sessionReply{
@@ -287,55 +299,28 @@ func (h openSessions) listOf(r *http.Request, account string) (envelope.List[ses
 			Seen:    date(s.Seen),
 			Address: s.Address,
 			Agent:   s.Agent,
-			Current: s.ID == p.SessionID,
+			Current: s.ID == auth.From(r.Context()).SessionID,
 			Reason:  s.Proof.Text,
 		}
 	}))
 }
 
-// sessionsOf serves the sessions of other accounts, which administrators see and end.
-type sessionsOf struct {
-	openSessions
-	store *store
-}
-
-func (h sessionsOf) list(r *http.Request) (envelope.List[sessionReply], error) {
-	if _, err := h.account(r); err != nil {
-		return envelope.List[sessionReply]{}, err
-	}
-	return h.listOf(r, r.PathValue("id"))
-}
-
-func (h sessionsOf) revoke(r *http.Request) (envelope.Result[bool], error) {
-	a, err := h.account(r)
+func (h openSessions) revoke(r *http.Request) (envelope.Result[bool], error) {
+	account, id, err := h.of(r)
 	if err == nil {
-		err = h.sessions.Sessions().Revoke(r.Context(), a.Org, a.ID, r.PathValue("session"))
+		err = h.sessions.Sessions().Revoke(r.Context(), auth.From(r.Context()).Org, account, id)
 	}
 	return done(err)
 }
 
 // revokeAll answers with the number of ended sessions. The one of the request stays.
-func (h sessionsOf) revokeAll(r *http.Request) (envelope.Result[int], error) {
-	a, err := h.account(r)
+func (h openSessions) revokeAll(r *http.Request) (envelope.Result[int], error) {
+	p := auth.From(r.Context())
+	account, _, err := h.of(r)
 	if err != nil {
 		return envelope.Result[int]{}, err
 	}
-	return result(h.sessions.Sessions().RevokeAll(r.Context(), a.Org, a.ID, auth.From(r.Context()).SessionID))
-}
-
-func (h sessionsOf) account(r *http.Request) (*account, error) {
-	return h.store.account(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
-}
-
-func (h openSessions) revoke(r *http.Request) (envelope.Result[bool], error) {
-	p := auth.From(r.Context())
-	return done(h.sessions.Sessions().Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")))
-}
-
-// revokeOthers answers with the number of ended sessions.
-func (h openSessions) revokeOthers(r *http.Request) (envelope.Result[int], error) {
-	p := auth.From(r.Context())
-	return result(h.sessions.Sessions().RevokeAll(r.Context(), p.Org, p.Account, p.SessionID))
+	return result(h.sessions.Sessions().RevokeAll(r.Context(), p.Org, account, p.SessionID))
 }
 
 var (
@@ -377,10 +362,10 @@ func (p *platform) sessionRoutes(mux router) {
 	mux.on("DELETE /accounts/me/act", bySession, "Stop acting for the account", signsBy(signIn.stopActing).
 		saying("The session of the actor ends, too."))
 
-	open := openSessions{p.sessions}
+	open := openSessions{p.sessions, ownSessions}
 	mux.on("GET /accounts/me/sessions", bySession, "List the caller's sessions", reads(open.list).listing(own("session")))
 	mux.on("DELETE /accounts/me/sessions/{id}", bySession, "End a session", does(open.revoke))
-	mux.on("DELETE /accounts/me/sessions", bySession, "End the other sessions", does(open.revokeOthers))
+	mux.on("DELETE /accounts/me/sessions", bySession, "End the other sessions", does(open.revokeAll))
 
 	devices := devices{p.sessions}
 	mux.on("GET /accounts/me/devices", bySession, "List the devices on which a login needs no code", reads(devices.list).listing(own("device")))
