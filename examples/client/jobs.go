@@ -32,19 +32,26 @@ func (c cli) tokens() *cobra.Command {
 		flags.StringVar(&revoke, "revoke", "", "revoke the token of this `id`, or with all those of --of")
 	}
 	return c.sending("tokens", cobra.MaximumNArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
-		all := to.app(first(args)) + "/tokens"
-		path := all
-		if of != "" {
-			path = to.app(first(args)) + "/subjects/" + url.PathEscape(of) + "/tokens"
-			if revoke == "all" {
-				return c.send(ctx, to, http.MethodDelete, path, "")
-			}
+		path := to.app(first(args))
+		switch {
+		case of != "" && (revoke == "" || revoke == "all"):
+			path += "/subjects/" + url.PathEscape(of)
+		case revoke == "all":
+			return usageError("--revoke all needs --of")
 		}
-		if revoke != "" {
-			return c.send(ctx, to, http.MethodDelete, all+"/"+url.PathEscape(revoke), "")
-		}
-		return c.walk(ctx, to, &listOptions{all: true}, path)
+		return c.listOrEnd(ctx, to, path+"/tokens", revoke)
 	})
+}
+
+// listOrEnd lists what is at a path, or ends the one with an id, or all.
+func (c cli) listOrEnd(ctx context.Context, to *connection, path, end string) error {
+	switch end {
+	case "":
+		return c.walk(ctx, to, &listOptions{all: true}, path)
+	case "all":
+		return c.send(ctx, to, http.MethodDelete, path, "")
+	}
+	return c.send(ctx, to, http.MethodDelete, path+"/"+url.PathEscape(end), "")
 }
 
 // accounts lists the accounts of the org, or prints one.
@@ -64,13 +71,6 @@ func (c cli) sessions() *cobra.Command {
 		flags.StringVar(&end, "end", "", "end the session of this `id`, or with all every one")
 	}
 	return c.sending("sessions", cobra.ExactArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
-		path := "/admin/accounts/" + url.PathEscape(args[0]) + "/sessions"
-		switch end {
-		case "":
-			return c.walk(ctx, to, &listOptions{all: true}, path)
-		case "all":
-			return c.send(ctx, to, http.MethodDelete, path, "")
-		}
-		return c.send(ctx, to, http.MethodDelete, path+"/"+url.PathEscape(end), "")
+		return c.listOrEnd(ctx, to, "/admin/accounts/"+url.PathEscape(args[0])+"/sessions", end)
 	})
 }

@@ -113,8 +113,7 @@ type item struct {
 	text json.RawMessage
 }
 
-func (i item) ItemID() string               { return i.id }
-func (i item) MarshalJSON() ([]byte, error) { return i.text, nil }
+func (i item) ItemID() string { return i.id }
 
 func (i *item) UnmarshalJSON(text []byte) error {
 	var known envelope.Item

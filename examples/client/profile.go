@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -26,12 +25,7 @@ const defaultProfile = "default"
 
 var profileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-var (
-	errNoProfile = errors.New("there is no such profile; client login keeps one")
-
-	// errSharedFolder is returned for a folder in which other users can replace the profiles.
-	errSharedFolder = errors.New("other users can write to this folder, and so replace the profiles in it: run chmod go-w on it")
-)
+var errNoProfile = errors.New("there is no such profile; client login keeps one")
 
 // profiles are the servers and credentials that a file of the user keeps. The secrets are in
 // plain text: the permissions of the file protect them.
@@ -67,21 +61,9 @@ func (c cli) readProfiles() (p profiles, err error) {
 	if c.profiles == "" {
 		return p, nil
 	}
-	folder := filepath.Dir(c.profiles)
-	for _, folder := range []string{filepath.Dir(folder), folder} {
-		info, err := os.Stat(folder)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return p, nil // login makes it
-		case err != nil:
-			return p, err
-		case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-			return p, fmt.Errorf("%s: %w", folder, errSharedFolder)
-		}
-	}
-	text, err := private.ReadUnlinked(c.profiles)
+	text, err := private.ReadOwn(c.profiles)
 	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
+		return p, nil // login makes it
 	} else if err != nil {
 		return p, err
 	}

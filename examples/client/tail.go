@@ -78,7 +78,7 @@ func (f *follower) run(ctx context.Context) error {
 		if ctx.Err() != nil || !f.connected || !errors.As(err, new(*brokenError)) {
 			return err
 		}
-		f.wait = nextWait(f.wait)
+		f.wait = min(max(2*f.wait, firstWait), maxWait)
 		pause := f.wait/2 + rand.N(f.wait/2) // so that all who lost a server do not return at once
 		fmt.Fprintf(f.c.errs, "client: %s; connecting again in %v, decisions until then are not shown\n",
 			printable(err.Error()), pause.Round(10*time.Millisecond))
@@ -88,8 +88,6 @@ func (f *follower) run(ctx context.Context) error {
 		}
 	}
 }
-
-func nextWait(last time.Duration) time.Duration { return min(max(2*last, firstWait), maxWait) }
 
 // connect opens the stream, with a signature of its own, and reads it to its end.
 func (f *follower) connect(ctx context.Context) error {

@@ -195,33 +195,26 @@ func (c *credentials) cover(m mix) error {
 	return nil
 }
 
-type kind int
-
+// The kinds of requests, by their credential.
 const (
-	signed kind = iota
-	bearer
-	session
-	kinds // the number of kinds
+	signed  = "signed"
+	bearer  = "bearer"
+	session = "session"
 )
 
-var kindNames = [kinds]string{"signed", "bearer", "session"}
-
-func (k kind) String() string { return kindNames[k] }
-
-// kindOf returns -1 for another name.
-func kindOf(name string) kind { return kind(slices.Index(kindNames[:], name)) }
+var kinds = []string{signed, bearer, session}
 
 // maxShare is the greatest sum of a mix, and so the greatest length of a round.
 const maxShare = 1000
 
 // mix is how many requests of each kind are sent in one round.
-type mix [kinds]int
+type mix map[string]int
 
 func (m *mix) String() string {
 	var shares []string
-	for k, share := range m {
-		if share > 0 {
-			shares = append(shares, fmt.Sprintf("%v=%d", kind(k), share))
+	for _, kind := range kinds {
+		if share := (*m)[kind]; share > 0 {
+			shares = append(shares, fmt.Sprintf("%s=%d", kind, share))
 		}
 	}
 	return strings.Join(shares, ",")
@@ -229,17 +222,16 @@ func (m *mix) String() string {
 
 // Set implements flag.Value. A kind that text does not name is not sent.
 func (m *mix) Set(text string) error {
-	var read mix
-	sum := 0
+	read, sum := make(mix), 0
 	for part := range strings.SplitSeq(text, ",") {
-		name, number, _ := strings.Cut(part, "=")
-		k := kindOf(name)
+		kind, number, _ := strings.Cut(part, "=")
 		share, err := strconv.Atoi(number)
-		if k < 0 || err != nil || share < 0 || share > maxShare || read[k] > 0 {
+		if !slices.Contains(kinds, kind) || err != nil || share < 0 || share > maxShare || read[kind] > 0 {
 			return errors.New("shares of signed, bearer and session, such as signed=2,bearer=1")
 		}
-		read[k] = share
-		sum += share
+		if sum += share; share > 0 {
+			read[kind] = share
+		}
 	}
 	if sum == 0 || sum > maxShare {
 		return fmt.Errorf("the shares add up to 1 to %d", maxShare)
@@ -250,23 +242,18 @@ func (m *mix) Set(text string) error {
 
 // turns returns the kinds of one round, each spread over it as evenly as possible.
 // The next turn goes to the kind that is furthest behind its share.
-func (m mix) turns() []kind {
-	sum := 0
-	for _, share := range m {
-		sum += share
-	}
-	round := make([]kind, sum)
-	var owed mix
-	for turn := range round {
+func (m mix) turns() (round []string) {
+	sum := m[signed] + m[bearer] + m[session]
+	owed := make(mix)
+	for range sum {
 		next := signed
-		for k := range kinds {
-			owed[k] += m[k]
-			if owed[k] > owed[next] {
-				next = k
+		for _, kind := range kinds {
+			if owed[kind] += m[kind]; owed[kind] > owed[next] {
+				next = kind
 			}
 		}
 		owed[next] -= sum
-		round[turn] = next
+		round = append(round, next)
 	}
 	return round
 }

@@ -35,9 +35,9 @@ type part struct {
 
 func (l *load) report(m *process) *report {
 	r := &report{Seconds: l.took.Seconds(), Kinds: make(map[string]part), all: newTally()}
-	for k, t := range l.tallies {
-		if l.o.mix[k] > 0 {
-			r.Kinds[kind(k).String()] = t.part(r.Seconds)
+	for kind, t := range l.tallies {
+		if l.o.mix[kind] > 0 {
+			r.Kinds[kind] = t.part(r.Seconds)
 			r.all.merge(t)
 		}
 	}
@@ -72,7 +72,7 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, ", %d sent again", r.SentAgain)
 	}
 	fmt.Fprintf(w, "\n\n%-8s %9s %9s %7s  %9s %9s %9s %9s %9s\n", "ms", "requests", "a second", "failed", "p50", "p90", "p99", "p99.9", "max")
-	for _, name := range kindNames {
+	for _, name := range kinds {
 		if p, ok := r.Kinds[name]; ok {
 			p.write(w, name)
 		}
@@ -123,7 +123,7 @@ func newTally() tally {
 	return tally{hdrhistogram.New(1, int64(longest), 3), make(map[string]uint64)}
 }
 
-func (t *tally) add(took time.Duration, code string) {
+func (t tally) add(took time.Duration, code string) {
 	_ = t.times.RecordValue(int64(min(max(took, 1), longest))) // it fails beyond longest only
 	if code == "" {
 		return
@@ -134,14 +134,14 @@ func (t *tally) add(took time.Duration, code string) {
 	t.failed[code]++
 }
 
-func (t *tally) merge(other tally) {
+func (t tally) merge(other tally) {
 	t.times.Merge(other.times)
 	for code, count := range other.failed {
 		t.failed[code] += count
 	}
 }
 
-func (t *tally) part(seconds float64) part {
+func (t tally) part(seconds float64) part {
 	p := part{Requests: uint64(t.times.TotalCount()), Errors: t.failed, Latency: latencyOf(t.times)}
 	p.Rate = float64(p.Requests) / seconds
 	for _, count := range t.failed {
