@@ -37,11 +37,7 @@ type accountReply struct {
 }
 
 func (s *store) ownAccount(ctx context.Context, p auth.Principal) (accountReply, error) {
-	a, err := s.account(ctx, p.Org, p.Account)
-	if err != nil {
-		return accountReply{}, err
-	}
-	return replyOfAccount(a), nil
+	return as(replyOfAccount)(s.account(ctx, p.Org, p.Account))
 }
 
 func replyOfAccount(a *account) accountReply {

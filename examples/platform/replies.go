@@ -54,11 +54,31 @@ func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) 
 	}
 }
 
+// as returns what show makes of a record, or the error for which there is none.
+func as[R, T any](show func(R) T) func(R, error) (T, error) {
+	return func(record R, err error) (shown T, _ error) {
+		if err == nil {
+			shown = show(record)
+		}
+		return shown, err
+	}
+}
+
 func each[R, T any](records []R, show func(R) T) (all []T) {
 	for _, record := range records {
 		all = append(all, show(record))
 	}
 	return all
+}
+
+// pageOf is ownPage of what show makes of records, or the error for which there are none.
+func pageOf[R any, T interface{ ItemID() string }](r *http.Request, object string, show func(R) T) func([]R, error) (envelope.List[T], error) {
+	return func(records []R, err error) (none envelope.List[T], _ error) {
+		if err != nil {
+			return none, err
+		}
+		return ownPage(r, object, each(records, show))
+	}
 }
 
 // ownPage answers a list call on the platform's own records. It sends whole

@@ -58,8 +58,7 @@ func (h signIn) mayRegister(next http.Handler) http.Handler {
 
 // register makes an account with the role member, and signs it in.
 func (h signIn) register(w http.ResponseWriter, r *http.Request, values map[string]any) (accountReply, error) {
-	t := auth.TenantFrom(r.Context())
-	a := newAccount(t.Org.Key(), values)
+	a := newAccount(auth.TenantFrom(r.Context()).Org.Key(), values)
 	password, _ := values["password"].(string)
 	encoded, err := h.sessions.Passwords().Hash(r.Context(), password)
 	if err != nil {
@@ -68,11 +67,14 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request, values map[stri
 	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
 		return accountReply{}, err
 	}
-	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID, Reason: "registered"})
-	if _, err := h.sessions.Start(w, r, a.ID, session.Proof{At: t.Now(), Methods: []string{session.MethodPassword}}); err != nil {
-		return accountReply{}, err
-	}
-	return replyOfAccount(a), nil
+	return welcome(w, r, h.sessions, a, "registered")
+}
+
+// welcome reports an account that was just made, and signs it in.
+func welcome(w http.ResponseWriter, r *http.Request, sessions *session.Manager, a *account, how string) (accountReply, error) {
+	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID, Reason: how})
+	_, err := sessions.Start(w, r, a.ID, session.Proof{At: auth.TenantFrom(r.Context()).Now(), Methods: []string{session.MethodPassword}})
+	return replyOfAccount(a), err
 }
 
 // newAccount returns the account that a body describes. It is a member unless the
@@ -288,11 +290,7 @@ func (h openSessions) list(r *http.Request) (none envelope.List[sessionReply], e
 	if err != nil {
 		return none, err
 	}
-	open, err := h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, account)
-	if err != nil {
-		return none, err
-	}
-	return ownPage(r, "session", each(open, func(s session.SessionInfo) sessionReply {
+	return pageOf(r, "session", func(s session.SessionInfo) sessionReply {
 		return sessionReply{
 			Item:    envelope.Item{ID: s.ID, Object: "session"},
 			Created: date(s.Created),
@@ -302,7 +300,7 @@ func (h openSessions) list(r *http.Request) (none envelope.List[sessionReply], e
 			Current: s.ID == auth.From(r.Context()).SessionID,
 			Reason:  s.Proof.Text,
 		}
-	}))
+	})(h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, account))
 }
 
 func (h openSessions) revoke(r *http.Request) (envelope.Result[bool], error) {
