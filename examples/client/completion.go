@@ -20,9 +20,9 @@ type schema struct {
 	} `json:"properties"`
 }
 
-// complete offers a shell what flags and arguments can be: the lists that the server has as PATH, and their
+// offer offers a shell what flags and arguments can be: the lists that the server has as PATH, and their
 // properties to --paths and --sort.
-func (c cli) complete(cmd *cobra.Command, to *connection) {
+func (c cli) offer(cmd *cobra.Command, to *connection) {
 	_ = cmd.RegisterFlagCompletionFunc("profile", c.profileNames)
 	_ = cmd.RegisterFlagCompletionFunc("signature", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.MarkFlagFilename("demo-json")

@@ -68,7 +68,7 @@ func (c cli) connecting(name string, arguments cobra.PositionalArgs, define func
 	if define != nil {
 		define(flags)
 	}
-	c.complete(cmd, &to)
+	c.offer(cmd, &to)
 	return cmd
 }
 

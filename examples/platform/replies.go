@@ -54,7 +54,7 @@ func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) 
 	}
 }
 
-// as returns what show makes of a record, or the error for which there is none.
+// as converts a record by show, unless there is an error.
 func as[R, T any](show func(R) T) func(R, error) (T, error) {
 	return func(record R, err error) (shown T, _ error) {
 		if err == nil {
@@ -71,7 +71,7 @@ func each[R, T any](records []R, show func(R) T) (all []T) {
 	return all
 }
 
-// pageOf is ownPage of what show makes of records, or the error for which there are none.
+// pageOf is ownPage of records that it converts by show, unless there is an error.
 func pageOf[R any, T interface{ ItemID() string }](r *http.Request, object string, show func(R) T) func([]R, error) (envelope.List[T], error) {
 	return func(records []R, err error) (none envelope.List[T], _ error) {
 		if err != nil {

@@ -70,7 +70,7 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request, values map[stri
 	return welcome(w, r, h.sessions, a, "registered")
 }
 
-// welcome reports an account that was just made, and signs it in.
+// welcome reports an account that was just created, and signs it in.
 func welcome(w http.ResponseWriter, r *http.Request, sessions *session.Manager, a *account, how string) (accountReply, error) {
 	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID, Reason: how})
 	_, err := sessions.Start(w, r, a.ID, session.Proof{At: auth.TenantFrom(r.Context()).Now(), Methods: []string{session.MethodPassword}})

@@ -26,8 +26,8 @@ const maxFile = 64 << 10
 // be a symbolic link, as names of secrets often are. Only the file behind it counts.
 func Read(file string) ([]byte, error) { return read(file, nil) }
 
-// ReadOwn is Read for a file that nobody else can replace: its folder and the one above are not writable for
-// others, and its name is no symbolic link, because the target may be in a folder of others.
+// ReadOwn is Read for a file that no other user can replace. Others must not be able to write to its folder or to
+// the one above. Its name must not be a symbolic link, because the target may be in a folder of others.
 func ReadOwn(file string) ([]byte, error) {
 	folder := filepath.Dir(file)
 	for _, folder := range []string{filepath.Dir(folder), folder} {
