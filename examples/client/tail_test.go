@@ -231,11 +231,6 @@ func TestTailEnds(t *testing.T) {
 			}
 		})
 	}
-	t.Run("arguments", func(t *testing.T) {
-		if _, _, err := client(t, "", "", "tail", "/events"); !errors.As(err, new(usageError)) {
-			t.Errorf("%v", err)
-		}
-	})
 }
 
 // writerFunc is an io.Writer.
