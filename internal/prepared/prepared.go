@@ -61,16 +61,6 @@ func (d *DB) QueryContext(ctx context.Context, text string, args ...any) (*sql.R
 	return s.QueryContext(ctx, args...)
 }
 
-// QueryRowContext is sql.DB.QueryRowContext with a kept statement.
-func (d *DB) QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row {
-	s := d.acquire(ctx, text)
-	if s == nil {
-		return d.db.QueryRowContext(ctx, text, args...)
-	}
-	defer s.users.Done()
-	return s.QueryRowContext(ctx, args...)
-}
-
 // ExecContext is sql.DB.ExecContext with a kept statement.
 func (d *DB) ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error) {
 	s := d.acquire(ctx, text)
