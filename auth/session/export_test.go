@@ -71,12 +71,12 @@ var ErrQueueFull = errQueueFull
 func (m *Memory) Len() (records, accounts, previous int) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	for hash, r := range m.sessions.records {
+	for hash, r := range m.records {
 		if hash != r.Hash {
 			previous++
 		}
 	}
-	return len(m.sessions.records) - previous, len(m.sessions.accounts), previous
+	return len(m.records) - previous, len(m.accounts), previous
 }
 
 // Counts returns how many keys have a count.
