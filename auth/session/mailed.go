@@ -102,7 +102,8 @@ func (of Mail) SendReset(r *http.Request, login string,
 	if !m.mails.begin(org) {
 		return &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many mails are being sent")}
 	}
-	if _, err := m.resetAttempt(r, t, login).count(r.Context(), m.now()); err != nil {
+	// These counts are apart: nobody must delay the logins of an account by requests for a reset.
+	if _, err := m.attemptFrom(r, t, "reset from", freeMails, "reset", normalLogin(login)).begin(r.Context(), m.now()); err != nil {
 		m.mails.end(org)
 		return err
 	}
@@ -190,15 +191,6 @@ func (s *mails) wait(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// resetAttempt counts requests for a reset. They have counts of their own: nobody must
-// delay the logins of an account by them.
-func (m *Manager) resetAttempt(r *http.Request, t *auth.Tenant, login string) passwordAttempt {
-	return passwordAttempt{
-		name:    m.attempt(t, freeMails, "reset", normalLogin(login)),
-		address: m.attempt(t, freeAddresses, "reset from", m.subscriber(r), m.hour()),
 	}
 }
 
@@ -332,7 +324,7 @@ func (of Mail) AddressTicket(r *http.Request, account, address string) (ticket M
 	s, token := m.newSession(r, t.Org, authentication{account: account, Proof: Proof{At: m.stamp()}}, ticketAddress, addressLife)
 	s.Address = address
 	if err := m.Store.Create(ctx, s, maxAddresses); err != nil {
-		counted.undo(ctx)
+		counted.withdraw(ctx, 1)
 		return ticket, auth.Unavailable(err)
 	}
 	return MailTicket{text: token.text()}, nil

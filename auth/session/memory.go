@@ -27,8 +27,8 @@ type Memory struct {
 	Now func() time.Time // nil: time.Now
 
 	mu       sync.RWMutex
-	records  map[[32]byte]*record // of sessions, by their hash, evicted ones too; and by that before the latest Replace
-	accounts map[inOrg][]*record  // without evicted ones
+	records  map[[32]byte]*record    // of sessions, by their hash, evicted ones too; and by that before the latest Replace
+	accounts map[inOrg][]*record     // without evicted ones
 	attempts map[inOrg]attemptRecord // by key
 	factors  map[inOrg]Factor        // by account
 }

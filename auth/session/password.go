@@ -44,17 +44,17 @@ func (m *Manager) checkPassword(r *http.Request, t *auth.Tenant, login, password
 	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
 		return "", p, errCredentials
 	}
-	attempt, err := m.passwordAttempt(r, t, login)
+	by, attempts, err := m.passwordAttempts(r, t, login)
 	if err != nil {
 		return "", p, err
 	}
 	// Before anything is counted, so that a full queue causes no writes.
-	place, err := m.hashes().enter(attempt.by)
+	place, err := m.hashes().enter(by)
 	if err != nil {
 		return "", p, throttled(err)
 	}
 	defer place.leave()
-	counted, err := attempt.count(r.Context(), m.now())
+	counted, err := beginAny(r.Context(), m.now(), attempts)
 	if err != nil {
 		return "", p, err
 	}
