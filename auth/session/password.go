@@ -130,8 +130,8 @@ func (m *Manager) rehash(ctx context.Context, t *auth.Tenant, by party, account,
 }
 
 func (m *Manager) hashes() *hashing {
-	m.prepare.Do(func() { m.hashing.hasher = m.Hasher })
-	return &m.hashing
+	m.prepare.Do(func() { m.hashing = newHashing(m.Hasher) })
+	return m.hashing
 }
 
 // throttled maps the errors of a full queue to an *auth.Error. A name that has all of
