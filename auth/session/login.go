@@ -113,7 +113,7 @@ func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenan
 	if err := counted.finish(r.Context(), step(&o)); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.redeem(r, t, ticket); err != nil {
+	if err := m.redeem(r, ticket); err != nil {
 		return auth.Principal{}, err
 	}
 	return m.createSession(w, r, t, o)
@@ -358,12 +358,10 @@ func (s *Session) authentication() authentication {
 
 // redeem ends the ticket. If two requests complete its step, only one of them creates a
 // session.
-func (m *Manager) redeem(r *http.Request, t *auth.Tenant, s Session) error {
-	ctx, cancel := t.Bound(r.Context())
-	defer cancel()
-	err := m.Store.DeleteID(ctx, s.Org, s.Account, s.ID)
+func (m *Manager) redeem(r *http.Request, s Session) error {
+	err := m.Sessions().end(r.Context(), s.Org, s.Account, s.ID)
 	if auth.IsNotFound(err) {
 		return errCode
 	}
-	return auth.Unavailable(err)
+	return err
 }

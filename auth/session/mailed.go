@@ -259,7 +259,7 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	if err := m.checkUnchanged(r.Context(), t, s); err != nil {
 		return err
 	}
-	if err := m.redeem(r, t, s); err != nil {
+	if err := m.redeem(r, s); err != nil {
 		return err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})
@@ -360,7 +360,7 @@ func (of Mail) VerifyAddress(r *http.Request, ticket string) (account, address s
 	if err != nil {
 		return "", "", err
 	}
-	if err := m.redeem(r, t, s); err != nil {
+	if err := m.redeem(r, s); err != nil {
 		return "", "", err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})
