@@ -24,8 +24,9 @@ import (
 //
 // An accepted request takes about 45 bytes until its Use.Keep, and for up to 17
 // seconds longer. Each client key with remembered requests takes about 300 bytes
-// more if they are kept for minutes, or 600 if half of the keys have expired. Memory is allocated as it is needed,
-// and later claims reuse it or release it.
+// more if they are kept for minutes. Memory is allocated as it is needed, and later claims reuse it. A 64th
+// of the store, which has some of the client keys, releases its memory when all of its requests have
+// expired.
 //
 // The zero Memory is a store for a million requests. It starts with its first claim,
 // and refuses that claim as stale unless it was signed in the same millisecond. So

@@ -1,6 +1,7 @@
 package signing
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/internal/replaytable"
@@ -46,10 +47,11 @@ type tallies struct {
 	pruned uint32
 }
 
-// of returns the tally of a key, or nil.
+// of returns the tally of a key, or nil. Once in a tick it drops those that have expired.
 func (t *tallies) of(key replaytable.Tag, now uint32) *tally {
 	if t.pruned != now {
-		t.prune(now)
+		t.pruned = now
+		maps.DeleteFunc(t.keys, func(_ replaytable.Tag, count *tally) bool { return count.at(now) == 0 })
 	}
 	return t.keys[key]
 }
@@ -62,26 +64,4 @@ func (t *tallies) start(key replaytable.Tag) *tally {
 	count := new(tally)
 	t.keys[key] = count
 	return count
-}
-
-// prune drops the expired tallies once they are half of all. It makes a new map,
-// because a map never shrinks.
-func (t *tallies) prune(now uint32) {
-	t.pruned = now
-	live := 0
-	for _, count := range t.keys {
-		if count.at(now) > 0 {
-			live++
-		}
-	}
-	if live > len(t.keys)/2 {
-		return
-	}
-	old := t.keys
-	t.keys = make(map[replaytable.Tag]*tally, live)
-	for key, count := range old {
-		if count.live > 0 {
-			t.keys[key] = count
-		}
-	}
 }

@@ -427,19 +427,6 @@ func TestMemoryGivesMemoryBack(t *testing.T) {
 			}
 		})
 	})
-	t.Run("where a few claims are left", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			store := signing.NewMemory(100_000)
-			expect(t, "flood", tally{accepted: 9000}, claims(t, store, "key", 0, 9000))
-			for i := range 100 {
-				time.Sleep(15 * time.Second)
-				expect(t, "trickle", tally{accepted: 10}, claims(t, store, "key", 10_000+10*i, 10))
-			}
-			if got := store.Entries(); got > 2000 {
-				t.Errorf("room for %d entries with 200 requests", got)
-			}
-		})
-	})
 }
 
 func TestMemoryDoesNotGrowInUse(t *testing.T) {

@@ -33,7 +33,7 @@ func (t *Table) Find(tag Tag, now uint32) *Entry { return t.part(tag).find(tag, 
 
 // Add makes an entry for a tag that has none.
 func (t *Table) Add(tag Tag, value, now, end uint32) {
-	t.part(tag).add(Entry{tag, end, value}, now)
+	*t.part(tag).slot(tag, now) = Entry{tag, end, value}
 	t.last = max(t.last, end)
 }
 
@@ -147,11 +147,7 @@ func scale(random uint32, n int) int { return int(uint64(random) * uint64(n) >> 
 // buckets at the same time. An expired entry is a free slot.
 type part struct {
 	buckets []bucket
-	shrunk  uint32 // the tick when shrink last ran
 }
-
-// shrinkTicks is how often a part in use checks whether it is too large.
-const shrinkTicks = 32
 
 func (p *part) homes(tag Tag) (first, second *bucket) {
 	n := len(p.buckets)
@@ -167,13 +163,6 @@ func (p *part) find(tag Tag, now uint32) *Entry {
 		return e
 	}
 	return second.find(tag, now)
-}
-
-func (p *part) add(e Entry, now uint32) {
-	if now-p.shrunk >= shrinkTicks {
-		p.shrink(now)
-	}
-	*p.slot(e.tag, now) = e
 }
 
 // slot returns a slot in a home bucket of tag, to be overwritten.
@@ -254,22 +243,5 @@ func (p *part) resize(n int, now uint32) {
 				*p.slot(e.tag, now) = e
 			}
 		}
-	}
-}
-
-// shrink makes a part smaller if it has much more room than it needs. Otherwise a
-// short burst of claims would occupy memory for ever.
-func (p *part) shrink(now uint32) {
-	p.shrunk = now
-	live := 0
-	for i := range p.buckets {
-		for _, e := range &p.buckets[i] {
-			if e.end > now {
-				live++
-			}
-		}
-	}
-	if n := live*5/4/bucketEntries + 1; n < len(p.buckets)*2/3 {
-		p.resize(n, now)
 	}
 }
