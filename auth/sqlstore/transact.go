@@ -172,20 +172,18 @@ func (s *Store) transactSQLite(ctx context.Context, f func(conn) error) error {
 		return unanswered(err)
 	}
 	defer c.Close()
-	if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		// If the context ends at this moment, the transaction may have begun.
-		rollback(ctx, c)
-		return unanswered(err)
+	_, err = c.ExecContext(ctx, "BEGIN IMMEDIATE")
+	if err = unanswered(err); err == nil {
+		err = f(conn{store: s, on: c})
 	}
-	if err := f(conn{store: s, on: c}); err != nil {
-		rollback(ctx, c)
-		return err
+	if err == nil {
+		_, err = c.ExecContext(ctx, "COMMIT")
+		err = unanswered(err)
 	}
-	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {
-		rollback(ctx, c)
-		return unanswered(err)
+	if err != nil {
+		rollback(ctx, c) // also of BEGIN: if the context ends at this moment, the transaction may have begun
 	}
-	return nil
+	return err
 }
 
 // rollback ends the transaction even if the context has ended. If that fails, it closes
