@@ -42,8 +42,24 @@ type hashing struct {
 	queue   []*place // includes those that run
 	running int
 
-	making sync.Mutex
-	dummy  string // the encoding of a password that nobody knows
+	dummy dummy
+}
+
+// dummy is the encoding of a password that nobody knows, which stands in for those of unknown accounts.
+type dummy struct {
+	mu      sync.Mutex
+	encoded string
+}
+
+// of returns what a Hasher has made once. If it could not, the next call tries again.
+func (d *dummy) of(h Hasher) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var err error
+	if d.encoded == "" {
+		d.encoded, err = h.Hash(rand.Text())
+	}
+	return d.encoded, err
 }
 
 // newHashing returns a hashing by PBKDF2 unless there is a Hasher. As many run at once as the program may
@@ -205,7 +221,7 @@ func (p *place) verify(ctx context.Context, encoded, password string) (ok, rehas
 	}
 	// Made for every account, known or not: the time it takes the first time says
 	// nothing about the account.
-	dummy, err := p.in.dummyEncoding()
+	dummy, err := p.in.dummy.of(p.in.hasher)
 	if err != nil {
 		return false, false, err
 	}
@@ -226,21 +242,6 @@ func (h *hashing) hash(ctx context.Context, by party, password string) (string, 
 		return "", err
 	}
 	return h.hasher.Hash(password)
-}
-
-// dummyEncoding returns the encoded password that stands in for those of unknown
-// accounts. If it could not be made, the next call tries again.
-func (h *hashing) dummyEncoding() (string, error) {
-	h.making.Lock()
-	defer h.making.Unlock()
-	if h.dummy != "" {
-		return h.dummy, nil
-	}
-	encoded, err := h.hasher.Hash(rand.Text())
-	if err == nil {
-		h.dummy = encoded
-	}
-	return encoded, err
 }
 
 // Hasher encodes and verifies passwords. Both methods are slow on purpose. They take
