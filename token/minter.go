@@ -152,12 +152,8 @@ func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 		return "", Claims{}, unmintable(errName)
 	}
 	for range maxRounds {
-		t, signed, current, err := m.issueOnce(ctx, c)
-		if err != nil {
-			return "", Claims{}, err
-		}
-		if current {
-			return t, signed, nil
+		if t, signed, current, err := m.issueOnce(ctx, c); current || err != nil {
+			return t, signed, err
 		}
 	}
 	return "", Claims{}, errors.New("token: the key pair of the app changes with each attempt to mint")
