@@ -254,31 +254,22 @@ func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, of owner, f Fa
 	return auth.Unavailable(err)
 }
 
-// checkCode accepts a code of the account's factor, once, and returns the factor's secret.
-func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, of *auth.Account, code string) (proved FactorSecret, err error) {
-	err = m.withCode(ctx, t, of, code, func(f *Factor) { proved = f.Secret })
-	return proved, err
-}
-
 // withCode accepts a code of the account's factor and changes the factor in the same
 // step. No code is therefore accepted twice, not even by two processes.
 func (m *Manager) withCode(ctx context.Context, t *auth.Tenant, a *auth.Account, code string, change func(*Factor)) error {
-	e := auth.Event{Verb: verbs.CodeAccepted, Account: a.ID}
+	var verb string
 	err := m.counted(ctx, t, a, func() (err error) {
-		recovery, err := m.takeCode(ctx, t, ownerOf(a), code, change)
-		if recovery {
-			e.Verb = verbs.RecoveryUsed
-		}
+		verb, err = m.takeCode(ctx, t, ownerOf(a), code, change)
 		return err
 	})
 	if err == nil {
-		auth.Emit(ctx, e)
+		auth.Emit(ctx, auth.Event{Verb: verb, Account: a.ID})
 	}
 	return err
 }
 
-// takeCode also reports whether it was a recovery code.
-func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) (recovery bool, err error) {
+// takeCode returns the verb of useCode.
+func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) (verb string, err error) {
 	// One timeout for all rounds, so that a store that always returns an old version
 	// does not cause an endless loop.
 	ctx, cancel := t.Bound(ctx)
@@ -286,34 +277,33 @@ func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code s
 	for {
 		f, err := m.factor(ctx, t, of)
 		if err != nil {
-			return false, err
+			return "", err
 		}
-		left := len(f.Recovery)
-		if !m.useCode(&f, code) {
-			return false, errCode
+		if verb = m.useCode(&f, code); verb == "" {
+			return "", errCode
 		}
-		recovery = len(f.Recovery) < left
 		change(&f)
 		err = m.saveFactor(ctx, t, of, f)
 		if !errors.Is(err, ErrConflict) {
-			return recovery, err
+			return verb, err
 		}
 		// Another request has changed the factor: check whether the code is still valid.
 	}
 }
 
-// useCode marks the code as used in f. It reports whether it is a valid code of f.
-func (m *Manager) useCode(f *Factor, code string) bool {
+// useCode marks the code as used in f, and returns the verb for that. It is "" if it is no valid code of f.
+func (m *Manager) useCode(f *Factor, code string) (verb string) {
 	if f.Secret.isNone() {
-		return false
+		return ""
 	}
 	if step, ok := m.codes().match(f.Secret, code, m.now(), f.Step); ok {
 		f.Step = step
-		return true
+		return verbs.CodeAccepted
 	}
 	left, ok := useRecovery(f.Recovery, code)
-	if ok {
-		f.Recovery = left
+	if !ok {
+		return ""
 	}
-	return ok
+	f.Recovery = left
+	return verbs.RecoveryUsed
 }

@@ -162,10 +162,9 @@ func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Ten
 }
 
 // proveCode adds a right code to the proof.
-func (m *Manager) proveCode(r *http.Request, t *auth.Tenant, o *opening, code string) (err error) {
+func (m *Manager) proveCode(r *http.Request, t *auth.Tenant, o *opening, code string) error {
 	o.proof.Proof = o.proof.with(MethodCode)
-	o.proof.factor, err = m.checkCode(r.Context(), t, o.account, code)
-	return err
+	return m.withCode(r.Context(), t, o.account, code, func(f *Factor) { o.proof.factor = f.Secret })
 }
 
 // factor returns the owner's second factor.
