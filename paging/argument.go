@@ -50,19 +50,6 @@ func nearMiss(parameter string) (argument string, missed bool) {
 	return "", false
 }
 
-// hasArgument reports whether a word of a prefix is the name of an argument, in any
-// case: where in where.limit. Unlike nearMiss it needs the exact name, because a list
-// property may have a similar name, such as limits.
-func hasArgument(prefix string) bool {
-	prefix = prefix[:min(len(prefix), maxLooked)]
-	for word := range strings.FieldsFuncSeq(prefix, isSeparator) {
-		if word = strings.ToLower(word); isArgument(word) || word == "paths" {
-			return true
-		}
-	}
-	return false
-}
-
 // maxLooked is how many bytes of a parameter are looked at. A property has a shorter path.
 const maxLooked = 256
 

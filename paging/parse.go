@@ -89,7 +89,7 @@ func (p *parser) collect(rawQuery string) {
 
 func (p *parser) parameter(parameter string, values []string) {
 	list, name := splitParameter(parameter)
-	misplaced := hasArgument(list) || strings.HasPrefix(parameter, ".")
+	misplaced := isArgument(list) || list == "paths" || strings.HasPrefix(parameter, ".")
 	switch {
 	case misplaced || !isArgument(name) && name != "paths[]":
 		p.unknown(parameter)
