@@ -97,39 +97,22 @@ func isObject(s string) bool {
 // isProperty reports whether s is one segment of a property path: c_set, c_set[],
 // c_set[]#c_foo, c_set#c_foo.
 func isProperty(s string) bool {
-	return s != "" && isPath(s) && strings.IndexByte(s, '.') < 0
+	name, kind, typed := cut(s, '#')
+	return isName(strings.TrimSuffix(name, "[]")) && (!typed || isName(kind))
 }
 
 // isPath reports whether s is a property path. The empty text is one.
 func isPath(s string) bool {
-	if s == "" {
+	// Nearly every path is one plain name. A list handler checks one for each property of each item.
+	if s == "" || isName(s) {
 		return true
 	}
-	// Nearly every path is short and has plain names. A list handler checks one for each
-	// property of each item, so this case is fast.
-	if len(s) <= maxName && ascii.Dotted.Only(s) {
-		return strings.IndexByte(s, '.') < 0 || s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
-	}
-	segments, run := 1, 0 // run counts the bytes of a name or a type
-	listed, typed := false, false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case ascii.Name.Has(c) && run < maxName && !listed:
-			run++
-		case run == 0:
-			return false
-		case c == '.':
-			segments, run, listed, typed = segments+1, 0, false, false
-		case c == '#' && !typed:
-			run, listed, typed = 0, false, true
-		case !listed && !typed && strings.HasPrefix(s[i:], "[]"):
-			listed = true
-			i++
-		default:
+	for segment := range strings.SplitSeq(s, ".") {
+		if !isProperty(segment) {
 			return false
 		}
 	}
-	return run > 0 && segments <= maxPath
+	return strings.Count(s, ".") < maxPath
 }
 
 // isToken reports whether some grammar could have s as an identifier.
