@@ -421,7 +421,7 @@ func (p *Property) mismatch(kind byte) string {
 	case p.Type == Date:
 		return wantsDate
 	}
-	return "must be of type " + p.Type.String()
+	return "must be of type " + string(p.Type)
 }
 
 const wantsDate = "must be a date like 2026-01-02T03:04:05.000Z"

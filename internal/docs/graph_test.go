@@ -32,8 +32,8 @@ var arrows = map[string]string{
 	"token":         "internal/ascii internal/baseurl internal/clock internal/compact internal/face internal/jwks internal/orgkey internal/recent internal/redacted internal/repeat internal/strictjson internal/urlpath internal/weakkey scope " + jwt + " " + jose,
 
 	"paging":         "envelope internal/faults internal/listing internal/ascii internal/strictjson",
-	"paging/mempage": "envelope paging",
-	"paging/sqlpage": "envelope internal/ascii internal/prepared internal/sqldialect paging",
+	"paging/mempage": "envelope internal/sizeof paging",
+	"paging/sqlpage": "envelope internal/ascii internal/prepared internal/sizeof internal/sqldialect paging",
 	"paging/sqllist": "envelope internal/faults internal/listing internal/ascii paging paging/sqlpage scope",
 	"paging/walk":    "envelope internal/clock internal/strictjson paging",
 
@@ -74,6 +74,7 @@ var arrows = map[string]string{
 	"internal/urlpath":     "internal/ascii",
 	"internal/verbs":       "",
 	"internal/replaytable": "",
+	"internal/sizeof":      "",
 	"internal/strictjson":  "",
 	"internal/suite":       "auth auth/session signing token",
 	"internal/weakkey":     "",

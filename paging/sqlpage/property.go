@@ -290,16 +290,14 @@ func (d documentProperty) at(s *statement, desc bool, value any) []position {
 // convert this text too.
 func (d documentProperty) argument(value any) argument {
 	n, ok := value.(json.Number)
-	switch {
-	case !ok:
+	if !ok {
 		return argument{value, "text"}
-	case d.dialect == PostgreSQL:
-		return driverNumber(d.dialect, n)
 	}
-	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
-		return argument{i, ""}
+	a := driverNumber(d.dialect, n)
+	if _, isFloat := a.value.(float64); isFloat {
+		return argument{string(n), "real"}
 	}
-	return argument{string(n), "real"}
+	return a
 }
 
 func rankOf(value any) int {
