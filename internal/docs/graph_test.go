@@ -62,7 +62,7 @@ var arrows = map[string]string{
 	"internal/history":     "auth auth/apikey auth/idempotency auth/session signing token",
 	"internal/hotp":        "",
 	"internal/jsonfields":  "",
-	"internal/jwks":        "internal/baseurl internal/strictjson internal/weakkey " + jwt + " " + jose,
+	"internal/jwks":        "internal/baseurl internal/compact internal/strictjson internal/weakkey " + jwt + " " + jose,
 	"internal/listing":     "",
 	"internal/docs":        "",
 	"internal/ascii":       "",
