@@ -23,21 +23,6 @@ func covers(c, d string) bool {
 // meet returns the chain that covers what both c and d cover. ok is false if that is
 // nothing.
 func meet(c, d string) (both string, ok bool) {
-	if c == "*" {
-		return d, true
-	}
-	if d == "*" {
-		return c, true
-	}
-	// Compare first: most pairs have nothing in common, and of most others one is the result.
-	for x, y := c, d; x != "" && y != ""; {
-		var a, b string
-		a, x, _ = cut(x, '.')
-		b, y, _ = cut(y, '.')
-		if !segmentCovers(a, b) && !segmentCovers(b, a) {
-			return "", false
-		}
-	}
 	switch {
 	case covers(c, d):
 		return d, true
@@ -49,10 +34,14 @@ func meet(c, d string) (both string, ok bool) {
 		var a, b string
 		a, c, _ = cut(c, '.')
 		b, d, _ = cut(d, '.')
-		if segmentCovers(b, a) {
-			b = a
+		switch {
+		case segmentCovers(a, b):
+			segments = append(segments, b)
+		case segmentCovers(b, a):
+			segments = append(segments, a)
+		default:
+			return "", false
 		}
-		segments = append(segments, b)
 	}
 	if rest := c + d; rest != "" { // one of them is empty
 		segments = append(segments, rest)

@@ -76,27 +76,19 @@ var (
 type foreignHeader struct{ alg, kid string }
 
 func readForeignHeader(text string) (h foreignHeader, err error) {
-	r := strictjson.New(text, compact.Limits)
-	for name := range r.Object {
-		switch name {
-		case "alg":
-			h.alg = r.Text()
-		case "kid":
-			h.kid = r.Text()
-		case "typ":
-			// Other types are for other receivers, such as logout+jwt (RFC 8725, section 3.11).
-			switch strings.TrimPrefix(strings.ToLower(r.Text()), "application/") {
-			case "jwt", "at+jwt":
-			default:
-				r.Fail(errTyp)
-			}
-		case "crit", "b64":
-			r.Fail(errCritical)
-		default:
-			r.Skip()
-		}
+	m, err := compact.ReadMembers(text, compact.Limits)
+	kid, isText := m.Text("kid")
+	switch typ := strings.TrimPrefix(strings.ToLower(compact.Text(m["typ"])), "application/"); {
+	case err != nil:
+		return h, err
+	case m["crit"] != "" || m["b64"] != "":
+		return h, errCritical
+	case !isText:
+		return h, strictjson.ErrType
+	case m["typ"] != "" && typ != "jwt" && typ != "at+jwt":
+		return h, errTyp // of another receiver, such as logout+jwt (RFC 8725, section 3.11)
 	}
-	return h, r.End()
+	return foreignHeader{compact.Text(m["alg"]), kid}, nil
 }
 
 // readForeign reads a payload that the issuer has signed.
