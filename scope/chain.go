@@ -110,12 +110,5 @@ func isToken(s string) bool { return s != "" && ascii.Identifier.Only(s) }
 // isIdentifier reports whether s is an identifier of the standard grammar: 24 hexadecimal
 // digits, or a UUID.
 func isIdentifier(s string) bool {
-	switch len(s) {
-	case 24:
-		return ascii.Hex.Only(s)
-	case 36:
-		return s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' && ascii.Hex.Only(s[:8]) &&
-			ascii.Hex.Only(s[9:13]) && ascii.Hex.Only(s[14:18]) && ascii.Hex.Only(s[19:23]) && ascii.Hex.Only(s[24:])
-	}
-	return false
+	return ascii.Hex.Holds(s, 24, 24) || ascii.IsUUID(s, ascii.Hex)
 }

@@ -63,7 +63,7 @@ var arrows = map[string]string{
 	"internal/hotp":        "",
 	"internal/jsonfields":  "",
 	"internal/jwks":        "internal/baseurl internal/compact internal/strictjson internal/weakkey " + jwt + " " + jose,
-	"internal/listing":     "",
+	"internal/listing":     "scope",
 	"internal/docs":        "",
 	"internal/ascii":       "",
 	"internal/orgkey":      "",

@@ -158,11 +158,10 @@ func (s *statement) page(q paging.Query, visible string) string {
 	if !resumed {
 		return s.single(where) + s.limit(limit, skip)
 	}
-	c := cursor{s.sort, s.sortProperties, values}
-	if condition, ok := c.rowComparison(s); ok {
+	if condition, ok := s.rowComparison(values); ok {
 		return s.single(and(where, condition)) + s.limit(limit, skip)
 	}
-	ranges := c.ranges(s)
+	ranges := s.ranges(values)
 	if len(ranges) == 0 || s.unionLength(where, ranges) > maxUnion {
 		return s.single(and(where, anyOf(ranges))) + s.limit(limit, skip)
 	}
