@@ -29,7 +29,7 @@ func (d Description) CheckID(grammar *scope.Grammar) error {
 		return nil
 	}
 	if _, err := grammar.Parse("object.read." + d.Object + "." + d.ExampleID); err != nil {
-		return fmt.Errorf("Guard.Scopes rejects an _id such as %s: set its Identifier, for numbers to sqlpage.Digits: %w", d.ExampleID, err)
+		return fmt.Errorf("Guard.Scopes rejects an _id such as %s: set Guard.Scopes to a scope.Grammar with an Identifier for it, such as sqlpage.Digits: %w", d.ExampleID, err)
 	}
 	return nil
 }
