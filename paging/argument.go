@@ -16,15 +16,6 @@ var argumentNames = []string{"where", "sort", "skip", "limit", "count"}
 
 func isArgument(name string) bool { return slices.Contains(argumentNames, name) }
 
-// splitParameter splits a parameter at its last dot. list is the list property before
-// the dot, or "" without one. name is the last segment, which names the argument.
-func splitParameter(parameter string) (list, name string) {
-	if dot := strings.LastIndexByte(parameter, '.'); dot >= 0 {
-		return parameter[:dot], parameter[dot+1:]
-	}
-	return "", parameter
-}
-
 // nearMiss returns the argument that an unknown parameter probably misspells. It
 // looks at each word of the parameter. Case, a final s and surrounding _ or - do not
 // matter. path counts only if the parameter has a bracket, because an application may
