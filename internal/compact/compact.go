@@ -139,7 +139,11 @@ func Unverified(raw, claim string) string {
 	// What package token accepts must be readable here. Otherwise a token could hide its iss.
 	limits := Limits
 	limits.AllowNUL = true
-	return Text(member(parts.Payload, claim, limits))
+	m, err := ReadMembers(parts.Payload, limits)
+	if err != nil {
+		return ""
+	}
+	return Text(m[claim])
 }
 
 // Members are the members of an object, as JSON, by name.
@@ -172,19 +176,12 @@ func (m Members) Seconds(name string) (n int64, err error) {
 }
 
 // Member returns the JSON of a member of an object, or "" if there is none.
-func Member(object, name string) (raw string) { return member(object, name, Limits) }
-
-func member(object, name string, limits strictjson.Limits) (raw string) {
-	r := strictjson.New(object, limits)
-	for member := range r.Object {
-		if text := r.Skip(); member == name {
-			raw = text
-		}
-	}
-	if r.End() != nil {
+func Member(object, name string) string {
+	m, err := ReadMembers(object, Limits)
+	if err != nil {
 		return ""
 	}
-	return raw
+	return m[name]
 }
 
 // Text returns the string that JSON is, or "" if it is none.

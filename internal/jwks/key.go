@@ -85,33 +85,26 @@ var (
 // parse reads a JWK set. It leaves out keys that may not verify tokens. It also leaves
 // out all keys with a kid that occurs twice, because nothing says which of them is meant.
 func parse(text string) (map[string]*Key, error) {
-	var keys map[string]*Key
-	r := strictjson.New(text, limits)
-	for name := range r.Object {
-		if name != "keys" {
-			r.Skip()
-			continue
-		}
-		keys = map[string]*Key{}
-		n := 0
-		for range r.Array {
-			if n++; n > maxKeys {
-				r.Fail(errManyKeys)
-			}
-			kid, key := readKey(r.Skip())
-			if _, twice := keys[kid]; twice {
-				key = nil
-			}
-			keys[kid] = key
-		}
-	}
-	if err := r.End(); err != nil {
+	m, err := compact.ReadMembers(text, limits)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if keys == nil {
+	case m["keys"] == "":
 		return nil, errNoKeys
 	}
-	return keys, nil
+	keys, n := map[string]*Key{}, 0
+	r := strictjson.New(m["keys"], limits)
+	for range r.Array {
+		if n++; n > maxKeys {
+			r.Fail(errManyKeys)
+		}
+		kid, key := readKey(r.Skip())
+		if _, twice := keys[kid]; twice {
+			key = nil
+		}
+		keys[kid] = key
+	}
+	return keys, r.End()
 }
 
 // readKey returns the kid of a JWK (RFC 7517, section 4), and nil instead of a key that may not
