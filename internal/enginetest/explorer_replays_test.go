@@ -20,6 +20,39 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
+// exploredMoves are how many moves are explored of a world, in the gate and with LONG=1.
+var exploredMoves = map[string][2]int{"Memory": {8, 12}, "SQLite": {6, 9}, "PostgreSQL": {6, 10}, "Redis": {6, 9}}
+
+// TestExploreReplays visits every interleaving of two instances, of the clocks and of the faults of each engine.
+func TestExploreReplays(t *testing.T) {
+	for _, r := range explorer.Cases() {
+		t.Run(r.String(), func(t *testing.T) {
+			depth := exploredMoves[r.Engine][0]
+			if os.Getenv("LONG") == "1" {
+				depth = exploredMoves[r.Engine][1]
+			}
+			all, wrong := explorer.Explore(&r, depth)
+			if wrong != "" {
+				t.Fatalf("%s:%s", wrong, explorer.List(explorer.Way(all, len(all)-1)))
+			}
+			t.Logf("%d states within %d moves", len(all), depth)
+		})
+	}
+}
+
+// TestExploreReplaysFindsMistakes finds each mistake, and each exception of THREATS, by a shortest history.
+func TestExploreReplaysFindsMistakes(t *testing.T) {
+	for _, r := range append(explorer.Mistakes, explorer.Exceptions...) {
+		t.Run(r.String(), func(t *testing.T) {
+			all, wrong := explorer.Explore(&r, 8)
+			if wrong == "" {
+				t.Fatalf("not found in %d states", len(all))
+			}
+			t.Logf("%s, found in %d states:%s", wrong, len(all), explorer.List(explorer.Way(all, len(all)-1)))
+		})
+	}
+}
+
 // realWorld has a store whose clock and whose faults are those of the model.
 type realWorld struct {
 	t                 *testing.T
