@@ -286,7 +286,7 @@ func twoApps(first, second int) func(*inActor) string {
 // begin prepares an org of its own for a run.
 func (w *exploredIn) begin(c *inCase, ends []bool) {
 	w.runs++
-	org := auth.OrgKey(fmt.Sprint("r", w.runs))
+	org := auth.OrgKey(fmt.Sprintf("r%06d", w.runs)) // of one length, as client keys
 	if c.prepare != nil {
 		expect(w.t, "prepare", c.prepare(w.t.Context(), w, org), nil)
 	}
