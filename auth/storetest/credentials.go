@@ -100,22 +100,8 @@ func testCredentialSeen(t *testing.T, c *credentials) {
 	if found := find(t, store, clientKey); !found.Seen.IsZero() || found.From.IsValid() {
 		t.Errorf("a new one: %v from %v", found.Seen, found.From)
 	}
-	for _, use := range []struct {
-		after time.Duration
-		from  string
-		seen  time.Duration
-		where string
-	}{
-		{0, "192.0.2.77", 0, "192.0.2.0/24"},
-		{time.Hour - time.Millisecond, "2001:db8:1:2::3", 0, "192.0.2.0/24"},
-		{-time.Hour, "2001:db8:1:2::3", 0, "192.0.2.0/24"},
-		{time.Hour, "2001:db8:1:2::3", time.Hour, "2001:db8:1::/48"},
-	} {
-		seeing.See(t.Context(), clientKey, at.Add(use.after), netip.MustParseAddr(use.from))
-		if found := find(t, store, clientKey); !found.Seen.Equal(at.Add(use.seen)) || found.From != netip.MustParsePrefix(use.where) {
-			t.Errorf("used after %v: seen after %v from %v", use.after, found.Seen.Sub(at), found.From)
-		}
-	}
+	suite.Seen(t, at, func(at time.Time, from netip.Prefix) { seeing.See(t.Context(), clientKey, at, from.Addr()) },
+		func() (time.Time, netip.Prefix) { found := find(t, store, clientKey); return found.Seen, found.From })
 	unknown, _ := signing.Generate()
 	seeing.See(t.Context(), unknown, at, netip.Addr{})
 	if _, err := store.Credential(t.Context(), unknown); !auth.IsNotFound(err) {
