@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"time"
 
@@ -139,11 +138,8 @@ func (s *Stores) token(ctx context.Context, o *Op) error {
 		return err
 	}
 	page, _, err := s.Ledger.List(ctx, of, token.Position{}, token.MaxPage)
-	for id := range int64(len(family)) {
-		listed := s.ID(o, "token", id)
-		if slices.ContainsFunc(page, func(r token.Record) bool { return r.ID == listed }) {
-			o.List = append(o.List, id)
-		}
+	for _, r := range page {
+		s.list(o, "token", int64(len(family)), r.ID)
 	}
 	return err
 }
@@ -177,13 +173,19 @@ func (s *Stores) session(ctx context.Context, o *Op) error {
 		return err
 	}
 	list, err := s.Sessions.List(ctx, org(o), account)
-	for id := range int64(records) {
-		wanted := s.ID(o, "session", id)
-		if slices.ContainsFunc(list, func(l session.Session) bool { return l.ID == wanted }) {
-			o.List = append(o.List, id)
-		}
+	for _, l := range list {
+		s.list(o, "session", records, l.ID)
 	}
 	return err
+}
+
+// list adds the number of an id to a List.
+func (s *Stores) list(o *Op, what string, numbers int64, id string) {
+	for n := range numbers {
+		if s.ID(o, what, n) == id {
+			o.List = append(o.List, n)
+		}
+	}
 }
 
 func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
