@@ -21,9 +21,9 @@ var Kinds = map[string]Kind{
 	"sessions": {Choices: []Choice{{"Get", 11, [3]int64{}}, {"Touch", 4, [3]int64{}}, {"Replace", 6, [3]int64{}}, {"Delete", 2, [3]int64{}}, {"DeleteAll", 1, [3]int64{}}, {"List", 2, [3]int64{}}},
 		Change: changeSession, Start: sessions{}, Step: stepSession, Listed: func(*Op) []int64 { return []int64{0, 1, 2} },
 		Has: func(s *Stores) bool { return s.Sessions != nil }, Call: (*Stores).session},
-	"attempts": {Choices: []Choice{{"Load", 1, [3]int64{}}, {"Swap", 2, [3]int64{3, 3}}}, Start: int64(0), Step: stepAttempt,
+	"attempts": {Choices: []Choice{{"Load", 1, [3]int64{}}, {"Swap", 2, [3]int64{3, 3}}}, Start: [2]int64{}, Step: stepRegister,
 		Has: func(s *Stores) bool { return s.Attempts != nil }, Call: (*Stores).attempt},
-	"factors": {Choices: []Choice{{"Load", 1, [3]int64{}}, {"Save", 1, [3]int64{4, 1000}}}, Start: [2]int64{}, Step: stepFactor,
+	"factors": {Choices: []Choice{{"Load", 1, [3]int64{}}, {"Save", 1, [3]int64{4, 1000}}}, Start: [2]int64{}, Step: stepRegister,
 		Has: func(s *Stores) bool { return s.Factors != nil }, Call: (*Stores).factor},
 	"idempotency": {Choices: []Choice{{"Begin", 2, [3]int64{}}, {"End", 1, [3]int64{}}, {"Give", 1, [3]int64{}}}, Change: changeRepeat, Start: repeated{}, Step: stepRepeat,
 		Has: func(s *Stores) bool { return s.Idempotency != nil }, Call: (*Stores).repeat},
@@ -248,27 +248,20 @@ func (s sessions) create(o *Op) sessions {
 	return s
 }
 
-func stepAttempt(state any, o *Op) (any, bool) {
-	now := state.(int64)
-	switch {
-	case o.Verb == "Load":
-		return now, o.Result == "ok" && o.N == now
-	case o.Result == "ok":
-		return o.A[1], o.A[0] == now
-	}
-	return now, o.Result == "conflict" && o.A[0] != now
-}
-
-// stepFactor has the version and the step of a second factor.
-func stepFactor(state any, o *Op) (any, bool) {
+// stepRegister has a record that is replaced if it is the one that was read: of attempts its number, of a second
+// factor the version and the step.
+func stepRegister(state any, o *Op) (any, bool) {
 	s := state.([2]int64)
+	fits := s[0] == o.A[0]
 	switch {
 	case o.Verb == "Load":
 		return s, o.Result == "ok" && o.N == s[0]<<32|s[1]
-	case o.Result == "ok":
-		return [2]int64{s[0] + 1, o.A[1]}, s[0] == o.A[0]
+	case o.Result != "ok":
+		return s, o.Result == "conflict" && !fits
+	case o.Kind == "factors":
+		return [2]int64{s[0] + 1, o.A[1]}, fits
 	}
-	return s, o.Result == "conflict" && s[0] != o.A[0]
+	return [2]int64{o.A[1]}, fits
 }
 
 // repeated is the entry of a request: who holds it, or that it is complete.

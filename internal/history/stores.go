@@ -205,6 +205,7 @@ func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
 	found, err := s.Attempts.Load(ctx, org(o), key)
 	if found != "" && err == nil {
 		o.N, err = strconv.ParseInt(found, 10, 64)
+		o.N <<= 32
 	}
 	return err
 }

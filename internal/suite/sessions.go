@@ -135,12 +135,12 @@ func (t *Sessions) Nothing(s session.Session) {
 // AnswersNothing fails if a verb that changes a record finds this one.
 func (t *Sessions) AnswersNothing(s session.Session) {
 	t.Helper()
-	ctx, next := t.Context(), s
+	next := s
 	next.Hash = NewHash()
-	t.Is(auth.ErrNotFound, "Touch", func() error { return t.Store.Touch(ctx, s.Org, s.Hash, t.Time().Add(time.Minute)) })
-	t.Is(auth.ErrNotFound, "Replace", func() error { return t.Store.Replace(ctx, s.Org, s.Hash, next) })
-	t.Ends(auth.ErrNotFound, next)
-	t.Is(auth.ErrNotFound, "DeleteID", func() error { return t.Store.DeleteID(ctx, s.Org, s.Account, s.ID) })
+	for _, verb := range []string{"Touch", "Replace", "DeleteID"} {
+		t.Is(auth.ErrNotFound, verb, t.Verbs(t.Context(), s, next, s)[verb])
+		t.Ends(auth.ErrNotFound, next)
+	}
 }
 
 func (t *Sessions) Gone(when string, all ...session.Session) {
