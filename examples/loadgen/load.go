@@ -40,16 +40,20 @@ type load struct {
 	as       map[string]http.RoundTripper
 	sessions chan *http.Client // one for each request in flight; empty if the mix has no sessions
 	began    time.Time
+	took     time.Duration
 	before   uint64 // requests sent before the run, to log in
 
-	mu     sync.Mutex
-	report *report
-	plot   *plot.Plot // nil unless it is asked for
+	mu      sync.Mutex
+	tallies map[string]tally
+	plot    *plot.Plot // nil unless it is asked for
 }
 
 func newLoad(ctx context.Context, o options) (*load, error) {
 	to := newInstances(&o)
-	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency), report: newReport(o.mix)}
+	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency), tallies: make(map[string]tally)}
+	for _, kind := range kinds {
+		l.tallies[kind] = newTally()
+	}
 	if o.plot != "" {
 		l.plot = plot.New(plot.Title("loadgen"), plot.Downsample(4000), plot.Label(labelOf))
 	}
@@ -98,6 +102,7 @@ func (l *load) run(ctx context.Context, watched *process) {
 		})
 	}
 	counting.Wait()
+	l.took = time.Since(l.began)
 }
 
 func (l *load) due(request uint64) time.Duration {
@@ -136,13 +141,13 @@ func (l *load) send(r *http.Request) (*http.Response, error) {
 // that stalls would get fewer requests and look faster than it is.
 func (l *load) count(r *vegeta.Result) {
 	r.Error = codeOf(r)
-	if due := l.began.Add(l.due(r.Seq)); l.o.rate > 0 && due.Before(r.Timestamp) {
-		r.Timestamp, r.Latency = due, r.Latency+r.Timestamp.Sub(due)
+	if l.o.rate > 0 {
+		r.Latency = max(r.Latency, r.Timestamp.Add(r.Latency).Sub(l.began)-l.due(r.Seq))
 	}
 	_, kind, _ := strings.Cut(r.URL, "#")
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.report.count(kind, r)
+	l.tallies[kind].add(r.Latency, r.Error)
 	if l.plot != nil {
 		_ = l.plot.Add(r)
 	}

@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/tenantkit/tenantkit/examples/internal/version"
 )
@@ -49,10 +50,10 @@ var errFaults = errors.New("there were faults that were not expected")
 
 // missed returns an error if the run has missed what was expected of it.
 func (r *report) missed(o options) error {
-	switch p99 := r.Latencies.P99; {
+	switch p99 := time.Duration(r.Latency.P99 * float64(time.Millisecond)); {
 	case r.Unexpected > o.maxFailed:
 		return fmt.Errorf("%w: %d; -max-failed is %d", errFaults, r.Unexpected, o.maxFailed)
-	case o.maxP99 > 0 && r.Requests < 100:
+	case o.maxP99 > 0 && p99 == 0:
 		return errors.New("-max-p99: a p99 takes 100 requests")
 	case o.maxP99 > 0 && p99 > o.maxP99:
 		return fmt.Errorf("p99 is %v; -max-p99 is %v", p99, o.maxP99)
@@ -103,8 +104,7 @@ func (p program) load(ctx context.Context, o options) (err error) {
 		return err
 	}
 	l.run(ctx, watched)
-	l.complete(watched)
-	r := l.report
+	r := l.report(watched)
 	if page != nil {
 		l.plot.Close()
 		if _, err := l.plot.WriteTo(page); err != nil {

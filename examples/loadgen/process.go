@@ -58,8 +58,11 @@ func (p *process) watching() (end func()) {
 }
 
 // cpuUsed returns the CPU time that the process has used since the first sample. It is 0
-// if the process is gone.
+// if nothing is watched or the process is gone.
 func (p *process) cpuUsed() time.Duration {
+	if p == nil {
+		return 0
+	}
 	_, now, err := usageOf(p.pid)
 	if err != nil {
 		return 0
