@@ -131,6 +131,8 @@ client key list --expiring 336h`,
 	"tokens": {
 		purpose:   "Lists the tokens of an app that are on record, or revokes them.",
 		arguments: "[APP]",
+		more: `APP is a client key; without it, that of the credential. The scope of a token that
+another program has minted is unknown to the server, and is missing.`,
 		examples: `client tokens --of ACCOUNT KEY
 client tokens --revoke JTI KEY
 client tokens --of ACCOUNT --revoke all KEY`,

@@ -86,7 +86,8 @@ func (p *platform) adminRoutes(mux router) {
 		Summary: "List the tokens of an app",
 		Description: "The permanent and limited-use tokens that are valid. `maker` is the account that made a token, `makerApp` the " +
 			"client key of the signed request, and `parent` the `jti` of the token that made it. A token ends with its parent, " +
-			"which is in the same list, perhaps on another page: read all pages to find what a token has made. In the order " +
+			"which is in the same list, perhaps on another page: read all pages to find what a token has made. `scope` is missing " +
+			"from a token that another program has minted. In the order " +
 			"`{\"issued\":1}` a page is found at once, and what is issued meanwhile comes at the end. In other orders the " +
 			"server reads all tokens of the app.",
 		List:  tokenSchema,
@@ -212,6 +213,12 @@ func (p *platform) tokenRoutes(mux router) {
 			"Only administrators see the keys of other accounts.",
 		List:  keySchema,
 		Reply: envelope.List[keyReply]{},
+	})
+	mux.HandleFunc("GET /keys", auth.Authenticated, reply(p.apiKeys.list), openapi.Route{
+		Summary:     "List the API keys of all apps",
+		Description: "As the list of an app. Each names its `app`.",
+		List:        keySchema,
+		Reply:       envelope.List[keyReply]{},
 	})
 	mux.HandleFunc("POST /apps/{key}/keys", auth.Authenticated, reply(withBody(newKeyForm, p.apiKeys.create)), openapi.Route{
 		Summary:     "Make an API key",

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -168,10 +169,11 @@ func (h signIn) remembered(ctx context.Context, p auth.Principal) (*bool, error)
 	return &is, err
 }
 
-// meReply says who acts for the account, if somebody does.
+// meReply says who acts for the account, if somebody does, and what the request's own credential holds.
 type meReply struct {
 	accountReply
-	Actor string `json:"actor,omitempty"` // the id of an account
+	Actor string   `json:"actor,omitempty"` // the id of an account
+	Scope []string `json:"scope,omitzero"`  // chains; none: too many to list
 }
 
 // me answers with the account that the request acts as.
@@ -181,7 +183,21 @@ func (h signIn) me(r *http.Request) (meReply, error) {
 
 func (h signIn) actingAs(ctx context.Context, p auth.Principal) (meReply, error) {
 	a, err := h.store.ownAccount(ctx, p)
-	return meReply{a, p.Actor()}, err
+	return meReply{a, p.Actor(), heldBy(p)}, err
+}
+
+const maxHeld = 1000 // chains that are listed
+
+// heldBy returns the chains of the scope of a principal, each once.
+func heldBy(p auth.Principal) []string {
+	held := []string{}
+	for chain := range p.Scope.Chains() {
+		if held = append(held, chain); len(held) > maxHeld {
+			return nil
+		}
+	}
+	slices.Sort(held)
+	return slices.Compact(held)
 }
 
 // statusReply is the only reply that has neither an object nor a list.
