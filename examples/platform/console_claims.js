@@ -47,19 +47,6 @@ function read(part, name) {
   }
 }
 
-// scopeOf names the chains and the end of a token, in words.
-/** @param {string} token */
-export function scopeOf(token) {
-  try {
-    const { claims } = decode(token);
-    const [, chains] = Object.entries(claims).find(([name]) => name.endsWith('scp')) ?? [];
-    const end = claims.exp ? `, until ${timeOf(claims.exp)}` : '';
-    return Array.isArray(chains) ? `the chains ${chains.map((chain) => chain || '*').join(', ') || '(none)'}${end}` : 'a scope that cannot be read';
-  } catch {
-    return 'a scope that cannot be read';
-  }
-}
-
 // rows returns name, value and meaning of each claim. The namespace is the prefix
 // of the server's own claims.
 /** @type {(claims: Claims, namespace: string) => string[][]} */
@@ -70,8 +57,7 @@ export function rows(claims, namespace) {
   });
 }
 
-/** @param {unknown} seconds */
-const timeOf = (seconds) => dateOf(new Date(Number(seconds) * 1000).toISOString());
+const timeOf = (/** @type {unknown} */ seconds) => dateOf(new Date(Number(seconds) * 1000).toISOString());
 
 /** @type {(name: string, value: unknown) => string} */
 function readable(name, value) {
@@ -87,33 +73,8 @@ function readable(name, value) {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-// summary returns the kind of a token and how long it lasts.
-/** @type {(claims: Claims, namespace: string) => string} */
-export function summary(claims, namespace) {
-  return `${kind(claims, namespace)} ${expiry(claims.exp)}`;
-}
-
-/** @type {typeof summary} */
-function kind(claims, namespace) {
-  if (!claims.jti) {
-    return 'Ephemeral: it needs no record, and cannot be revoked.';
-  }
-  const uses = claims[`${namespace}cnt`];
-  return uses ? `Limited to ${uses} uses, and revocable.` : 'Permanent: good until it is revoked or expires.';
-}
-
-/** @param {unknown} exp */
-function expiry(exp) {
-  if (exp === undefined) {
-    return 'It does not expire by itself.';
-  }
-  const left = Number(exp) - Date.now() / 1000;
-  return left > 0 ? `It expires in ${duration(left)}.` : `It expired ${duration(-left)} ago.`;
-}
-
 // duration returns a number of seconds in words.
-/** @param {number} seconds */
-export function duration(seconds) {
+export function duration(/** @type {number} */ seconds) {
   /** @type {[string, number][]} */
   const units = [['d', 86_400], ['h', 3_600], ['min', 60], ['s', 1]];
   let left = Math.round(seconds);

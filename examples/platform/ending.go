@@ -106,7 +106,7 @@ func (e *endings) add(id, kind, app, account string, f face, ends time.Time) {
 	}
 }
 
-// endingOf adds what ends of an app. What is disabled is not live, and needs no notice.
+// endingOf adds what ends of an app. What is disabled or replaced needs no notice.
 func (h *tokens) endingOf(r *http.Request, app *app, kept *endings) error {
 	ctx := r.Context()
 	if app.Disabled {
@@ -123,7 +123,7 @@ func (h *tokens) endingOf(r *http.Request, app *app, kept *endings) error {
 		switch {
 		case err != nil:
 			return storeFailed(err)
-		case k.LiveAt(kept.now):
+		case k.LiveAt(kept.now) && k.Successor == "":
 			kept.add(k.ID, "key", app.ClientKey, k.Account, faceOf(k.Name, k.Maker, k.Seen, k.From), k.Expires)
 		}
 	}

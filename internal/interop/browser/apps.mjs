@@ -10,7 +10,7 @@ export const checks = {
     const { page, close } = await openAsMia();
     await go(page, 'Apps');
     await focus(page, 'apps-title');
-    const fault = page.locator('#apps-fault');
+    const fault = page.locator('#apps-all').getByRole('alert');
     await fault.getByText('service.accessDenied.unspecified').waitFor();
     assert.match(await fault.innerText(), /Rule\s+This needs a right[^]*Held\s+The roles of the account: [^]*Enough\s+The role administrator/);
     await useToken(page, tried.narrow_token);
@@ -153,8 +153,14 @@ export const checks = {
     const dialog = await asked;
     assert.equal(dialog.type(), 'beforeunload');
     await dialog.dismiss();
+    await page.getByText('The server does not show it again.').waitFor();
+    await (inFirefox || page.context().grantPermissions(['clipboard-read', 'clipboard-write']));
+    await page.getByRole('button', { name: 'Copy as .env' }).click();
+    await page.getByRole('dialog').getByText('Copied.').waitFor();
+    const env = inFirefox ? '' : await page.evaluate(() => navigator.clipboard.readText());
     const { key, secret } = await keep(page);
     assert.match(secret, /^[0-9A-Za-z]{64}$/);
+    assert.ok(inFirefox || env === `TENANTKIT_URL=${tried.base_url}/acme/v2\nTENANTKIT_KEY=${key}\nTENANTKIT_SECRET=${secret}\n`, env);
     assert.equal(await page.locator('#keep-facts code').count(), 0, 'the secret stays on the page');
     const card = openedApp(page);
     await card.getByText('The app is made.').waitFor();

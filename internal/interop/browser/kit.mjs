@@ -94,7 +94,7 @@ export async function signOut(page) {
 }
 
 // sure agrees in the dialog that a step asks in.
-export const sure = (page, verb) => page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: verb, exact: true }).click();
+export const sure = (page, verb) => page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
 
 // focus waits until an element has the focus, which often comes after the element is visible. In Firefox, only one
 // window matches :focus, and only its frames are drawn.
