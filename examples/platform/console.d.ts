@@ -7,8 +7,7 @@ interface Item { _id: string; object: string }
 interface Result<T> { object: 'result'; data: T }
 interface List<T> { object: 'list'; data: T[]; hasMore: boolean; total?: number }
 
-interface About { message: string; path?: string; reason?: string }
-interface Fault extends About { object: 'fault'; errCode: string; status: number; faults: Fault[] }
+interface Fault { object: 'fault'; message: string; path?: string; reason?: string; errCode: string; status: number; faults: Fault[] }
 
 interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
 type Me = Account & { actor?: string; scope?: string[] }; // actor acts for the account
@@ -153,7 +152,6 @@ interface ParentNode {
 }
 
 interface Array<T> { filter(keep: BooleanConstructor): Exclude<T, false | 0 | '' | null | undefined>[] }
-interface PromiseRejectedResult { value?: undefined }
 
 // No form of the page has files. An empty box is missing from its form.
 interface FormData {

@@ -4,8 +4,6 @@
 import { Told } from './console_api.js';
 import { dateOf } from './console_render.js';
 
-const levels = ['public', 'connected', 'reserved', 'read', 'share', 'update', 'delete', 'script'];
-
 // Section 2.3 of the interface, in plain words.
 /** @type {Record<string, string>} */
 const meanings = {
@@ -20,7 +18,7 @@ const meanings = {
   rls: 'Roles beside those of the account.',
   skp: 'Skips the access rules of objects.',
   skc: 'Skips the access rules of creating.',
-  gnt: 'The access it has on objects that it can reach.',
+  gnt: 'The access it has on objects that it can reach: 1 is public, 8 is script.',
   cnt: 'How often it can be used.',
 };
 
@@ -63,9 +61,6 @@ const timeOf = (/** @type {unknown} */ seconds) => dateOf(new Date(Number(second
 function readable(name, value) {
   if (times.has(name) && Number.isFinite(value)) {
     return timeOf(value);
-  }
-  if (name === 'gnt') {
-    return `${value}: ${levels[Number(value) - 1] ?? 'unknown'}`;
   }
   if (name === 'scp' && Array.isArray(value)) {
     return value.map((chain) => chain || 'everything (the empty chain)').join('\n') || 'empty';

@@ -92,12 +92,13 @@ export function blame(error, controlOf) {
 }
 
 /** @param {HTMLElement | null | undefined} control @param {Fault} fault @param {string} errCode */
-function mark(control, { message, reason }, errCode) {
+function mark(control, { message, reason, path = '' }, errCode) {
   if (control) {
     const id = `${control.id}-fault`;
     byID(id) ?? control.closest('div')?.append(element('div', { id, className: 'wrong' }));
     const words = reason?.replace(/^\/\S+: /, '') ?? message; // without the JSON pointer
-    byID(id).append(element('p', {}, ...visible(words), ' ', element('code', {}, ...breakable(errCode))));
+    const line = path.match(/\[(\d+)\]$/)?.[1]; // of a field that has one item per line
+    byID(id).append(element('p', {}, line ? `Line ${Number(line) + 1}: ` : '', ...visible(words), ' ', element('code', {}, ...breakable(errCode))));
     if (control.ariaInvalid !== 'true') {
       control.setAttribute('aria-describedby', `${id} ${control.getAttribute('aria-describedby') ?? ''}`.trim());
     }

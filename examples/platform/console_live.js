@@ -181,9 +181,7 @@ export const everything = (title, row, close) => element('div', { className: 'st
   })),
   link('Close the details', close, 'Close'));
 
-function noted() {
-  note('live', [['words', byID('live-words').value.trim()], ['only', byID('live-only').value], ['row', open]]);
-}
+const noted = () => note('live', [['words', byID('live-words').value.trim()], ['only', byID('live-only').value], ['row', open]]);
 
 function clear() {
   happenings = [];

@@ -79,8 +79,7 @@ export async function openPeople() {
     const [rules] = await Promise.all([request('GET', '/admin/settings'), accounts.load(), roles.load(), invitations.load()]);
     if (mine === visit) {
       showSettings(rules);
-      offerRoles(byID('people-new-roles'), ['member']);
-      offerRoles(byID('invite-roles'), ['member']);
+      offerNew(['member'], ['member']);
       await showPart();
     }
   } catch (error) {
@@ -198,7 +197,14 @@ function close() {
 function offerRoles(place, has) {
   const names = roles.all().map(({ _id }) => _id);
   place.replaceChildren(...new Set([...names, ...has]).values().map((value) =>
-    box({ name: 'role', value, checked: has.includes(value) }, element('bdi', {}, ...visible(value)), !names.includes(value) && ' (deleted)')));
+    box({ name: 'role', value, defaultChecked: has.includes(value) }, element('bdi', {}, ...visible(value)), !names.includes(value) && ' (deleted)')));
+}
+
+// offerNew shows the boxes of a new account and a new invitation.
+/** @param {string[]} account @param {string[]} invitation */
+function offerNew(account, invitation) {
+  offerRoles(byID('people-new-roles'), account);
+  offerRoles(byID('invite-roles'), invitation);
 }
 
 async function save(/** @type {FormData} */ form) {
@@ -267,8 +273,7 @@ async function create(/** @type {FormData} */ form) {
   const account = await request('POST', path, {
     email: form.get('email'), name: form.get('name').trim(), roles: form.getAll('role'), ...(password && { password }),
   });
-  finish(byID('people-new-form'));
-  offerRoles(byID('people-new-roles'), ['member']);
+  finish(byID('people-new-form')); // which also gives the boxes back what they were
   await changed(account, 'is a new account');
 }
 
@@ -278,7 +283,6 @@ async function invite(/** @type {FormData} */ form) {
   /** @type {Invitation} */
   const { email } = await request('POST', '/admin/invitations', { email: form.get('email'), roles: form.getAll('role') });
   finish(byID('invite-form'));
-  offerRoles(byID('invite-roles'), ['member']);
   await invitations.open();
   invitations.say(`The invitation is sent to ${plainly(email)}.`);
 }
@@ -327,9 +331,8 @@ function showRole(/** @type {Role} */ of) {
 
 function rolesChanged(/** @type {Role[]} */ all) {
   roles.set(all);
-  for (const id of /** @type {const} */ (['people-new', 'invite'])) {
-    offerRoles(byID(`${id}-roles`), new FormData(byID(`${id}-form`)).getAll('role'));
-  }
+  const [account, invitation] = [byID('people-new-form'), byID('invite-form')].map((form) => new FormData(form).getAll('role'));
+  offerNew(account, invitation);
 }
 
 async function createRole(/** @type {FormData} */ form) {

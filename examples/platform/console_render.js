@@ -71,7 +71,7 @@ export function table(caption, columns, rows) {
   const made = element('table', {}, element('caption', {}, caption),
     element('thead', {}, element('tr', {}, ...columns.map(headOf))),
     element('tbody', {}, ...rows.map(row)));
-  return element('div', { className: 'scrolls', tabIndex: 0, role: 'region', ariaLabel: caption }, made);
+  return element('div', { className: 'scrolls', tabIndex: 0, role: 'group', ariaLabel: caption }, made);
 }
 
 /** @param {HTMLElement | string} name a button that sorts says how it does */

@@ -98,7 +98,7 @@ function go({ method, mount, path, session, json }, prefix) {
   const imports = present(secrets && 'encoding/json', 'io', 'log', 'net/http', 'os', json && 'strings').map((name) => `\t"${name}"\n`);
   const body = json && `strings.NewReader(${written(json, '"', (text) => `\`${text}\``, (name) => `quoted("${name}")`).join('+')})`;
   const failed = 'if err != nil {\n\t\tlog.Fatal(err)\n\t}';
-  return `package main
+  return `${mount && '// In a module: go get github.com/tenantkit/tenantkit\n'}package main
 
 import (
 ${imports.join('')}${mount && '\n\t"github.com/tenantkit/tenantkit/signing"\n'})

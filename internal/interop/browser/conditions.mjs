@@ -255,11 +255,13 @@ export const checks = {
   },
 
   'what ends within 7 days is said in each section, and leads there': async () => {
-    const headers = { Authorization: `Bearer ${facts.admin_token}`, 'Content-Type': 'application/json' };
-    const body = JSON.stringify({ name: 'soon', scope: [], expires: new Date(Date.now() + 60_000_000).toISOString() });
-    const made = await fetch(`${facts.base_url}/acme/v2/apps/${facts.client_key}/keys`, { method: 'POST', headers, body });
-    assert.equal(made.status, 200, await made.clone().text());
     const { page, problems, close } = await openAs(facts.admin_email, facts.admin_password, 'Ada Admin', { base: facts.base_url });
+    const status = await page.evaluate(async (path) => (await fetch(path, {
+      method: 'POST', headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'soon', scope: [], expires: new Date(Date.now() + 3 * 86_400_000).toISOString() }),
+    })).status, `/acme/v2/apps/${facts.client_key}/keys`);
+    assert.equal(status, 200);
+    await page.reload();
     for (const section of ['Live', 'Apps', 'People', 'Audit']) {
       await go(page, section);
       await page.locator('#ending').getByText(/^Within 7 days end .*\d+ API keys?/).waitFor();

@@ -297,7 +297,7 @@ export const checks = {
     await page.getByRole('button', { name: 'Copy a link to this question' }).click();
     await page.getByText('too long for a link').waitFor();
     await page.goto(`${tried.base_url}/#acme/scope?need=${encodeURIComponent('<img src=x onerror="document.title=1">\u202E')}`);
-    await page.getByRole('alert').getByText('service.invalidArgument.authScope').waitFor();
+    await page.locator('#scope-need-fault').getByText('service.invalidArgument.authScope').waitFor();
     assert.equal(await page.locator('main img').count(), 0);
     assert.deepEqual(problems, []);
     await close();
