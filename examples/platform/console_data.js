@@ -54,6 +54,7 @@ function restore(/** @type {URLSearchParams} */ question) {
   sort = question.get('sort') ?? byIDOnly;
   byID('data-limit').value = question.get('limit') ?? '25';
   byID('data-filters').replaceChildren();
+  made = 0;
   for (const text of question.getAll('filter')) {
     const [property, operator, ...value] = text.split(' ');
     addFilter(property, operator.replaceAll('_', ' '), value.join(' '));

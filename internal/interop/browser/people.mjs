@@ -163,7 +163,7 @@ export const checks = {
     await its.getByRole('button', { name: 'Revoke: Chrome on Linux, 127.0.0.1' }).click();
     await agree(page, 'Revoke it');
     await said(page).getByText('The session is revoked').waitFor();
-    await opened(page).getByText('None.').waitFor();
+    await its.waitFor({ state: 'detached' });
     await there.page.reload();
     await heading(there.page, 'Sign in').waitFor();
     await signIn(there.page, email, password);
