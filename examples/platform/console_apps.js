@@ -260,8 +260,8 @@ async function save() {
 /** @type {Record<string, unknown>} */
 let fresh = {}; // what the form says before somebody uses it
 
-function resetForm() {
-  finish(byID('app-form'));
+// begin shows the fields of a new app as they are at first.
+function begin() {
   showFields(byID('app-key'), 'app');
   fresh = stated(byID('app-form'));
 }
@@ -270,7 +270,7 @@ async function create() {
   const own = secrets;
   /** @type {App} */
   const app = await request('POST', '/apps', changes(byID('app-form'), fresh));
-  resetForm();
+  finish(byID('app-form'));
   if (app.secret) {
     own.set(app._id, app.secret);
     await showSecret(app, app.secret);
@@ -382,9 +382,10 @@ export function forgetApps() {
   apps.forget();
   empty('client-keys', 'app-one-title', 'app-steps', 'app-facts', 'app-one-key');
   byID('app-one').hidden = true;
-  resetForm();
+  finish(byID('app-form'));
 }
 
 onSubmit('app-form', create, controlIn(byID('app-form')));
 onSubmit('app-one-form', save, controlIn(byID('app-one-form')));
-resetForm();
+byID('app-form').addEventListener('reset', () => queueMicrotask(begin)); // after the reset
+begin();
