@@ -44,11 +44,12 @@ export function offer(kind, items) {
 // fillIn offers what is known.
 export function fillIn(/** @type {HTMLSelectElement} */ select) {
   const { value } = select;
-  const { none } = select.dataset; // the words for no choice, if that is one
+  const { none, signs } = select.dataset; // the words for no choice, if that is one; whether the app needs a key pair
   select.replaceChildren(
     element('option', { value: '' }, none ?? 'Choose …'),
-    ...[...known[kindOf(select)].values()].map((item) =>
-      element('option', { value: item._id }, plainly(`${wordsOf(item) || item._id}${item.disabled ? ' (disabled)' : ''}`))),
+    ...[...known[kindOf(select)].values()].map((/** @type {any} */ item) =>
+      element('option', { value: item._id, disabled: signs === '' && !item.kid },
+        plainly(`${wordsOf(item) || item._id}${signs === '' && !item.kid ? ' (no key pair)' : ''}${item.disabled ? ' (disabled)' : ''}`))),
     element('option', { value: byHand }, 'Another, by its id …'));
   pick(select, value === byHand ? otherOf(select).value : value);
 }
@@ -93,8 +94,4 @@ function follow(/** @type {HTMLSelectElement} */ select) {
   [select.name, other.name] = hand ? ['', select.dataset.as ?? ''] : [select.dataset.as ?? '', ''];
 }
 
-/** forgetPicks forgets everything that could be picked. */
-export function forgetPicks() {
-  offer('account', []);
-  offer('app', []);
-}
+export const forgetPicks = () => /** @type {const} */ (['account', 'app']).forEach((kind) => offer(kind, []));

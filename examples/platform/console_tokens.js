@@ -249,7 +249,12 @@ async function revokeAll() {
 }
 
 onSubmit('mint-form', mint, controlOf);
-form.addEventListener('input', follow);
+form.addEventListener('input', ({ target }) => {
+  if (target instanceof HTMLInputElement && target.name === 'kind') { // a permanent token does not end in 15 minutes
+    byID('mint-expiresIn').value = target.value === 'permanent' ? '' : '900';
+  }
+  follow();
+});
 onClick(byID('minted-try'), tryIt);
 onClick(byID('minted-read'), read);
 onCopy('minted-copy', 'minted-token');
