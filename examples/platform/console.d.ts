@@ -10,7 +10,7 @@ interface List<T> { object: 'list'; data: T[]; hasMore: boolean; total?: number 
 interface Fault { object: 'fault'; message: string; path?: string; reason?: string; errCode: string; status: number; faults: Fault[] }
 
 interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
-type Me = Account & { actor?: string; scope?: string[] }; // actor acts for the account
+type Me = Account & { actor?: string }; // actor acts for the account
 type WholeAccount = Account & { secondFactor: FactorState }; // by itself, and not in a list
 interface App extends Item { name: string; disabled: boolean; exposeKeys: boolean; kid: string; credential?: SigningKey; secret?: string }
 interface SigningKey {

@@ -70,10 +70,10 @@ function heldNow() {
   if (!bearer && !account) {
     return ['Nothing: nobody is signed in.', 'Nothing: nobody is signed in.'];
   }
-  const chains = (bearer ? held : account?.scope)?.join(', ') ?? 'a scope that the server does not tell';
+  const chains = held ? held.join(', ') || '(none)' : 'of a scope that the server does not tell';
   const roles = account?.roles.join(', ') || 'none';
-  return bearer ? [`A token, for the chains ${chains || '(none)'}.`, 'A token, with the roles of its subject.']
-    : [`A session, for the chains ${chains || '(none)'}, and what the roles of its account allow: ${roles}.`, `The roles of the account: ${roles}.`];
+  return bearer ? [`A token, for the chains ${chains}.`, 'A token, with the roles of its subject.']
+    : [`A session, for all that the roles of its account allow: ${roles}.`, `The roles of the account: ${roles}.`];
 }
 
 // blame shows each child of a fault at the control that it is about, which stands in a div of its

@@ -146,7 +146,7 @@ export function showCredential() {
 
 // useToken makes a bearer token the credential. '' is the session again.
 export async function useToken(/** @type {string} */ token) {
-  acting.held = token ? await requestBy(token, '/accounts/me').then(({ scope }) => scope ?? null, () => null) : null;
+  acting.held = token ? await requestBy(token, '/accounts/me?scope=true').then(({ scope }) => scope ?? null, () => null) : null;
   acting.bearer = token;
   byID('credential-form').reset();
   byID('credential-more').open = false;

@@ -169,21 +169,26 @@ func (h signIn) remembered(ctx context.Context, p auth.Principal) (*bool, error)
 	return &is, err
 }
 
-// meReply says who acts for the account, if somebody does, and what the request's own credential holds.
+// meReply says who acts for the account, if somebody does, and what the request's own credential holds, if it asks.
 type meReply struct {
 	accountReply
 	Actor string   `json:"actor,omitempty"` // the id of an account
-	Scope []string `json:"scope,omitzero"`  // chains; none: too many to list
+	Scope []string `json:"scope,omitzero"`  // chains; none: not asked for, or too many to list
 }
 
-// me answers with the account that the request acts as.
+// me answers with the account that the request acts as, and with ?scope=true with what its credential holds.
 func (h signIn) me(r *http.Request) (meReply, error) {
-	return h.actingAs(r.Context(), auth.From(r.Context()))
+	p := auth.From(r.Context())
+	reply, err := h.actingAs(r.Context(), p)
+	if r.URL.Query().Get("scope") == "true" {
+		reply.Scope = heldBy(p)
+	}
+	return reply, err
 }
 
 func (h signIn) actingAs(ctx context.Context, p auth.Principal) (meReply, error) {
 	a, err := h.store.ownAccount(ctx, p)
-	return meReply{a, p.Actor(), heldBy(p)}, err
+	return meReply{accountReply: a, Actor: p.Actor()}, err
 }
 
 const maxHeld = 1000 // chains that are listed
@@ -374,7 +379,11 @@ func (p *platform) sessionRoutes(mux router) {
 		Reply:       loginReply{},
 	})
 	mux.HandleFunc("GET /accounts/status", auth.Public, reply(signIn.status), openapi.Route{Summary: "Who is signed in", Reply: statusReply{}})
-	mux.HandleFunc("GET /accounts/me", auth.Authenticated, reply(signIn.me), openapi.Route{Summary: "The caller's account", Reply: meReply{}})
+	mux.HandleFunc("GET /accounts/me", auth.Authenticated, reply(signIn.me), openapi.Route{
+		Summary:     "The caller's account",
+		Description: "With the argument `scope=true`, `scope` has the chains that the credential holds, unless there are more than 1,000.",
+		Reply:       meReply{},
+	})
 	mux.HandleFunc("POST /accounts/me/logout", bySession, replyAs(signIn.logout),
 		openapi.Route{Summary: "End the session", Reply: envelope.Result[bool]{}})
 	mux.HandleFunc("POST /accounts/me/reauthenticate", bySession, withBodyAs(passwordForm, signIn.reauthenticate),

@@ -88,11 +88,11 @@ func TestWhatACredentialHolds(t *testing.T) {
 		got  answer
 		want []any
 	}{
-		"a session":               {s.signedIn(t, s.AccountEmail, s.AccountPassword).get(t, "/accounts/me"), []any{"*"}},
-		"a signature":             {s.do(t, call{path: "/accounts/me"}), []any{"*"}},
-		"a restricted credential": {narrow.do(t, call{path: "/accounts/me"}), []any{"object.read.c_message"}},
-		"a token":                 {s.bearing(t, s.NarrowToken, "GET", "/accounts/me", ""), []any{"object.read.c_message.*.c_text"}},
-		"an API key":              {s.bearing(t, s.APIKey, "GET", "/accounts/me", ""), []any{"object.read.c_message"}},
+		"a session":               {s.signedIn(t, s.AccountEmail, s.AccountPassword).get(t, "/accounts/me?scope=true"), []any{"*"}},
+		"a signature":             {s.do(t, call{path: "/accounts/me?scope=true"}), []any{"*"}},
+		"a restricted credential": {narrow.do(t, call{path: "/accounts/me?scope=true"}), []any{"object.read.c_message"}},
+		"a token":                 {s.bearing(t, s.NarrowToken, "GET", "/accounts/me?scope=true", ""), []any{"object.read.c_message.*.c_text"}},
+		"an API key":              {s.bearing(t, s.APIKey, "GET", "/accounts/me?scope=true", ""), []any{"object.read.c_message"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(any(test.want), test.got.ok(t)["scope"]); diff != "" {
