@@ -41,7 +41,7 @@ export async function picture(page, name, part) {
     return;
   }
   const before = page.viewportSize();
-  await page.setViewportSize({ width: 960, height: 340 });
+  await page.setViewportSize({ width: 960, height: 320 });
   await part.evaluate((element) => element.scrollIntoView({ block: 'center' }));
   await page.screenshot({ path: `${process.env.PICTURES}/${name}.png`, animations: 'disabled' });
   await page.setViewportSize(before);
