@@ -51,7 +51,7 @@ func (c cli) connecting(name string, arguments cobra.PositionalArgs, define func
 	var to connection
 	cmd := c.command(name, arguments, func(ctx context.Context, args []string) error {
 		to.trace = trace{to: c.errs, shows: to.verbose, signature: signing.HeadersFor(to.Header).Signature}
-		return to.rejection(run(ctx, &to, args))
+		return to.rejection(ctx, run(ctx, &to, args))
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&to.URL, "url", "", "`URL` of the service with org and version")
@@ -72,18 +72,42 @@ func (c cli) connecting(name string, arguments cobra.PositionalArgs, define func
 	return cmd
 }
 
-// rejection adds the id of the request to a fault, for whoever reads the server's log.
-func (to *connection) rejection(err error) error {
+// rejection adds the id of the request to a fault, for whoever reads the server's log, and what the credential
+// holds to a scope that it lacks.
+func (to *connection) rejection(ctx context.Context, err error) error {
 	fault, ok := errors.AsType[*envelope.Fault](err)
 	switch {
 	case ok && to.json:
 		return &rejectedJSON{fault}
 	case ok && fault.Detail == "accessDenied.scope" && to.trace.requestID != "":
-		return fmt.Errorf("%w is needed (request %s)", err, printable(to.trace.requestID))
+		id := to.trace.requestID // not that of the question for what is held
+		return fmt.Errorf("%w is needed%s (request %s)", err, to.held(ctx), printable(id))
 	case ok && to.trace.requestID != "":
 		return fmt.Errorf("%w (request %s)", err, printable(to.trace.requestID))
 	}
 	return err
+}
+
+const mostHeld = 10 // chains that are named
+
+// held names the chains of the credential, or nothing if the server does not tell them.
+func (to *connection) held(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var me struct {
+		Scope []string `json:"scope"`
+	}
+	if err := to.fetch(ctx, http.MethodGet, to.at("/accounts/me?scope=true"), "", &me); err != nil || me.Scope == nil {
+		return ""
+	}
+	if len(me.Scope) == 0 {
+		return ", nothing is held"
+	}
+	more := ""
+	if n := len(me.Scope) - mostHeld; n > 0 {
+		me.Scope, more = me.Scope[:mostHeld], fmt.Sprintf(" and %d more", n)
+	}
+	return ", held " + printable(strings.Join(me.Scope, " ")) + more
 }
 
 // complete adds what the flags left out. It returns an error if the URL, the client

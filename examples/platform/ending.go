@@ -117,7 +117,7 @@ func (c *collected[T]) page() (page envelope.List[T]) {
 	return page
 }
 
-// endingOf adds what ends of an app. What is disabled is not live, and needs no notice.
+// endingOf adds what ends of an app. What is disabled or replaced needs no notice.
 func (h *tokens) endingOf(r *http.Request, app *app, add func(id, kind, account string, f face, ends time.Time)) error {
 	ctx := r.Context()
 	if app.Disabled {
@@ -135,7 +135,7 @@ func (h *tokens) endingOf(r *http.Request, app *app, add func(id, kind, account 
 		switch {
 		case err != nil:
 			return storeFailed(err)
-		case k.LiveAt(now):
+		case k.LiveAt(now) && k.Successor == "":
 			add(k.ID, "key", k.Account, faceOf(k.Name, k.Maker, k.Seen, k.From), k.Expires)
 		}
 	}

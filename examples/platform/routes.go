@@ -77,7 +77,8 @@ func (p *platform) adminRoutes(mux router) {
 	admin.on("GET /apps/{key}/tokens", adminRead, "List the tokens of an app", reads(p.tokens.listApp).listing(tokenSchema).
 		saying("The permanent and limited-use tokens that are valid. `maker` is the account that made a token, `makerApp` the "+
 			"client key of the signed request, and `parent` the `jti` of the token that made it. A token ends with its parent, "+
-			"which is in the same list, perhaps on another page: read all pages to find what a token has made. In the order "+
+			"which is in the same list, perhaps on another page: read all pages to find what a token has made. `scope` is missing "+
+			"from a token that another program has minted. In the order "+
 			"`{\"issued\":1}` a page is found at once, and what is issued meanwhile comes at the end. In other orders the "+
 			"server reads all tokens of the app."))
 	admin.on("GET /admin/ending", adminRead, "List what ends within 14 days", reads(p.tokens.ending).listing(endingSchema).
@@ -152,6 +153,8 @@ func (p *platform) tokenRoutes(mux router) {
 		saying("Those that have expired or are used up are in it until their owner gets another key. `where={\"expires\":{\"$lt\":…}}` "+
 			"finds those whose owners should be told. `lastUsed` and `lastAddress` are written at most once an hour. "+
 			"Only administrators see the keys of other accounts."))
+	mux.on("GET /keys", auth.Authenticated, "List the API keys of all apps", reads(p.apiKeys.list).listing(keySchema).
+		saying("As the list of an app. Each names its `app`."))
 	mux.on("POST /apps/{key}/keys", auth.Authenticated, "Make an API key", takes(newKeyForm, p.apiKeys.create).
 		saying("`key` is in no other response. It acts as the account, through the app, within the scope. No caller creates one beyond its own rights."))
 	mux.on("GET /apps/{key}/keys/{id}", auth.Authenticated, "Read an API key", reads(p.apiKeys.get))

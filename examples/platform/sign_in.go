@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -173,20 +174,40 @@ func (h signIn) remembered(ctx context.Context, p auth.Principal) (*bool, error)
 	return &is, err
 }
 
-// meReply says who acts for the account, if somebody does.
+// meReply says who acts for the account, if somebody does, and what the request's own credential holds, if it asks.
 type meReply struct {
 	accountReply
-	Actor string `json:"actor,omitempty"` // the id of an account
+	Actor string   `json:"actor,omitempty"` // the id of an account
+	Scope []string `json:"scope,omitzero"`  // chains; none: not asked for, or too many to list
 }
 
-// me answers with the account that the request acts as.
+// me answers with the account that the request acts as, and with ?scope=true with what its credential holds.
 func (h signIn) me(r *http.Request) (meReply, error) {
-	return h.actingAs(r.Context(), auth.From(r.Context()))
+	p := auth.From(r.Context())
+	reply, err := h.actingAs(r.Context(), p)
+	if r.URL.Query().Get("scope") == "true" {
+		reply.Scope = heldBy(p)
+	}
+	return reply, err
 }
 
 func (h signIn) actingAs(ctx context.Context, p auth.Principal) (meReply, error) {
 	a, err := h.store.ownAccount(ctx, p)
-	return meReply{a, p.Actor()}, err
+	return meReply{accountReply: a, Actor: p.Actor()}, err
+}
+
+const maxHeld = 1000 // chains that are listed
+
+// heldBy returns the chains of the scope of a principal, each once.
+func heldBy(p auth.Principal) []string {
+	held := []string{}
+	for chain := range p.Scope.Chains() {
+		if held = append(held, chain); len(held) > maxHeld {
+			return nil
+		}
+	}
+	slices.Sort(held)
+	return slices.Compact(held)
 }
 
 // statusReply is the only reply that has neither an object nor a list.
@@ -340,7 +361,8 @@ func (p *platform) sessionRoutes(mux router) {
 	public.on("POST /accounts/login", auth.Public, "Sign in", signs(loginForm, signIn.login).
 		saying("If a second factor is wanted, send the same body with `location`, or `location` alone with the ticket cookie."))
 	mux.on("GET /accounts/status", auth.Public, "Who is signed in", reads(signIn.status))
-	mux.on("GET /accounts/me", auth.Authenticated, "The caller's account", reads(signIn.me))
+	mux.on("GET /accounts/me", auth.Authenticated, "The caller's account", reads(signIn.me).
+		saying("With the argument `scope=true`, `scope` has the chains that the credential holds, unless there are more than 1,000."))
 	mux.on("POST /accounts/me/logout", bySession, "End the session", signsBy(signIn.logout))
 	mux.on("POST /accounts/me/reauthenticate", bySession, "Prove the password again", signs(passwordForm, signIn.reauthenticate))
 	mux.on("POST /accounts/me/password", fresh, "Change the password", signs(changeForm, signIn.changePassword))

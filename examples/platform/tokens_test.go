@@ -293,7 +293,7 @@ func TestRevoking(t *testing.T) {
 			delete(got, "issued")
 			delete(got, "lastUsed")
 			want := value{"_id": data["jti"], "lastAddress": "127.0.0.0/24", "object": "token", "subject": mine, "kind": "limited", "uses": 1.0, "maxUses": 5.0, "expires": data["expires"],
-				"makerApp": s.ClientKey}
+				"makerApp": s.ClientKey, "scope": []any{"*"}}
 			if account == "" {
 				want["maker"] = s.AdminAccountID // the key is the administrator's
 			}
