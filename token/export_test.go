@@ -35,6 +35,11 @@ func (c *Cache) Len() (entries, bytes int) {
 
 func (c *CachedKeys) Len() int { kept, _ := c.found.Len(&c.of); return kept }
 
+// Make is Ensure by a call that found no pair, after another one has made it.
+func (m *MemoryKeys) Make(org OrgKey, clientKey string) (*PublicKey, error) {
+	return m.make(org, clientKey, false)
+}
+
 // Len returns how many records are stored, and of how many subjects.
 func (m *MemoryLedger) Len() (records, subjects int) {
 	m.mu.Lock()
