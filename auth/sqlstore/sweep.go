@@ -23,7 +23,7 @@ const (
 	batchesPerSweep = 100
 
 	// looksPerIssue is the number of descendants that an Issue of a descendant checks.
-	// It keeps the dead ones from outnumbering the live ones.
+	// Each Issue adds one, so the dead ones do not add up.
 	looksPerIssue = 8
 )
 
