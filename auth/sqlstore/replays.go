@@ -47,8 +47,9 @@ type replays struct{ store *Store }
 // In a new epoch, a request that was signed ahead of the clock may be accepted once
 // more. So may a request that arrives while somebody deletes rows by hand.
 //
-// All times are of the engine's clock. If that clock is set back and the engine is not
-// restarted, a request whose rows were deleted meanwhile may be accepted again.
+// All times are of the engine's clock. Rows are kept a minute longer than needed. If that
+// clock is set back by more and the engine is not restarted, a request whose rows were
+// deleted meanwhile may be accepted again.
 //
 // # Expiry
 //

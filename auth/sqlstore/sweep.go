@@ -39,7 +39,7 @@ var deadFormersText = expiredText("{formers}", "client_key, id", "ends", "{now}"
 
 // deleteExpired lists statements that each delete at most $1 expired rows. Each uses an index.
 var deleteExpired = []string{
-	expiredText("{replays}", "id", "keep", "{now}"),
+	expiredText("{replays}", "id", "keep", "{now} - 60000"), // the clock may be set back by as much
 	expiredText("{ledger}", "client_key, id", "expires", "{now} / 1000"),
 	expiredText("{sessions}", "hash", "expires", "{now}"),
 	expiredText("{attempts}", "org, key", "swapped", "{now} - 86400000"),
