@@ -104,7 +104,7 @@ var suitesOf = []struct {
 	{"sqlstore/export.go", sqlSteps("TestExportAccount", "TestSQLFactors")},
 	{"sqlstore/sessions.go", sqlSteps("TestSQLSessions", "TestSessionsEnd|TestSessionsThat|TestLimitWhile|TestDeadlock|TestVerbsAre|TestK31|TestSweep|TestInstances|TestRowsThat|TestNamesThat")},
 	{"sqlstore/factors.go", sqlSteps("TestSQLFactors", "TestSecretsAre|TestSealing|TestAltered|TestRowsThat")},
-	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf|TestWritesSweep")},
+	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf|TestWritesSweep|TestN10Clock")},
 	{"sqlstore/reseal.go", sqlSteps("TestSealing|TestK30", "TestSecretsAre|TestReseal")},
 	{"redisstore/lua/apikey.lua", redisSteps("APIKeys", "TestAPIKeys")},
 	{"redisstore/lua/repeat.lua", redisSteps("Idempotency", "TestR08Keys")},
