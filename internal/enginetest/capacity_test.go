@@ -444,7 +444,8 @@ func TestCapacity(t *testing.T) {
 			}
 		}
 	}
-	write("\nThe script takes %.2f times as long in a cluster of one primary as without a cluster, and %.2f in one of three: medians of %d rounds in turn.\n", ratio[1], ratio[3], turns)
+	write("\nThe script takes %.2f times as long in a cluster of one primary as without a cluster, and %.2f in one of three. With the network it is %.2f and %.2f.", ratio[1], ratio[3], one.all.cpu/costs[0].all.cpu, costs[3].all.cpu/costs[0].all.cpu)
+	write("All are medians of %d rounds in turn.\n", turns)
 	single, three := startShards(t, 0), startShards(t, 3)
 	write("Calls to Redis, and what a record keeps, of %d each:\n", records)
 	write("| | CPU | to it | from it | round trips | kept | in a cluster of three: the fullest has |")
