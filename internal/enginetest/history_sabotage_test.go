@@ -221,8 +221,8 @@ var within = []struct {
 	mistake, engine, kind string
 	calls                 int
 }{
-	{"a refused claim leaves its nonce", "Redis", "claims", 1000},
-	{"a claim asks before it records", "Redis", "claims", 1000},
+	{"a refused claim leaves its nonce", "Redis", "claims", 3000},
+	{"a claim asks before it records", "Redis", "claims", 3000},
 	{"a claim is kept from its arrival on", "Redis", "claims", 2000},
 	{"the epoch goes back", "Redis", "claims", 5000},
 	{"a use is read and then written", "Redis", "tokens", 5000},
@@ -235,11 +235,11 @@ var within = []struct {
 	{"an eviction takes the newest", "Redis", "sessions", 5000},
 	{"a logout forgets the renewed session", "Redis", "sessions", 10000},
 	{"reads go to a replica", "Redis", "attempts", 2000},
-	{"a fence is not compared", "Redis", "idempotency", 1000},
-	{"uses of API keys are not compared", "Redis", "keys", 1000},
-	{"a version is not compared", "SQLite", "factors", 1000},
-	{"a commit is two", "SQLite", "commits", 1000},
-	{"a replaced key signs on", "SQLite", "rotations", 1000},
+	{"a fence is not compared", "Redis", "idempotency", 3000},
+	{"uses of API keys are not compared", "Redis", "keys", 3000},
+	{"a version is not compared", "SQLite", "factors", 3000},
+	{"a commit is two", "SQLite", "commits", 5000},
+	{"a replaced key signs on", "SQLite", "rotations", 3000},
 }
 
 // TestHistoriesFindMistakes makes calls to stores with one mistake each, until it is found.

@@ -229,9 +229,10 @@ func historySeed() uint64 {
 // TestHistories checks the promises about shared state under faults. HISTORY_SECONDS is the time of
 // each row. The table is that of RELIABILITY.md, which HISTORY_TABLE=1 writes again.
 func TestHistories(t *testing.T) {
-	length := 1500 * time.Millisecond
-	if seconds, err := strconv.Atoi(os.Getenv("HISTORY_SECONDS")); err == nil {
-		length = time.Duration(seconds) * time.Second
+	t.Parallel()
+	length := 700 * time.Millisecond // at least one fault, which comes within 400 ms
+	if seconds, err := strconv.ParseFloat(os.Getenv("HISTORY_SECONDS"), 64); err == nil {
+		length = time.Duration(seconds * float64(time.Second))
 	} else if os.Getenv("LONG") == "1" {
 		length = 20 * time.Second
 	}
