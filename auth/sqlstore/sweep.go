@@ -37,9 +37,16 @@ const (
 // former secrets that have ended.
 var deadFormersText = expiredText("{formers}", "client_key, id", "ends", "{now}")
 
+// forgetText says in the epoch's row which claims may be deleted from now on: those that ended a minute
+// before, so that the clock may be set back by as much. If it is set back by more, a new epoch begins,
+// because some of them should be there.
+const forgetText = `UPDATE {replays} SET uses = {now} - 60000
+	WHERE keep = 9223372036854775807 AND uses < {now} - 70000 AND $1 > 0`
+
 // deleteExpired lists statements that each delete at most $1 expired rows. Each uses an index.
 var deleteExpired = []string{
-	expiredText("{replays}", "id", "keep", "{now} - 60000"), // the clock may be set back by as much
+	forgetText,
+	expiredText("{replays}", "id", "keep", "uses FROM {replays} WHERE keep = 9223372036854775807"),
 	expiredText("{ledger}", "client_key, id", "expires", "{now} / 1000"),
 	expiredText("{sessions}", "hash", "expires", "{now}"),
 	expiredText("{attempts}", "org, key", "swapped", "{now} - 86400000"),

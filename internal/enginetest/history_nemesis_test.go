@@ -276,6 +276,17 @@ func TestN10ClockOfAnEngine(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		expect(t, "Sweep", s.Sweep(t.Context()), nil)
 		afterwards(t, s.Replays(), c, used)
+
+		lasting := aUse()
+		claims(t, "before", s, lasting, nil)
+		c.set(t, time.Hour)
+		expect(t, "Sweep", s.Sweep(t.Context()), nil)
+		c.set(t, 0)
+		claims(t, "N10 after an hour ahead, and back", s, lasting, signing.ErrStale)
+		time.Sleep(5 * time.Millisecond)
+		lasting = aUse()
+		claims(t, "signed anew", s, lasting, nil)
+		claims(t, "replayed", s, lasting, signing.ErrReplayed)
 	})
 	t.Run("N10 Redis", func(t *testing.T) {
 		c := newClock(t)
@@ -288,4 +299,29 @@ func TestN10ClockOfAnEngine(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		afterwards(t, s.Replays(), c, used)
 	})
+}
+
+// TestN10RowsDeletedByAClockThatWasAhead has the epoch's row say that the clock was an hour ahead when claims
+// were deleted. One new epoch begins, also for an instance that has not claimed yet.
+func TestN10RowsDeletedByAClockThatWasAhead(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run("N10 "+h.name, func(t *testing.T) {
+			db := h.open(t)
+			s, other := h.storeIn(t, db), h.storeIn(t, db)
+			time.Sleep(5 * time.Millisecond)
+			before, deleted := aUse(), aUse()
+			claims(t, "before", s, before, nil)
+			claims(t, "before", s, deleted, nil)
+			run(t, db, "DELETE FROM "+h.prefix+"replays WHERE uses > 0 AND keep < 9223372036854775807")
+			must(db.Exec("UPDATE "+h.prefix+"replays SET uses = $1 WHERE keep = 9223372036854775807", time.Now().Add(time.Hour).UnixMilli()))(t)
+			time.Sleep(5 * time.Millisecond)
+			claims(t, "deleted", other, deleted, signing.ErrStale)
+			claims(t, "deleted", s, before, signing.ErrStale)
+			time.Sleep(5 * time.Millisecond)
+			u := aUse()
+			claims(t, "signed anew", other, u, nil)
+			claims(t, "replayed", s, u, signing.ErrReplayed)
+			claims(t, "signed before, still", s, before, signing.ErrStale)
+		})
+	}
 }
