@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -159,6 +161,9 @@ type clock struct {
 	file string
 }
 
+//go:embed testdata/clock.c
+var clockSource string
+
 // newClock skips a test without a C compiler, or fails it with REQUIRE_ENGINES=1.
 func newClock(t testing.TB) *clock {
 	t.Helper()
@@ -178,7 +183,9 @@ func newClock(t testing.TB) *clock {
 		t.Fatal(err)
 	}
 	library, c := filepath.Join(folder, "clock.so"), &clock{file: filepath.Join(folder, "shift")}
-	if out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, "testdata/clock.c").CombinedOutput(); err != nil {
+	build := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", library, "-x", "c", "-")
+	build.Stdin = strings.NewReader(clockSource)
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	c.env = []string{"LD_PRELOAD=" + library, "CLOCK_FILE=" + c.file}
