@@ -221,28 +221,22 @@ func (c *call) challenge(h http.Header, e *Error) {
 	if !unauthorized && e.Detail != DetailScope {
 		return
 	}
+	add := func(challenge string) {
+		sameScheme := func(other string) bool { return scheme(other) == scheme(challenge) }
+		if challenge != "" && !slices.ContainsFunc(h["Www-Authenticate"], sameScheme) {
+			h.Add("WWW-Authenticate", challenge)
+		}
+	}
 	c.mu.Lock()
 	asked := c.mechanism
 	c.mu.Unlock()
 	mechanisms := c.tenant.guard.Mechanisms
-	var ran string
 	if asked != none {
-		ran = mechanisms[asked].Challenge(&c.tenant, e)
+		add(mechanisms[asked].Challenge(&c.tenant, e))
 	}
 	for i, m := range mechanisms {
-		challenge := ran
-		switch {
-		case int32(i) == asked:
-		case !unauthorized:
-			continue
-		default:
-			if challenge = m.Challenge(&c.tenant, nil); scheme(challenge) == scheme(ran) {
-				continue
-			}
-		}
-		sameScheme := func(other string) bool { return scheme(other) == scheme(challenge) }
-		if challenge != "" && !slices.ContainsFunc(h["Www-Authenticate"], sameScheme) {
-			h.Add("WWW-Authenticate", challenge)
+		if unauthorized && int32(i) != asked {
+			add(m.Challenge(&c.tenant, nil))
 		}
 	}
 }

@@ -3,7 +3,7 @@ package envelope
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
+	"math"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/strictjson"
@@ -143,42 +143,35 @@ func (n *node) object() string {
 	}
 	for i := range n.parts {
 		if m := &n.parts[i]; m.name == "object" && m.text[0] == '"' {
-			return unquote(m.text)
+			r := strictjson.New(m.text, encoded)
+			return r.Text()
 		}
 	}
 	return ""
 }
 
-// parse reads the value at the start of text and returns the text after it.
-// json.Marshal has written the text, so it is valid, compact and of limited depth.
-func parse(text string) (node, string) {
-	if text[0] != '{' && text[0] != '[' {
-		n := strictjson.Span(text)
-		return node{text: text[:n]}, text[n:]
-	}
-	n, rest := node{text: text}, text[1:]
-	for rest[0] != '}' && rest[0] != ']' {
-		if rest[0] == ',' {
-			rest = rest[1:]
-		}
-		var p part
-		if n.isObject() {
-			end := strictjson.Span(rest)
-			p.key, rest = rest[:end], rest[end+1:] // without the colon
-			p.name = unquote(p.key)
-		}
-		p.node, rest = parse(rest)
-		n.parts = append(n.parts, p)
-	}
-	rest = rest[1:]
-	n.text = text[:len(text)-len(rest)]
-	return n, rest
-}
+// encoded are the limits of a text that json.Marshal has written: it is valid, compact and of
+// limited depth.
+var encoded = strictjson.Limits{Depth: math.MaxInt, Members: math.MaxInt, AllowNUL: true, AllowDuplicates: true, AllowReplaced: true}
 
-func unquote(literal string) (s string) {
-	if !strings.Contains(literal, "\\") {
-		return literal[1 : len(literal)-1]
+// parse reads a value of text.
+func parse(r *strictjson.Reader, text string) (n node) {
+	start := r.Offset()
+	switch r.Kind() {
+	case '{':
+		at := start + 1
+		for name := range r.Object {
+			key := text[at : r.Offset()-1] // without the colon
+			n.parts = append(n.parts, part{name, key, parse(r, text)})
+			at = r.Offset() + 1 // after the comma
+		}
+	case '[':
+		for range r.Array {
+			n.parts = append(n.parts, part{node: parse(r, text)})
+		}
+	default:
+		r.Skip()
 	}
-	_ = json.Unmarshal([]byte(literal), &s) // the text is valid
-	return s
+	n.text = text[start:r.Offset()]
+	return n
 }

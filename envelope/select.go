@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
 // Select encodes v, which must be a JSON object, and keeps the properties for which
@@ -38,7 +39,8 @@ func Select(v any, keep func(path string) bool) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, _ := parse(string(text))
+	r := strictjson.New(string(text), encoded)
+	root := parse(&r, string(text))
 	if !root.isObject() {
 		return nil, fmt.Errorf("%w: only an object has properties to select", ErrShape)
 	}

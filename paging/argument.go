@@ -16,15 +16,6 @@ var argumentNames = []string{"where", "sort", "skip", "limit", "count"}
 
 func isArgument(name string) bool { return slices.Contains(argumentNames, name) }
 
-// splitParameter splits a parameter at its last dot. list is the list property before
-// the dot, or "" without one. name is the last segment, which names the argument.
-func splitParameter(parameter string) (list, name string) {
-	if dot := strings.LastIndexByte(parameter, '.'); dot >= 0 {
-		return parameter[:dot], parameter[dot+1:]
-	}
-	return "", parameter
-}
-
 // nearMiss returns the argument that an unknown parameter probably misspells. It
 // looks at each word of the parameter. Case, a final s and surrounding _ or - do not
 // matter. path counts only if the parameter has a bracket, because an application may
@@ -48,19 +39,6 @@ func nearMiss(parameter string) (argument string, missed bool) {
 		}
 	}
 	return "", false
-}
-
-// hasArgument reports whether a word of a prefix is the name of an argument, in any
-// case: where in where.limit. Unlike nearMiss it needs the exact name, because a list
-// property may have a similar name, such as limits.
-func hasArgument(prefix string) bool {
-	prefix = prefix[:min(len(prefix), maxLooked)]
-	for word := range strings.FieldsFuncSeq(prefix, isSeparator) {
-		if word = strings.ToLower(word); isArgument(word) || word == "paths" {
-			return true
-		}
-	}
-	return false
 }
 
 // maxLooked is how many bytes of a parameter are looked at. A property has a shorter path.

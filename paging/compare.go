@@ -20,17 +20,17 @@ import (
 // values of another type.
 func Compare(a, b any) (order int, sameType bool) {
 	x, y := comparand(a), comparand(b)
-	if x.kind == '0' && y.kind == '0' {
-		if order, ok := compareNumbers(x.text, y.text); ok {
-			return order, true
-		}
+	switch r := x.rank(); {
+	case r != y.rank():
+		return cmp.Compare(r, y.rank()), x.isBool() && y.isBool()
+	case x.kind == '0':
+		m, _ := parseDecimal(x.text)
+		n, _ := parseDecimal(y.text)
+		return m.compare(n), true
+	case x.kind == other:
+		return 0, false
 	}
-	r, s := x.rank(), y.rank()
-	if r == rankString && s == rankString {
-		return strings.Compare(x.text, y.text), true
-	}
-	booleans := r == rankFalse && s == rankTrue || r == rankTrue && s == rankFalse
-	return cmp.Compare(r, s), booleans || r == s && r != rankOther
+	return strings.Compare(x.text, y.text), true // of strings; other values of one rank are equal
 }
 
 // CompareBy returns the order of two items by their values for the keys of a sort, and the index of
@@ -47,68 +47,30 @@ func CompareBy(keys []Key, a, b []any) (order, decides int) {
 	return 0, len(keys)
 }
 
-// compareNumbers compares two numbers by their texts. ok is false if one of them is
-// no number.
-func compareNumbers(a, b string) (order int, ok bool) {
-	if isCount(a) && isCount(b) { // the usual form of a number
-		return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)), true
-	}
-	x, ok := parseDecimal(a)
-	if !ok {
-		return 0, false
-	}
-	y, ok := parseDecimal(b)
-	if !ok {
-		return 0, false
-	}
-	return x.compare(y), true
-}
-
-// isCount reports whether a number is a positive integer, written with digits only.
-func isCount(text string) bool { return text != "" && text[0] != '0' && ascii.Digit.Only(text) }
-
-// comparand returns v as an operand, with the kind '?' if it has another type. A
-// json.Number may exceed the limits of operands.
+// comparand returns v as an operand, of the kind other if it has no order. A json.Number may exceed
+// the limits of operands.
 func comparand(v any) operand {
 	if v == nil {
 		return operand{}
 	}
 	o, _ := operandOf(v)
-	if o.kind == 0 {
-		o.kind = '?'
+	known := o.kind != 0
+	if o.kind == '0' {
+		_, known = parseDecimal(o.text)
+	}
+	if !known {
+		o.kind = other
 	}
 	return o
 }
 
-// rank is the position of a type in a sort.
-type rank uint8
+// other is the kind of a value of another type.
+const other = '?'
 
-const (
-	rankNull rank = iota
-	rankFalse
-	rankTrue
-	rankNumber
-	rankString
-	rankOther
-)
+// rank is the position of a kind in a sort: null, false, true, numbers, strings, others.
+func (o operand) rank() int { return strings.IndexByte("\x00ft0\"?", o.kind) }
 
-func (o operand) rank() rank {
-	switch o.kind {
-	case 0:
-		return rankNull
-	case 'f':
-		return rankFalse
-	case 't':
-		return rankTrue
-	case '"':
-		return rankString
-	case '0':
-		if _, ok := parseDecimal(o.text); ok {
-			return rankNumber
-		}
-	}
-	return rankOther
-}
+func (o operand) isBool() bool { return o.kind == 'f' || o.kind == 't' }
 
 // decimal is the exact value of a number's text: ±0.digits × 10^exponent.
 type decimal struct {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
 // Order returns the keys that items are sorted by: Sort up to _id, or Sort and then
@@ -192,9 +194,11 @@ func addedTo(f Filter, order []Key, guarded bool) (Filter, addition) {
 	for i := range added.elements {
 		part := &conditions[len(conditions)-1-i] // of f, whose filters are not shared yet
 		part.cursor = true
-		nodes, values := part.size()
-		added.nodes, added.values = added.nodes+nodes, added.values+values
-		added.bytes += len(",") + len(part.String())
+		text := part.String()
+		c := compiler{Reader: strictjson.New(text, strictjson.Limits{Depth: maxDepth, Members: maxMembers}), properties: anyProperty}
+		c.where()
+		added.nodes, added.values = added.nodes+c.nodes, added.values+c.values
+		added.bytes += len(",") + len(text)
 	}
 	if added.bytes > maxText {
 		added.bytes = 0
@@ -219,22 +223,6 @@ func cursorAtEnd(order []Key, conditions []Filter) int {
 		return 0
 	}
 	return n
-}
-
-// size returns how many conditions, logical operators and values the text of a cursor
-// condition has.
-func (f Filter) size() (nodes, values int) {
-	if f.filters == nil {
-		return 1, 1
-	}
-	for _, part := range f.filters {
-		n, v := part.size()
-		nodes, values = nodes+n, values+v
-	}
-	if f.op == OpNot && f.filters[0].op == OpEq {
-		return nodes, values // $ne is one condition
-	}
-	return nodes + 1, values
 }
 
 // These are the parts of the canonical form of a conjunction.

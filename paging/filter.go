@@ -299,63 +299,45 @@ func (f Filter) MarshalJSON() ([]byte, error) { return f.appendJSON(nil), nil }
 func (f Filter) String() string { return string(f.appendJSON(nil)) }
 
 func (f Filter) appendJSON(text []byte) []byte {
-	switch {
-	case f.constant() && f.op == OpAnd:
-		return append(text, "{}"...)
-	case f.constant():
+	if f.constant() && f.op == OpOr {
 		return append(text, `{"$nor":[{}]}`...)
 	}
+	if f.constant() {
+		return append(text, "{}"...)
+	}
+	operators := &operatorNames
+	if f.op == OpNot {
+		operators = &negatedNames
+		if f = f.filters[0]; operators[f.op] == "" {
+			f = Filter{op: OpOr, filters: []Filter{f}}
+		}
+	}
+	operator := operators[f.op]
+	if f.op <= OpOr {
+		text = append(appendString(append(text, '{'), operator), ':')
+		return append(appendArray(text, f.filters), '}')
+	}
+	text = append(appendString(append(text, '{'), f.path), ':')
+	if operator == "$eq" {
+		return append(f.value.appendJSON(text), '}')
+	}
+	text = append(appendString(append(text, '{'), operator), ':')
 	switch f.op {
-	case OpAnd:
-		return appendFilters(text, "$and", f.filters)
-	case OpOr:
-		return appendFilters(text, "$or", f.filters)
-	case OpNot:
-		return f.filters[0].appendNegated(text)
-	case OpEq:
-		text = appendString(append(text, '{'), f.path)
-		return append(f.value.appendJSON(append(text, ':')), '}')
 	case OpIn:
-		return appendCondition(text, f.path, "$in", f.values...)
+		text = appendArray(text, f.values)
 	case OpExists:
-		return appendCondition(text, f.path, "$exists", operand{kind: 't'})
+		text = strconv.AppendBool(text, operators == &operatorNames)
+	default:
+		text = f.value.appendJSON(text)
 	}
-	return appendCondition(text, f.path, operatorNames[f.op], f.value)
+	return append(text, "}}"...)
 }
 
-var operatorNames = [...]string{OpGt: "$gt", OpGte: "$gte", OpLt: "$lt", OpLte: "$lte"}
-
-// appendNegated appends the negation of f.
-func (f Filter) appendNegated(text []byte) []byte {
-	switch f.op {
-	case OpEq:
-		return appendCondition(text, f.path, "$ne", f.value)
-	case OpIn:
-		return appendCondition(text, f.path, "$nin", f.values...)
-	case OpExists:
-		return appendCondition(text, f.path, "$exists", operand{kind: 'f'})
-	case OpOr:
-		return appendFilters(text, "$nor", f.filters)
-	}
-	return appendFilters(text, "$nor", []Filter{f})
-}
-
-func appendFilters(text []byte, operator string, filters []Filter) []byte {
-	text = appendString(append(text, '{'), operator)
-	return append(appendArray(append(text, ':'), filters), '}')
-}
-
-// appendCondition appends {"path":{"operator":value}}. For $in and $nin the value is
-// an array.
-func appendCondition(text []byte, path, operator string, values ...operand) []byte {
-	text = appendString(append(text, '{'), path)
-	text = appendString(append(text, ":{"...), operator)
-	if operator != "$in" && operator != "$nin" {
-		text = values[0].appendJSON(append(text, ':'))
-		return append(text, "}}"...)
-	}
-	return append(appendArray(append(text, ':'), values), "}}"...)
-}
+// The names of the operators of a filter and of its negation. Without one, a negation is $nor.
+var (
+	operatorNames = [...]string{"$and", "$or", "", "$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$exists"}
+	negatedNames  = [OpExists + 1]string{OpOr: "$nor", OpEq: "$ne", OpIn: "$nin", OpExists: "$exists"}
+)
 
 func appendArray[T interface{ appendJSON([]byte) []byte }](text []byte, elements []T) []byte {
 	text = append(text, '[')

@@ -1,9 +1,6 @@
 package paging
 
-import (
-	"cmp"
-	"net/url"
-)
+import "net/url"
 
 // maxLink is the longest Link header in bytes. Proxies refuse a reply whose headers
 // exceed a few KiB.
@@ -53,11 +50,8 @@ func (s *Schema) NextLink(list, rawQuery string, last func(path string) (value a
 	if len(link) > maxLink {
 		return ""
 	}
-	// The canonical form of a filter can be deeper than what was sent, and so too deep. All
-	// other parameters are as they were accepted.
-	p := parser{readable: everyPath}
-	listParser{&p, s, "", arguments{"where": parameters.Get("where"), "sort": cmp.Or(parameters.Get("sort"), "_id")}}.filterAndSort()
-	if p.err() != nil {
+	// The canonical form of a filter can be deeper than what was sent, and so too deep.
+	if _, err := s.Parse(u.RawQuery, everyPath); err != nil {
 		return ""
 	}
 	return link
@@ -74,7 +68,7 @@ func cursorValues(order []Key, item func(path string) (value any, ok bool)) (val
 			value = nil
 		}
 		o := comparand(value)
-		if o.rank() == rankOther {
+		if o.kind == other {
 			return nil, false
 		}
 		values = append(values, o.any())

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
 // listParser reads the arguments of one list.
@@ -93,18 +95,25 @@ func (l listParser) sort() []Key {
 }
 
 func (l listParser) sortObject(text string) (keys []Key) {
-	doc, err := scan(text, maxText, maxDepth, maxTokens)
-	if err != nil {
+	if len(text) > maxText {
+		l.wrong("sort", "", errTextSize.Error())
+		return nil
+	}
+	limits := strictjson.Limits{Depth: maxDepth, Members: maxMembers}
+	r := strictjson.New(text, limits)
+	r.Skip()
+	if err := endOf(&r); err != nil {
 		l.wrong("sort", "", err.Error())
 		return nil
 	}
-	for part := range doc.parts(0) {
-		t := &doc[part]
-		if t.kind != '0' || t.text != "1" && t.text != "-1" {
-			l.wrong("sort", doc.pointer(part), "must be 1 or -1")
+	r = strictjson.New(text, limits)
+	for name := range r.Object {
+		pointer, direction := "/"+escapePointer.Replace(name), r.Skip()
+		if direction != "1" && direction != "-1" {
+			l.wrong("sort", pointer, "must be 1 or -1")
 			continue
 		}
-		keys = l.sortKey(keys, doc.pointer(part), Key{Path: t.name, Desc: t.text == "-1"})
+		keys = l.sortKey(keys, pointer, Key{Path: name, Desc: direction == "-1"})
 	}
 	if len(keys) > maxSortKeys {
 		l.wrong("sort", "", "more than "+strconv.Itoa(maxSortKeys)+" properties")

@@ -88,8 +88,9 @@ func (p *parser) collect(rawQuery string) {
 }
 
 func (p *parser) parameter(parameter string, values []string) {
-	list, name := splitParameter(parameter)
-	misplaced := hasArgument(list) || strings.HasPrefix(parameter, ".")
+	dot := strings.LastIndexByte(parameter, '.') // after the path of a list property
+	list, name := parameter[:max(dot, 0)], parameter[dot+1:]
+	misplaced := isArgument(list) || list == "paths" || strings.HasPrefix(parameter, ".")
 	switch {
 	case misplaced || !isArgument(name) && name != "paths[]":
 		p.unknown(parameter)

@@ -121,14 +121,3 @@ func TestSchemaVisible(t *testing.T) {
 		}
 	}
 }
-
-func TestTypeNames(t *testing.T) {
-	for kind, want := range map[paging.Type]string{
-		paging.Any: "any", paging.String: "string", paging.Integer: "integer", paging.Number: "number",
-		paging.Boolean: "boolean", paging.Date: "date", 99: "any",
-	} {
-		if kind.String() != want {
-			t.Errorf("%d is %q", kind, kind)
-		}
-	}
-}

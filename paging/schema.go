@@ -52,28 +52,21 @@ type Property struct {
 }
 
 // Type is the type of a property's value.
-type Type uint8
+type Type string
 
 // These are the types of properties. No caller can filter or sort by a property of
 // type Any, whatever its Filter and Sort say.
 const (
-	Any Type = iota
-	String
-	Integer
-	Number
-	Boolean
-	Date // on the wire 2026-01-02T03:04:05.000Z
+	Any     Type = ""
+	String  Type = "string"
+	Integer Type = "integer"
+	Number  Type = "number"
+	Boolean Type = "boolean"
+	Date    Type = "date" // on the wire 2026-01-02T03:04:05.000Z
 )
 
-var typeNames = [...]string{"any", "string", "integer", "number", "boolean", "date"}
-
-// String returns the name of the type in lower case.
-func (t Type) String() string {
-	if int(t) < len(typeNames) {
-		return typeNames[t]
-	}
-	return typeNames[Any]
-}
+// String returns the name of the type.
+func (t Type) String() string { return cmp.Or(string(t), "any") }
 
 // These are the defaults of a Schema and the limits that no Schema can change.
 const (

@@ -43,28 +43,28 @@ var untyped = Property{Null: true}
 // that a caller cannot find out which properties exist.
 const unknownProperty = "unknown property"
 
-// parseWhere reads a filter, in this order: its JSON, its conditions, the cursor at their end, and
+// parseWhere reads a filter, in this order: its JSON and its conditions, the cursor at their end, and
 // the limits of both. Without an order (nil) there is no cursor.
 func parseWhere(text, argument string, properties lookup, order []Key, wrong *problems) Filter {
-	doc, err := scan(text, 2*maxText+len(andOpen+","+andClose), maxDepth+2, 2*maxTokens)
-	if err != nil {
+	if len(text) > 2*maxText+len(andOpen+","+andClose) {
+		wrong.add(argument, "", errTextSize.Error())
+		return Filter{}
+	}
+	c := compiler{at: make([]string, 0, maxDepth), Reader: strictjson.New(text, strictjson.Limits{Depth: maxDepth + 2, Members: maxMembers}), properties: properties}
+	f := c.where()
+	if err := endOf(&c.Reader); err != nil {
 		wrong.add(argument, "", err.Error())
 		return Filter{}
 	}
-	if !doc[0].isObject() {
-		wrong.add(argument, "", "must be a JSON object")
-		return Filter{}
-	}
-	c := compiler{document: doc, properties: properties}
-	joined := doc.size(0) == 1 && doc[1].name == "$and" && doc[1].isArray()
-	f, added := addedTo(c.object(0), order, joined && strings.HasSuffix(text, notACursor+andClose))
-	if err := doc.withinLimits(text, joined && doc.size(1) == added.elements+1, &added); err != nil {
+	joined := c.size == 1 && c.name == "$and"
+	f, added := addedTo(f, order, joined && strings.HasSuffix(text, notACursor+andClose))
+	if err := c.withinLimits(len(text), joined && c.inner == added.elements+1, &added); err != nil {
 		wrong.add(argument, "", err.Error())
 		return Filter{}
 	}
 	for _, m := range c.mistakes {
 		if m.value <= c.values-added.values { // the values of a cursor may have any type
-			wrong.add(argument, c.pointer(m.token), m.text)
+			wrong.add(argument, m.pointer, m.text)
 		}
 	}
 	switch {
@@ -76,115 +76,184 @@ func parseWhere(text, argument string, properties lookup, order []Key, wrong *pr
 	return f
 }
 
-// These are the limits of a filter, besides those of document.
+// These are the limits of an argument that is JSON, and of a filter.
 const (
-	maxNodes  = 256 // conditions and logical operators
-	maxValues = 200 // values that properties are compared with
+	maxText    = 8 << 10
+	maxDepth   = 16
+	maxMembers = 1024 // of one object, whose names are compared pair by pair
+	maxNodes   = 256  // conditions and logical operators
+	maxValues  = 200  // values that properties are compared with
+
+	few = 4 // parts that most objects and arrays have at most
 )
 
-// withinLimits returns an error if a where is too long, too deep or of too many tokens. What a walk
-// added to it has limits of its own, so that a filter that is accepted for the first page is
-// accepted for all pages. joined says that an $and joins the two, which is free.
-func (d document) withinLimits(text string, joined bool, added *addition) error {
-	bytes, depth, tokens := maxText+added.bytes, maxDepth, maxTokens
-	if added.elements > 0 {
-		tokens *= 2 // more than the tokens of any cursor
-		if joined {
-			bytes, depth = bytes+len(andOpen+andClose), depth+2
-			added.nodes++
-		}
+var (
+	errTextSize = errors.New("longer than " + strconv.Itoa(maxText) + " bytes")
+	errNumber   = errors.New("a number out of range")
+)
+
+// endOf returns why a text is no JSON, and where.
+func endOf(r *strictjson.Reader) error {
+	err := r.End()
+	if err == nil || err == strictjson.ErrUTF8 {
+		return err
 	}
-	if len(text) > bytes {
+	return atByte(err, r.Offset())
+}
+
+func atByte(err error, offset int) error { return fmt.Errorf("%w at byte %d", err, offset) }
+
+// withinLimits returns an error if a where is too long or too deep. What a walk added to it has
+// limits of its own, so that a filter that is accepted for the first page is accepted for all pages.
+// joined says that an $and joins the two, which is free.
+func (c *compiler) withinLimits(bytes int, joined bool, added *addition) error {
+	most := maxText + added.bytes
+	if joined && added.elements > 0 {
+		most, c.deep = most+len(andOpen+andClose), 0 // of the two levels more that the Reader accepts
+		added.nodes++
+	}
+	switch {
+	case bytes > most:
 		return errTextSize
-	}
-	for i := range d {
-		switch t := &d[i]; {
-		case i == tokens:
-			return atByte(errTokens, int(t.start))
-		case int(t.level) > depth && (t.isObject() || t.isArray()):
-			return atByte(strictjson.ErrDepth, int(t.start))
-		}
+	case c.deep > 0:
+		return atByte(strictjson.ErrDepth, c.deep)
 	}
 	return nil
 }
 
-// compiler turns a JSON document into a filter. It continues after a mistake to find
-// the others. Its filter must not be used if there are mistakes.
+// compiler turns the JSON of a where into a filter while it reads it. It continues after a mistake
+// to find the others. Its filter must not be used if there are mistakes, or if the text is no JSON.
 type compiler struct {
-	document
+	strictjson.Reader
 	properties    lookup
+	at            []string // names and indexes that lead to the value
 	mistakes      []mistake
 	nodes, values int
+	deep          int // offset of the first value that is nested too deeply; 0: there is none
+
+	// Of the object or array that was read last: the name of its last part, how many parts it has,
+	// and how many the one before has. In the end that is the whole where, and its last member.
+	name        string
+	size, inner int
 }
 
-// mistake is what is wrong with one token.
+// mistake is what is wrong with one value.
 type mistake struct {
-	token int
-	text  string
-	value int // number of the value, from 1, if the mistake is its type; else 0
+	pointer, text string
+	value         int // number of the value, from 1, if the mistake is its type; else 0
 }
 
-func (c *compiler) wrong(i int, text string) {
-	c.mistakes = append(c.mistakes, mistake{token: i, text: text})
+// wrong adds a mistake of the value that is read next, and skips the value.
+func (c *compiler) wrong(text string) {
+	c.mistaken(text, 0)
+	c.Skip()
+}
+
+func (c *compiler) mistaken(text string, value int) {
+	if len(c.mistakes) == maxProblems {
+		return
+	}
+	var pointer strings.Builder // RFC 6901
+	for _, name := range c.at {
+		pointer.WriteByte('/')
+		escapePointer.WriteString(&pointer, name)
+	}
+	c.mistakes = append(c.mistakes, mistake{pointer.String(), text, value})
+}
+
+var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
+
+// parts reads an object or an array. It yields the name of each member, or the index of each element.
+func (c *compiler) parts(yield func(name string) bool) {
+	if len(c.at) >= maxDepth && c.deep == 0 {
+		c.deep = c.Offset()
+	}
+	n := 0
+	part := func(name string) bool {
+		c.at = append(c.at, name)
+		more := yield(name)
+		c.at = c.at[:len(c.at)-1]
+		c.name = name
+		n++
+		return more
+	}
+	if c.Kind() == '[' {
+		c.Array(func() bool { return part(strconv.Itoa(n)) })
+	} else {
+		c.Object(part)
+	}
+	c.size, c.inner = n, c.size
+}
+
+func (c *compiler) where() Filter {
+	if c.Kind() != '{' {
+		c.wrong("must be a JSON object")
+		return Filter{}
+	}
+	return c.object()
 }
 
 // object reads {"name":…,"$or":[…]}, in which all members must hold.
-func (c *compiler) object(i int) Filter {
-	filters := make([]Filter, 0, c.size(i))
-	for part := range c.parts(i) {
-		filters = append(filters, c.member(part))
+func (c *compiler) object() Filter {
+	filters := make([]Filter, 0, few)
+	for name := range c.parts {
+		filters = append(filters, c.member(name))
 	}
 	return allOf(filters)
 }
 
-func (c *compiler) member(i int) Filter {
-	switch name := c.document[i].name; {
+func (c *compiler) member(name string) Filter {
+	switch {
 	case name == "$and":
-		return allOf(c.objects(i))
+		return allOf(c.objects())
 	case name == "$or":
-		return anyOf(c.objects(i))
+		return anyOf(c.objects())
 	case name == "$nor":
-		return Not(anyOf(c.objects(i)))
+		return Not(anyOf(c.objects()))
 	case name == "$not":
-		c.wrong(i, "$not belongs below a property; $nor can stand here")
+		c.wrong("$not belongs below a property; $nor can stand here")
 	case strings.HasPrefix(name, "$"):
-		c.wrong(i, "unknown operator")
+		c.wrong("unknown operator")
 	default:
-		return c.condition(i, name)
+		return c.condition(name)
 	}
 	return Filter{}
 }
 
 // objects reads the array of objects below a logical operator.
-func (c *compiler) objects(i int) []Filter {
+func (c *compiler) objects() (filters []Filter) {
+	const wanted = "must be an array of at least one object"
 	c.nodes++
-	if !c.document[i].isArray() || c.size(i) == 0 {
-		c.wrong(i, "must be an array of at least one object")
+	if c.Kind() != '[' {
+		c.wrong(wanted)
 		return nil
 	}
-	filters := make([]Filter, 0, c.size(i))
-	for part := range c.parts(i) {
-		if !c.document[part].isObject() {
-			c.wrong(part, "must be an object")
+	filters = make([]Filter, 0, few)
+	for range c.parts {
+		if c.Kind() != '{' {
+			c.wrong("must be an object")
 			continue
 		}
-		filters = append(filters, c.object(part))
+		filters = append(filters, c.object())
+	}
+	if c.size == 0 {
+		c.mistaken(wanted, 0)
 	}
 	return filters
 }
 
 // condition reads "name":value and "name":{"$gt":value,…}.
-func (c *compiler) condition(i int, path string) Filter {
+func (c *compiler) condition(path string) Filter {
 	property, problem := c.properties(path)
 	if problem != "" {
-		c.wrong(i, problem)
+		c.wrong(problem)
 		return Filter{}
 	}
 	s := subject{c, path, property}
-	if c.document[i].isObject() {
-		return s.operators(i)
+	if c.Kind() == '{' {
+		return s.operators()
 	}
-	return s.compare(OpEq, i)
+	return s.compare(OpEq)
 }
 
 // subject compiles the conditions on one property.
@@ -194,128 +263,137 @@ type subject struct {
 	property *Property
 }
 
-func (s subject) operators(i int) Filter {
-	if s.size(i) == 0 {
-		s.wrong(i, "an operator is missing")
+func (s subject) operators() Filter {
+	filters := make([]Filter, 0, 2)
+	for name := range s.parts {
+		filters = append(filters, s.operator(name))
 	}
-	filters := make([]Filter, 0, s.size(i))
-	for part := range s.parts(i) {
-		filters = append(filters, s.operator(part))
+	if s.size == 0 {
+		s.mistaken("an operator is missing", 0)
 	}
 	return allOf(filters)
 }
 
-func (s subject) operator(i int) Filter {
-	name := s.document[i].name
-	if op := slices.Index(operatorNames[:], name); op >= int(OpGt) {
-		return s.compare(Op(op), i)
+func (s subject) operator(name string) Filter {
+	switch op := Op(slices.Index(operatorNames[:], name)); op {
+	case OpEq, OpGt, OpGte, OpLt, OpLte:
+		return s.compare(op)
+	case OpIn:
+		return s.in()
+	case OpExists:
+		return s.exists()
 	}
 	switch name {
-	case "$eq":
-		return s.compare(OpEq, i)
 	case "$ne":
-		return Not(s.compare(OpEq, i))
-	case "$in":
-		return s.in(i)
+		return Not(s.compare(OpEq))
 	case "$nin":
-		return Not(s.in(i))
+		return Not(s.in())
 	case "$prefix":
-		return s.prefix(i)
-	case "$exists":
-		return s.exists(i)
+		return s.prefix()
 	case "$not":
-		return s.not(i)
+		return s.not()
 	}
-	s.wrong(i, "unknown operator")
+	s.wrong("unknown operator")
 	return Filter{}
 }
 
-func (s subject) compare(op Op, i int) Filter {
+func (s subject) compare(op Op) Filter {
 	s.nodes++
-	if s.document[i].kind == 'n' && op != OpEq {
-		s.wrong(i, "null is neither greater nor less than anything")
+	if s.Kind() == 'n' && op != OpEq {
+		s.wrong("null is neither greater nor less than anything")
 		return Filter{}
 	}
-	return Filter{op: op, path: s.path, value: s.value(i)}
+	return Filter{op: op, path: s.path, value: s.value()}
 }
 
-func (s subject) in(i int) Filter {
+func (s subject) in() Filter {
 	s.nodes++
 	f := Filter{op: OpIn, path: s.path}
-	if !s.document[i].isArray() {
-		s.wrong(i, "must be an array")
+	if s.Kind() != '[' {
+		s.wrong("must be an array")
 		return f
 	}
-	f.values = make([]operand, 0, s.size(i))
-	for part := range s.parts(i) {
-		f.values = append(f.values, s.value(part))
+	f.values = make([]operand, 0, few)
+	for range s.parts {
+		f.values = append(f.values, s.value())
 	}
 	return f
 }
 
-func (s subject) prefix(i int) Filter {
+func (s subject) prefix() Filter {
 	s.nodes, s.values = s.nodes+2, s.values+2 // of the range that it becomes
 	switch {
 	case strings.Contains(s.path, "[]"):
 		// One element could be above the lower end of the range and another below the upper.
-		s.wrong(i, "is not for elements of an array")
-		return Filter{}
+		s.wrong("is not for elements of an array")
 	case s.property.Type != String && s.property.Type != Any:
-		s.wrong(i, "only a string has a prefix")
-		return Filter{}
-	case s.document[i].kind != '"':
-		s.wrong(i, "must be of type string")
-		return Filter{}
+		s.wrong("only a string has a prefix")
+	case s.Kind() != '"':
+		s.wrong("must be of type string")
+	default:
+		return Prefix(s.path, s.Text())
 	}
-	return Prefix(s.path, s.document[i].text)
+	return Filter{}
 }
 
-func (s subject) exists(i int) Filter {
+func (s subject) exists() Filter {
 	s.nodes++
 	f := Filter{op: OpExists, path: s.path}
-	switch s.document[i].kind {
-	case 't':
+	if kind := s.Kind(); kind != 't' && kind != 'f' {
+		s.wrong("must be true or false")
 		return f
-	case 'f':
-		return Not(f)
 	}
-	s.wrong(i, "must be true or false")
-	return f
+	if s.Bool() {
+		return f
+	}
+	return Not(f)
 }
 
-func (s subject) not(i int) Filter {
+func (s subject) not() Filter {
 	s.nodes++
-	if !s.document[i].isObject() {
-		s.wrong(i, "must be an object of operators")
+	if s.Kind() != '{' {
+		s.wrong("must be an object of operators")
 		return Filter{}
 	}
-	return Not(s.operators(i))
+	return Not(s.operators())
 }
 
 // value reads a value that the property is compared with.
-func (s subject) value(i int) operand {
+func (s subject) value() operand {
 	s.values++
-	t := &s.document[i]
-	switch t.kind {
+	kind := s.Kind()
+	if problem := s.property.mismatch(kind); problem != "" {
+		s.mistaken(problem, s.values)
+	}
+	switch kind {
 	case '{', '[':
-		s.wrong(i, "must be a string, number, boolean or null")
-		return operand{}
+		s.wrong("must be a string, number, boolean or null")
 	case '"':
-		if s.property.Type == Date {
-			date, ok := parseDate(t.text)
-			if !ok {
-				s.wrong(i, wantsDate)
-			}
-			return operand{'"', date}
+		return s.text()
+	case '0':
+		number := s.Number()
+		if !inRange(number) {
+			s.Fail(errNumber)
 		}
+		return operand{kind, number}
+	case 't', 'f':
+		s.Skip()
+		return operand{kind: kind}
+	default:
+		s.Skip()
 	}
-	if problem := s.property.mismatch(t.kind); problem != "" {
-		s.mistakes = append(s.mistakes, mistake{i, problem, s.values})
+	return operand{}
+}
+
+func (s subject) text() operand {
+	if s.property.Type != Date {
+		return operand{'"', s.Text()}
 	}
-	if t.kind == 'n' {
-		return operand{}
+	date, ok := parseDate(s.Text())
+	if !ok {
+		s.mistaken(wantsDate, 0)
 	}
-	return operand{t.kind, t.text}
+	return operand{'"', date}
 }
 
 // mismatch returns why a value of that JSON kind has the wrong type for the property,
@@ -333,7 +411,9 @@ func (p *Property) mismatch(kind byte) string {
 	case '0':
 		fits = p.Type == Number || p.Type == Integer
 	case '"':
-		fits = p.Type == String
+		fits = p.Type == String || p.Type == Date
+	default:
+		return "" // no value to compare with
 	}
 	switch {
 	case fits || p.Type == Any:
@@ -341,143 +421,7 @@ func (p *Property) mismatch(kind byte) string {
 	case p.Type == Date:
 		return wantsDate
 	}
-	return "must be of type " + p.Type.String()
+	return "must be of type " + string(p.Type)
 }
 
 const wantsDate = "must be a date like 2026-01-02T03:04:05.000Z"
-
-// document is a scanned JSON text. The tokens of a value's parts follow its own
-// token, and end is the index after the last of them.
-type document []token
-
-// token is one value of a document.
-type token struct {
-	name  string // of a member, unescaped
-	text  string // of a string, unescaped, or of a number, as it stands
-	end   int16  // index of the token after its last part
-	size  int16  // number of parts
-	start int16  // offset of its first byte
-	level uint8  // depth in objects and arrays, itself included
-	kind  byte   // of strictjson: its first character, '0' for any number
-}
-
-func (t *token) isObject() bool { return t.kind == '{' }
-func (t *token) isArray() bool  { return t.kind == '[' }
-
-// parts calls yield with the index of each member or element of the value at i.
-func (d document) parts(i int) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		for part := i + 1; part < int(d[i].end); part = int(d[part].end) {
-			if !yield(part) {
-				return
-			}
-		}
-	}
-}
-
-// size returns the number of parts of the value at i.
-func (d document) size(i int) int { return int(d[i].size) }
-
-// pointer returns the JSON pointer (RFC 6901) of the value at index i.
-func (d document) pointer(i int) string {
-	var pointer strings.Builder
-	for at := 0; at != i; {
-		position := 0
-		for part := range d.parts(at) {
-			if i < int(d[part].end) {
-				pointer.WriteByte('/')
-				if d[at].isArray() {
-					pointer.WriteString(strconv.Itoa(position))
-				} else {
-					escapePointer.WriteString(&pointer, d[part].name)
-				}
-				at = part
-				break
-			}
-			position++
-		}
-	}
-	return pointer.String()
-}
-
-var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
-
-// These are the limits of an argument that is JSON. An accepted filter has fewer
-// tokens than the limit, which keeps the pairwise comparison of names cheap.
-const (
-	maxText   = 8 << 10
-	maxDepth  = 16
-	maxTokens = 1024
-)
-
-var (
-	errTextSize = errors.New("longer than " + strconv.Itoa(maxText) + " bytes")
-	errTokens   = errors.New("too many values")
-	errNumber   = errors.New("a number out of range")
-)
-
-// scan reads a text that is one JSON value, within the limits.
-func scan(text string, bytes, depth, tokens int) (document, error) {
-	if len(text) > bytes {
-		return nil, errTextSize
-	}
-	s := scanner{
-		Reader: strictjson.New(text, strictjson.Limits{Depth: depth, Members: maxTokens}),
-		tokens: make(document, 0, 4+len(text)/10),
-		most:   tokens,
-	}
-	s.value("", 1)
-	switch err := s.End(); err {
-	case nil:
-		return s.tokens, nil
-	case strictjson.ErrUTF8:
-		return nil, err
-	default:
-		return nil, atByte(err, s.Offset())
-	}
-}
-
-func atByte(err error, offset int) error { return fmt.Errorf("%w at byte %d", err, offset) }
-
-type scanner struct {
-	strictjson.Reader
-	tokens document
-	most   int // the largest number of tokens
-}
-
-// value reads a value. name is that of the member, or "" for an element.
-func (s *scanner) value(name string, level uint8) {
-	if len(s.tokens) == s.most {
-		s.Fail(errTokens)
-		return
-	}
-	at, kind := len(s.tokens), s.Kind()
-	s.tokens = append(s.tokens, token{name: name, start: int16(s.Offset()), level: level, kind: kind})
-	switch kind {
-	case '{':
-		for name := range s.Object {
-			s.value(name, level+1)
-			s.tokens[at].size++
-		}
-	case '[':
-		for range s.Array {
-			s.value("", level+1)
-			s.tokens[at].size++
-		}
-	case '"':
-		s.tokens[at].text = s.Text()
-	case '0':
-		s.tokens[at].text = s.number()
-	default:
-		s.Skip()
-	}
-	s.tokens[at].end = int16(len(s.tokens))
-}
-
-func (s *scanner) number() string {
-	text := s.Number()
-	if !inRange(text) {
-		s.Fail(errNumber)
-	}
-	return text
-}

@@ -23,21 +23,6 @@ func covers(c, d string) bool {
 // meet returns the chain that covers what both c and d cover. ok is false if that is
 // nothing.
 func meet(c, d string) (both string, ok bool) {
-	if c == "*" {
-		return d, true
-	}
-	if d == "*" {
-		return c, true
-	}
-	// Compare first: most pairs have nothing in common, and of most others one is the result.
-	for x, y := c, d; x != "" && y != ""; {
-		var a, b string
-		a, x, _ = cut(x, '.')
-		b, y, _ = cut(y, '.')
-		if !segmentCovers(a, b) && !segmentCovers(b, a) {
-			return "", false
-		}
-	}
 	switch {
 	case covers(c, d):
 		return d, true
@@ -49,10 +34,14 @@ func meet(c, d string) (both string, ok bool) {
 		var a, b string
 		a, c, _ = cut(c, '.')
 		b, d, _ = cut(d, '.')
-		if segmentCovers(b, a) {
-			b = a
+		switch {
+		case segmentCovers(a, b):
+			segments = append(segments, b)
+		case segmentCovers(b, a):
+			segments = append(segments, a)
+		default:
+			return "", false
 		}
-		segments = append(segments, b)
 	}
 	if rest := c + d; rest != "" { // one of them is empty
 		segments = append(segments, rest)
@@ -97,39 +86,22 @@ func isObject(s string) bool {
 // isProperty reports whether s is one segment of a property path: c_set, c_set[],
 // c_set[]#c_foo, c_set#c_foo.
 func isProperty(s string) bool {
-	return s != "" && isPath(s) && strings.IndexByte(s, '.') < 0
+	name, kind, typed := cut(s, '#')
+	return isName(strings.TrimSuffix(name, "[]")) && (!typed || isName(kind))
 }
 
 // isPath reports whether s is a property path. The empty text is one.
 func isPath(s string) bool {
-	if s == "" {
+	// Nearly every path is one plain name. A list handler checks one for each property of each item.
+	if s == "" || isName(s) {
 		return true
 	}
-	// Nearly every path is short and has plain names. A list handler checks one for each
-	// property of each item, so this case is fast.
-	if len(s) <= maxName && ascii.Dotted.Only(s) {
-		return strings.IndexByte(s, '.') < 0 || s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
-	}
-	segments, run := 1, 0 // run counts the bytes of a name or a type
-	listed, typed := false, false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case ascii.Name.Has(c) && run < maxName && !listed:
-			run++
-		case run == 0:
-			return false
-		case c == '.':
-			segments, run, listed, typed = segments+1, 0, false, false
-		case c == '#' && !typed:
-			run, listed, typed = 0, false, true
-		case !listed && !typed && strings.HasPrefix(s[i:], "[]"):
-			listed = true
-			i++
-		default:
+	for segment := range strings.SplitSeq(s, ".") {
+		if !isProperty(segment) {
 			return false
 		}
 	}
-	return run > 0 && segments <= maxPath
+	return strings.Count(s, ".") < maxPath
 }
 
 // isToken reports whether some grammar could have s as an identifier.
@@ -138,12 +110,5 @@ func isToken(s string) bool { return s != "" && ascii.Identifier.Only(s) }
 // isIdentifier reports whether s is an identifier of the standard grammar: 24 hexadecimal
 // digits, or a UUID.
 func isIdentifier(s string) bool {
-	switch len(s) {
-	case 24:
-		return ascii.Hex.Only(s)
-	case 36:
-		return s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' && ascii.Hex.Only(s[:8]) &&
-			ascii.Hex.Only(s[9:13]) && ascii.Hex.Only(s[14:18]) && ascii.Hex.Only(s[19:23]) && ascii.Hex.Only(s[24:])
-	}
-	return false
+	return ascii.Hex.Holds(s, 24, 24) || ascii.IsUUID(s, ascii.Hex)
 }

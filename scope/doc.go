@@ -63,5 +63,5 @@
 // # Compatibility
 //
 // Grammar, Reason and SyntaxError may gain fields: write them with field names. A
-// refusal stays a *SyntaxError. Its text may change, and so may Expected and Hint.
+// refusal stays a *SyntaxError. Its text may change, and so may Expected.
 package scope

@@ -58,7 +58,7 @@ func ExampleCompile() {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, err := range joined.Unwrap() {
 			if e, ok := errors.AsType[*scope.SyntaxError](err); ok {
-				fmt.Printf("chain %d: %s\n", e.Index, e.Hint)
+				fmt.Printf("chain %d: %s\n", e.Index, e.Expected)
 			}
 		}
 	}
@@ -67,7 +67,7 @@ func ExampleCompile() {
 		fmt.Println(chain, "from", source)
 	}
 	// Output:
-	// chain 1: deployments themselves are objects: object.create.deployment
+	// chain 1: execute or *; deployments themselves are objects: object.create.deployment
 	// object.read.c_note from token
 }
 

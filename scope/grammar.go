@@ -3,6 +3,7 @@ package scope
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Limits of what is parsed, so that hostile input costs little.
@@ -26,21 +27,7 @@ type Grammar struct {
 	Identifier func(string) bool
 }
 
-func rootOf(s string) root {
-	switch s {
-	case "object":
-		return rootObject
-	case "script":
-		return rootScript
-	case "view":
-		return rootView
-	case "deployment":
-		return rootDeployment
-	case "admin":
-		return rootAdmin
-	}
-	return rootNone
-}
+func rootOf(s string) root { return root(max(0, slices.Index(rootNames[:], s))) }
 
 func (g *Grammar) isIdentifier(s string) bool {
 	if g == nil || g.Identifier == nil {
@@ -62,7 +49,7 @@ func (g *Grammar) isRoute(s string) bool { return s != "route" && s != "runner" 
 // error, too.
 func (g *Grammar) Parse(chain string) (canonical string, err error) {
 	if chain == "" {
-		return "", &SyntaxError{Expected: "a chain", Hint: "everything is *"}
+		return "", &SyntaxError{Expected: "a chain; everything is *"}
 	}
 	var s shape
 	if err := g.parseKnown(chain, &s); err != nil {
@@ -78,7 +65,7 @@ func (g *Grammar) Parse(chain string) (canonical string, err error) {
 func (g *Grammar) ParseNeed(chain string) (n Need, err error) {
 	problem := g.parseKnown(chain, &n.shape)
 	if problem == nil && n.shape.root == rootAll {
-		problem = &SyntaxError{Got: chain, Expected: "a root", Hint: "a need names what is asked for"}
+		problem = &SyntaxError{Got: chain, Expected: "a root; a need names what is asked for"}
 	}
 	if problem != nil {
 		return Need{}, problem
@@ -91,7 +78,7 @@ func (g *Grammar) parseKnown(chain string, s *shape) *SyntaxError {
 	err := g.parse(chain, s)
 	if err == nil && s.root == rootUnknown {
 		p := parser{text: chain}
-		return p.fail(0, "a root of the grammar", "")
+		return p.fail(0, "a root of the grammar")
 	}
 	return err
 }
@@ -165,13 +152,13 @@ func (s *shape) vet() *SyntaxError {
 	}
 	whole := *s
 	whole.rest = ""
-	expected, hint := "no property", "an object is deleted whole: "
+	expected := "no property; an object is deleted whole: "
 	if s.column == columnCreate {
 		whole.head[1] = ""
-		expected, hint = "no identifier", "nothing has an identifier before it is created: "
+		expected = "no identifier; nothing has an identifier before it is created: "
 	}
 	p := parser{text: s.text()}
-	return p.fail(len(whole.text())+1, expected, hint+cutStars(whole.text()))
+	return p.fail(len(whole.text())+1, expected+cutStars(whole.text()))
 }
 
 // standard is the grammar of the functions without a receiver.

@@ -3,8 +3,6 @@ package scope
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // SyntaxError describes where and why a chain does not parse.
@@ -13,18 +11,13 @@ type SyntaxError struct {
 	Segment  int    // counted from 0
 	Offset   int    // of the segment in the chain, in bytes
 	Got      string // the segment, cut after 64 bytes; empty if the chain ends too early
-	Expected string // what could stand there
-	Hint     string // what was probably meant, or the control character found; often empty
+	Expected string // what could stand there, and sometimes what was probably meant
 }
 
 // Reason describes the error within the chain. It counts segments from 1. This part of
 // Error may be shown to the author of the chain.
 func (e *SyntaxError) Reason() string {
-	reason := fmt.Sprintf("segment %d: got %q, expected %s", e.Segment+1, e.Got, e.Expected)
-	if e.Hint != "" {
-		reason += "; " + e.Hint
-	}
-	return reason
+	return fmt.Sprintf("segment %d: got %q, expected %s", e.Segment+1, e.Got, e.Expected)
 }
 
 func (e *SyntaxError) Error() string {
@@ -49,30 +42,21 @@ func (p *parser) segment(at int) (segment string, next int) {
 
 func (p *parser) ended(at int) bool { return at > len(p.text) }
 
-func (p *parser) fail(at int, expected, hint string) *SyntaxError {
+func (p *parser) fail(at int, expected string) *SyntaxError {
 	got, _ := p.segment(at)
-	if i := strings.IndexFunc(got, unicode.IsControl); i >= 0 {
-		// The hint names it, because a control character is invisible where the chain is
-		// shown.
-		r, _ := utf8.DecodeRuneInString(got[i:])
-		hint = fmt.Sprintf("%U is a control character", r)
-	}
 	return &SyntaxError{
 		Segment:  strings.Count(p.text[:at], "."),
 		Offset:   at,
 		Got:      got[:min(len(got), 64)],
 		Expected: expected,
-		Hint:     hint,
 	}
 }
 
 // parse reads a chain into s, which must be zero. A root that the grammar does not know
 // gives rootUnknown, not an error.
 func (g *Grammar) parse(text string, s *shape) *SyntaxError {
-	if len(text) >= minOversize {
-		if err := oversize(text); err != nil {
-			return err
-		}
+	if len(text) > maxLength || strings.Count(text, ".") >= maxSegments {
+		return oversize(text)
 	}
 	p := parser{g, cutStars(text)}
 	if p.text == "" || p.text == "*" {
@@ -92,20 +76,16 @@ func (g *Grammar) parse(text string, s *shape) *SyntaxError {
 	return p.unknown(name, at, s)
 }
 
-// minOversize is the least length that can exceed a limit: a segment takes two bytes.
-const minOversize = 2 * maxSegments
-
+// oversize returns the error for a chain that is too long or has too many segments.
 func oversize(text string) *SyntaxError {
 	if len(text) > maxLength {
 		return &SyntaxError{Offset: maxLength, Got: text[:64], Expected: "at most 512 bytes"}
 	}
 	p, at := parser{text: text}, 0
 	for range maxSegments {
-		if _, at = p.segment(at); p.ended(at) {
-			return nil
-		}
+		_, at = p.segment(at)
 	}
-	return p.fail(at, "at most 32 segments", "")
+	return p.fail(at, "at most 32 segments")
 }
 
 // cutStars cuts trailing stars. They have no effect, because a chain covers by prefix.
@@ -125,7 +105,7 @@ func (p *parser) verb(at int, s *shape) (next int, err *SyntaxError) {
 	verb, next := p.segment(at)
 	var ok bool
 	if s.column, ok = columnOf(s.root, verb); !ok {
-		return 0, p.fail(at, verbsOf(s.root)+" or *", verbHint(s.root, verb))
+		return 0, p.fail(at, verbsOf(s.root)+" or *"+verbHint(s.root, verb))
 	}
 	return next, nil
 }
@@ -137,7 +117,7 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	}
 	name, idAt := p.segment(nameAt)
 	if !isObject(name) && name != "*" {
-		return p.fail(nameAt, "an object name or *", "")
+		return p.fail(nameAt, "an object name or *")
 	}
 	s.head[0] = name
 	if p.ended(idAt) {
@@ -145,7 +125,7 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	}
 	id, at := p.segment(idAt)
 	if !p.grammar.isIdentifier(id) && id != "*" {
-		return p.fail(idAt, "an identifier or *", identifierHint(s, id))
+		return p.fail(idAt, "an identifier or *"+identifierHint(s, id))
 	}
 	s.head[1] = id
 	if p.ended(at) {
@@ -155,7 +135,7 @@ func (p *parser) object(at int, s *shape) *SyntaxError {
 	for !p.ended(at) {
 		property, next := p.segment(at)
 		if !isProperty(property) {
-			return p.fail(at, "a property", "")
+			return p.fail(at, "a property")
 		}
 		at = next
 	}
@@ -166,7 +146,7 @@ func identifierHint(s *shape, got string) string {
 	if !isProperty(got) {
 		return ""
 	}
-	return "an identifier or * stands before a property: " + s.text() + ".*." + got
+	return "; an identifier or * stands before a property: " + s.text() + ".*." + got
 }
 
 func (p *parser) script(at int, s *shape) *SyntaxError {
@@ -186,47 +166,39 @@ func (p *parser) script(at int, s *shape) *SyntaxError {
 	switch {
 	case kind == "runner":
 		s.column = columnRunner
-		return p.done(next, "the runner has no identifier: script.runner")
+		return p.done(next, "; the runner has no identifier: script.runner")
 	case kind == "route", kind == "*" && !executes: // only a route has an identifier
 		s.column = columnRoute
-		return p.route(next, s)
+		return p.named(next, s, p.grammar.isRoute, "the identifier of a route; the others are script.route and script.runner")
 	case p.grammar.isRoute(kind):
-		return p.fail(at, "route, runner, execute or *", "one route is script.route."+kind)
+		return p.fail(at, "route, runner, execute or *; one route is script.route."+kind)
 	}
-	return p.fail(at, "route, runner, execute or *", "")
+	return p.fail(at, "route, runner, execute or *")
 }
 
-func (p *parser) route(at int, s *shape) *SyntaxError {
+// named reads the one segment that may follow, if it is there.
+func (p *parser) named(at int, s *shape, is func(string) bool, expected string) *SyntaxError {
 	if p.ended(at) {
 		return nil
 	}
-	route, next := p.segment(at)
-	if !p.grammar.isRoute(route) {
-		hint := ""
-		if route == "route" || route == "runner" {
-			hint = "no route has this name: script." + route
-		}
-		return p.fail(at, "the identifier of a route", hint)
+	name, next := p.segment(at)
+	if !is(name) {
+		return p.fail(at, expected)
 	}
-	s.head[0] = route
+	s.head[0] = name
 	return p.done(next, "")
 }
 
 // simple reads view, deployment and admin chains.
 func (p *parser) simple(at int, s *shape) *SyntaxError {
 	at, err := p.verb(at, s)
-	if err != nil || p.ended(at) {
+	if err != nil {
 		return err
 	}
 	if s.root == rootAdmin {
 		return p.done(at, "")
 	}
-	id, next := p.segment(at)
-	if !p.grammar.isNamed(id) {
-		return p.fail(at, "a name or an identifier", "")
-	}
-	s.head[0] = id
-	return p.done(next, "")
+	return p.named(at, s, p.grammar.isNamed, "a name or an identifier")
 }
 
 func verbsOf(r root) string {
@@ -243,7 +215,7 @@ func verbHint(r root, verb string) string {
 	if _, ok := columnOf(rootObject, verb); !ok || r != rootDeployment {
 		return ""
 	}
-	return "deployments themselves are objects: object." + verb + ".deployment"
+	return "; deployments themselves are objects: object." + verb + ".deployment"
 }
 
 // done returns an error if there is a further segment.
@@ -251,19 +223,19 @@ func (p *parser) done(at int, hint string) *SyntaxError {
 	if p.ended(at) {
 		return nil
 	}
-	return p.fail(at, "nothing more", hint)
+	return p.fail(at, "nothing more"+hint)
 }
 
 // unknown checks the form of a chain whose root the grammar does not know.
 func (p *parser) unknown(name string, at int, s *shape) *SyntaxError {
 	if !isRoot(name) {
-		return p.fail(0, "a root, in lower case", "")
+		return p.fail(0, "a root, in lower case")
 	}
 	s.root = rootUnknown
 	for !p.ended(at) {
 		segment, next := p.segment(at)
 		if segment != "*" && !isProperty(segment) && !isToken(segment) {
-			return p.fail(at, "a segment or *", "")
+			return p.fail(at, "a segment or *")
 		}
 		at = next
 	}

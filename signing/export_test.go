@@ -19,8 +19,12 @@ var (
 // CountMACs counts the MACs computed with a key from now on.
 func CountMACs(k *Key) *atomic.Int64 {
 	n := new(atomic.Int64)
-	for i, pool := range k.macs {
-		k.macs[i] = &sync.Pool{New: func() any {
+	for i, p := range k.proofs {
+		pool := p.macs
+		if pool == nil {
+			continue
+		}
+		k.proofs[i].macs = &sync.Pool{New: func() any {
 			m := pool.New().(*keyedMAC)
 			m.hash = counted{m.hash, n}
 			return m
@@ -94,7 +98,7 @@ func BaseOf(v *Verifier, r *http.Request) string {
 // Matches reports whether a signature belongs to a base. The secret is the MAC key.
 func Matches(alg string, secret []byte, public ed25519.PublicKey, text string, signature []byte) bool {
 	if alg == algEd25519 {
-		return (&Key{public: []ed25519.PublicKey{public}}).matches([]byte(text), signature, true)
+		return (&Key{proofs: []proof{{public: public}}}).matching([]byte(text), signature, true) != nil
 	}
 	mac := newMACs("", Secret(secret)).Get().(*keyedMAC)
 	return mac.makes([]byte(text), signature)

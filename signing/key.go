@@ -1,6 +1,7 @@
 package signing
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/fips140"
@@ -26,10 +27,15 @@ import (
 // A Key is safe for concurrent use, and prints only its client key.
 type Key struct {
 	clientKey string
-	macs      []*sync.Pool        // of *keyedMAC, one pool for each live secret
-	public    []ed25519.PublicKey // instead of secrets
-	ends      time.Time           // when a former secret expires; zero for the live ones
-	formers   []*Key              // one for each former secret
+	proofs    []proof   // live secrets and then former ones, or public keys
+	ends      time.Time // when a former secret expires; zero for the live ones
+}
+
+// proof verifies with one secret or public key.
+type proof struct {
+	macs   *sync.Pool        // of *keyedMAC; nil for a public key
+	public ed25519.PublicKey // nil for a secret
+	former *Key              // of a former secret; nil for a live one
 }
 
 // NewKey returns the Key of a client key and its live secrets. During a rotation
@@ -70,7 +76,7 @@ func UnsafeKey(clientKey string, secrets ...Secret) (*Key, error) {
 		if err := checkMACKey(clientKey, secret); err != nil {
 			return nil, err
 		}
-		k.macs = append(k.macs, newMACs(clientKey, secret))
+		k.proofs = append(k.proofs, proof{macs: newMACs(clientKey, secret)})
 	}
 	return k, nil
 }
@@ -94,7 +100,7 @@ func NewPublicKey(clientKey string, keys ...ed25519.PublicKey) (*Key, error) {
 		if len(key) != ed25519.PublicKeySize || weakkey.HasSmallOrder(key) {
 			return nil, errors.New("signing: an Ed25519 public key has 32 bytes, and no small order")
 		}
-		k.public = append(k.public, slices.Clone(key))
+		k.proofs = append(k.proofs, proof{public: slices.Clone(key)})
 	}
 	return k, nil
 }
@@ -107,15 +113,16 @@ func (k *Key) WithFormer(secret Secret, until time.Time) (*Key, error) {
 	if secret == "" || until.IsZero() {
 		return nil, errors.New("signing: a former secret needs a text and an end")
 	}
-	if k.public != nil {
+	if k.fits(true) {
 		return nil, errors.New("signing: a key with public keys has no secrets")
 	}
 	if err := checkMACKey(k.clientKey, secret); err != nil {
 		return nil, err
 	}
-	former := &Key{clientKey: k.clientKey, macs: []*sync.Pool{newMACs(k.clientKey, secret)}, ends: until}
+	former := proof{macs: newMACs(k.clientKey, secret)}
+	former.former = &Key{clientKey: k.clientKey, proofs: []proof{former}, ends: until}
 	with := *k
-	with.formers = append(slices.Clone(k.formers), former)
+	with.proofs = append(slices.Clip(k.proofs), former)
 	return &with, nil
 }
 
@@ -127,18 +134,24 @@ func (k *Key) Ends() time.Time { return k.ends }
 func (k *Key) ClientKey() string { return k.clientKey }
 
 // Secrets returns when each live secret of the key stops verifying. The zero time is never.
-func (k *Key) Secrets() []time.Time {
-	ends := make([]time.Time, len(k.macs))
-	for _, former := range k.formers {
-		ends = append(ends, former.ends)
+func (k *Key) Secrets() (ends []time.Time) {
+	for _, p := range k.proofs {
+		switch {
+		case p.former != nil:
+			ends = append(ends, p.former.ends)
+		case p.macs != nil:
+			ends = append(ends, time.Time{})
+		}
 	}
 	return ends
 }
 
 // PublicKeys returns the public keys that the key verifies with; nil if it has secrets.
 func (k *Key) PublicKeys() (keys []ed25519.PublicKey) {
-	for _, key := range k.public {
-		keys = append(keys, slices.Clone(key))
+	for _, p := range k.proofs {
+		if p.public != nil {
+			keys = append(keys, slices.Clone(p.public))
+		}
 	}
 	return keys
 }
@@ -171,19 +184,12 @@ var nobody = sync.OnceValue(func() *Key {
 	if err != nil {
 		panic(err) // crypto/rand does not fail
 	}
-	return &Key{
-		clientKey: clientKey,
-		macs:      []*sync.Pool{newMACs(clientKey, secret)},
-		public:    []ed25519.PublicKey{public},
-	}
+	return &Key{clientKey: clientKey, proofs: []proof{{macs: newMACs(clientKey, secret)}, {public: public}}}
 })
 
 // fits reports whether the key has what the algorithm of a signature needs.
 func (k *Key) fits(isEd25519 bool) bool {
-	if isEd25519 {
-		return len(k.public) > 0
-	}
-	return len(k.macs) > 0
+	return slices.ContainsFunc(k.proofs, func(p proof) bool { return (p.public != nil) == isEd25519 })
 }
 
 // messages holds buffers for what signatures cover.
@@ -211,31 +217,25 @@ func (k *Key) verified(c *credential) *Key {
 // matching tries every secret, even after one has matched. Otherwise the time taken
 // would tell which secret is in use.
 func (k *Key) matching(message, signature []byte, isEd25519 bool) (by *Key) {
-	if k.matches(message, signature, isEd25519) {
-		by = k
-	}
-	for _, former := range k.formers {
-		if former.matches(message, signature, isEd25519) && by == nil {
-			by = former
+	for i := range k.proofs {
+		p := &k.proofs[i]
+		if p.verifies(message, signature, isEd25519) && by == nil {
+			by = cmp.Or(p.former, k)
 		}
 	}
 	return by
 }
 
-func (k *Key) matches(message, signature []byte, isEd25519 bool) (matched bool) {
-	if isEd25519 {
-		return slices.ContainsFunc(k.public, func(key ed25519.PublicKey) bool {
-			return ed25519.Verify(key, message, signature)
-		})
+func (p *proof) verifies(message, signature []byte, isEd25519 bool) bool {
+	switch {
+	case (p.public != nil) != isEd25519:
+		return false
+	case isEd25519:
+		return ed25519.Verify(p.public, message, signature)
 	}
-	for _, pool := range k.macs {
-		mac := pool.Get().(*keyedMAC)
-		if mac.makes(message, signature) {
-			matched = true
-		}
-		pool.Put(mac)
-	}
-	return matched
+	mac := p.macs.Get().(*keyedMAC)
+	defer p.macs.Put(mac)
+	return mac.makes(message, signature)
 }
 
 // keyedMAC is an HMAC under one secret, with a buffer for its sum: an argument of an

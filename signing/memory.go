@@ -23,9 +23,10 @@ import (
 // goroutines claim at once.
 //
 // An accepted request takes about 45 bytes until its Use.Keep, and for up to 17
-// seconds longer. Each client key with remembered requests takes about 200 bytes
-// more, or 400 if half of the keys have expired. Memory is allocated as it is needed,
-// and later claims reuse it or release it.
+// seconds longer. Each client key with remembered requests takes about 300 bytes
+// more if they are kept for minutes. Memory is allocated as it is needed, and later claims reuse it. A 64th
+// of the store, which has some of the client keys, releases its memory when all of its requests have
+// expired.
 //
 // The zero Memory is a store for a million requests. It starts with its first claim,
 // and refuses that claim as stale unless it was signed in the same millisecond. So
@@ -58,9 +59,6 @@ import (
 type Memory struct {
 	// PerKey is how many requests of one client key are remembered at once. 0 means a
 	// tenth of all; as many as all means no bound. It must be set before first use.
-	// If a key has requests that are remembered for more than nine minutes, each of
-	// its requests counts for longer. The addition is at most a sixteenth of the
-	// longest time.
 	PerKey int
 
 	requests int
@@ -90,7 +88,7 @@ type shard struct {
 	sync.Mutex
 	keys  tallies
 	table *replaytable.Table // of nonces and signatures
-	total total
+	total tally
 	_     [64]byte // keeps the locks of two shards out of one cache line
 }
 
@@ -192,7 +190,7 @@ func (m *Memory) claim(u *Use) error {
 	}
 	table.Add(nonce, closed, tick, end)
 	if count == nil {
-		count = s.keys.start(key, tick)
+		count = s.keys.start(key)
 	}
 	count.add(end)
 	s.total.add(end)
@@ -268,7 +266,8 @@ func (s *shard) sweep(tick uint32) int64 {
 	if s.table != nil && s.table.Ended(tick) {
 		s.table, s.keys = nil, tallies{}
 	}
-	return s.total.sweep(tick)
+	before := s.total.live
+	return int64(before - s.total.at(tick))
 }
 
 // requests returns the table. A new table has the size for a key that uses up its

@@ -169,7 +169,7 @@ func FuzzMemory(f *testing.F) {
 }
 
 // TestMemoryAtLength compares a store with the model while tables grow, fill up and
-// shrink, so that many entries move.
+// empty, so that many entries move.
 func TestMemoryAtLength(t *testing.T) {
 	steps := 400_000
 	if raceEnabled {

@@ -1,29 +1,44 @@
 package signing
 
-import "github.com/tenantkit/tenantkit/internal/replaytable"
+import (
+	"maps"
+	"slices"
 
-// total counts the requests that a shard remembers, by the tick in which they expire.
-type total struct {
-	ends map[uint32]int64 // about thirty ticks, if all requests are kept for minutes
+	"github.com/tenantkit/tenantkit/internal/replaytable"
+)
+
+// tally counts requests by the tick in which they expire.
+type tally struct {
+	live int
+	ends []ending // in the order of their ticks: about thirty, if all requests are kept for minutes
 }
 
-// add counts one more request.
-func (t *total) add(end uint32) {
-	if t.ends == nil {
-		t.ends = make(map[uint32]int64)
+type ending struct{ tick, requests uint32 }
+
+// at returns how many requests there are at a tick.
+func (t *tally) at(now uint32) int {
+	expired := 0
+	for ; expired < len(t.ends) && t.ends[expired].tick <= now; expired++ {
+		t.live -= int(t.ends[expired].requests)
 	}
-	t.ends[end]++
+	if expired > 0 {
+		t.ends = slices.Delete(t.ends, 0, expired)
+	}
+	return t.live
 }
 
-// sweep removes the expired requests from the count, and returns how many there were.
-func (t *total) sweep(now uint32) (ended int64) {
-	for end, n := range t.ends {
-		if end <= now {
-			ended += n
-			delete(t.ends, end)
-		}
+// add counts one more request. It searches from the end, where most requests belong.
+func (t *tally) add(end uint32) {
+	i := len(t.ends)
+	for i > 0 && t.ends[i-1].tick > end {
+		i--
 	}
-	return ended
+	if i == 0 || t.ends[i-1].tick < end {
+		t.ends = slices.Insert(t.ends, i, ending{tick: end})
+		i++
+	}
+	t.ends[i-1].requests++
+	t.live++
 }
 
 // tallies counts the requests of each client key of a shard.
@@ -32,94 +47,21 @@ type tallies struct {
 	pruned uint32
 }
 
-// of returns the tally of a key, or nil.
+// of returns the tally of a key, or nil. Once in a tick it drops those that have expired.
 func (t *tallies) of(key replaytable.Tag, now uint32) *tally {
 	if t.pruned != now {
-		t.prune(now)
+		t.pruned = now
+		maps.DeleteFunc(t.keys, func(_ replaytable.Tag, count *tally) bool { return count.at(now) == 0 })
 	}
 	return t.keys[key]
 }
 
 // start makes the tally of a key that has none.
-func (t *tallies) start(key replaytable.Tag, now uint32) *tally {
+func (t *tallies) start(key replaytable.Tag) *tally {
 	if t.keys == nil {
 		t.keys = make(map[replaytable.Tag]*tally)
 	}
-	count := &tally{past: now}
+	count := new(tally)
 	t.keys[key] = count
 	return count
-}
-
-// prune drops the expired tallies once they are half of all. It makes a new map,
-// because a map never shrinks.
-func (t *tallies) prune(now uint32) {
-	t.pruned = now
-	live := 0
-	for _, count := range t.keys {
-		if count.last > now {
-			live++
-		}
-	}
-	if live > len(t.keys)/2 {
-		return
-	}
-	old := t.keys
-	t.keys = make(map[replaytable.Tag]*tally, live)
-	for key, count := range old {
-		if count.last > now {
-			t.keys[key] = count
-		}
-	}
-}
-
-const tallyGroups = 32
-
-// tally counts the requests of one client key, in groups that expire together. It has
-// a fixed size. If its groups do not reach far enough ahead, it makes them longer. It
-// then counts a request for longer than it is remembered, by up to a sixteenth of the
-// longest time.
-type tally struct {
-	live  uint32
-	last  uint32 // with this tick everything has expired
-	past  uint32 // groups up to this one are subtracted already
-	shift uint8  // a group is 1<<shift ticks long
-	ends  [tallyGroups]uint32
-}
-
-// at returns how many requests there are at a tick.
-func (t *tally) at(now uint32) int {
-	if t.last <= now {
-		*t = tally{past: now}
-	}
-	for t.past < now>>t.shift {
-		t.past++
-		ended := &t.ends[t.past%tallyGroups]
-		t.live -= *ended
-		*ended = 0
-	}
-	return int(t.live)
-}
-
-// add counts one more request. Its end must be later than the tick of the last at.
-func (t *tally) add(end uint32) {
-	t.last = max(t.last, end)
-	for t.group(end) > t.past+tallyGroups {
-		t.lengthen()
-	}
-	t.ends[t.group(end)%tallyGroups]++
-	t.live++
-}
-
-// group returns the first group that begins at end or later.
-func (t *tally) group(end uint32) uint32 {
-	return (end + 1<<t.shift - 1) >> t.shift
-}
-
-// lengthen merges each two groups into one.
-func (t *tally) lengthen() {
-	old := *t
-	t.past, t.shift, t.ends = old.past/2, old.shift+1, [tallyGroups]uint32{}
-	for group := old.past + 1; group <= old.past+tallyGroups; group++ {
-		t.ends[(group+1)/2%tallyGroups] += old.ends[group%tallyGroups]
-	}
 }

@@ -324,13 +324,12 @@ func TestMemoryFarFuture(t *testing.T) {
 			})
 		}
 	})
-	t.Run("a key counts as much as it has, and never less", func(t *testing.T) {
+	t.Run("a key counts as much as it has", func(t *testing.T) {
 		for seed := range uint64(10) {
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 0))
 				store := signing.NewMemory(200) // 20 of each key
 				var ends []time.Time
-				var longest time.Duration
 				remembered := func(at time.Time) (n int) {
 					for _, end := range ends {
 						if end.After(at) {
@@ -346,13 +345,12 @@ func TestMemoryFarFuture(t *testing.T) {
 					if seed%2 == 0 {
 						keep = time.Duration(random.ExpFloat64() * float64(time.Hour))
 					}
-					longest = max(longest, keep)
 					u.Keep = time.Now().Add(keep)
 					err := store.Claim(t.Context(), u)
 					if n := remembered(time.Now()); err == nil && n >= 20 {
 						t.Fatalf("seed %d: accepted beside %d", seed, n)
 					}
-					if n := remembered(time.Now().Add(-longest/16 - tick)); err != nil && n < 20 {
+					if n := remembered(time.Now().Add(-tick)); err != nil && n < 20 {
 						t.Fatalf("seed %d: %v, beside %d", seed, err, n)
 					}
 					if err == nil {
@@ -426,19 +424,6 @@ func TestMemoryGivesMemoryBack(t *testing.T) {
 			claim(t, store, "one request", useOf("key 1", 1), nil)
 			if got := store.Entries(); got > 100 {
 				t.Errorf("room for %d entries with one request", got)
-			}
-		})
-	})
-	t.Run("where a few claims are left", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			store := signing.NewMemory(100_000)
-			expect(t, "flood", tally{accepted: 9000}, claims(t, store, "key", 0, 9000))
-			for i := range 100 {
-				time.Sleep(15 * time.Second)
-				expect(t, "trickle", tally{accepted: 10}, claims(t, store, "key", 10_000+10*i, 10))
-			}
-			if got := store.Entries(); got > 2000 {
-				t.Errorf("room for %d entries with 200 requests", got)
 			}
 		})
 	})

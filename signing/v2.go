@@ -241,15 +241,14 @@ const (
 
 // required returns the components that a request must cover.
 func (names *prefixed) required(digest, account bool) []string {
-	switch {
-	case digest && account:
-		return names.components[:]
-	case digest:
-		return names.components[1:]
-	case account:
-		return names.components[:len(names.components)-1]
+	from, to := 1, len(names.components)-1
+	if account {
+		from--
 	}
-	return names.components[1 : len(names.components)-1]
+	if digest {
+		to++
+	}
+	return names.components[from:to]
 }
 
 // covers reports whether an inner list has exactly the required components, each once, with single

@@ -91,44 +91,33 @@ func readClaims(payload, namespace string) (c Claims, err error) {
 // read reads the value of a claim if it knows the name. The name must match exactly,
 // because another spelling is another claim.
 func (c *Claims) read(r *strictjson.Reader, name, namespace string) (known bool) {
-	switch name {
-	case "iss":
+	own, isOwn := strings.CutPrefix(name, namespace)
+	switch {
+	case name == "iss":
 		c.Issuer = readText(r)
-	case "sub":
+	case name == "sub":
 		c.Subject = readText(r)
-	case "aud":
+	case name == "aud":
 		c.Audience = readText(r)
-	case "jti":
+	case name == "jti":
 		c.ID = readText(r)
-	case "iat":
+	case name == "iat":
 		c.IssuedAt = readTime(r)
-	case "nbf":
+	case name == "nbf":
 		c.NotBefore = readTime(r)
-	case "exp":
+	case name == "exp":
 		c.Expires = readTime(r)
-	default:
-		if rest, ok := strings.CutPrefix(name, namespace); ok {
-			return c.readOwn(r, rest)
-		}
-		return false
-	}
-	return true
-}
-
-// readOwn reads a claim of the namespace, as read does.
-func (c *Claims) readOwn(r *strictjson.Reader, name string) (known bool) {
-	switch name {
-	case "scp":
+	case isOwn && own == "scp":
 		c.Scope = readTexts(r, maxChains)
-	case "rls":
+	case isOwn && own == "rls":
 		c.Roles = readRoles(r)
-	case "skp":
+	case isOwn && own == "skp":
 		c.SkipACL = r.Bool()
-	case "skc":
+	case isOwn && own == "skc":
 		c.SkipCreateACL = r.Bool()
-	case "gnt":
+	case isOwn && own == "gnt":
 		c.Grant = readLevel(r)
-	case "cnt":
+	case isOwn && own == "cnt":
 		c.MaxUses = readCount(r)
 	default:
 		return false

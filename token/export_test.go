@@ -37,17 +37,14 @@ func (c *CachedKeys) Len() int { kept, _ := c.found.Len(&c.of); return kept }
 func (m *MemoryLedger) Len() (records, subjects int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, a := range m.apps {
-		subjects += len(a.bySubject)
-	}
-	return m.records, subjects
+	return len(m.records), len(m.subjects)
 }
 
 // SetParent gives a record a parent that Issue would not accept.
 func (m *MemoryLedger) SetParent(r Record, parent string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.apps[r.ClientKey].byID[r.ID].Parent = parent
+	m.records[inApp{r.ClientKey, r.ID}].Parent = parent
 }
 
 const MaxKeys = maxKeys

@@ -37,6 +37,28 @@ var (
 	_ Exposed = (*MemoryKeys)(nil)
 )
 
+// change replaces the keys of an app by what f returns, and deletes them for nil. f gets nil for an app
+// without keys, unless that is the error absent.
+func (m *MemoryKeys) change(org OrgKey, clientKey string, absent error, f func(old *appKeys) (*appKeys, error)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old := m.apps[clientKey]
+	foreign := old != nil && old.pair.Org != org
+	switch {
+	case absent != nil && (old == nil || foreign):
+		return absent
+	case foreign:
+		return errForeign
+	}
+	changed, err := f(old)
+	if err == nil {
+		m.set(clientKey, changed)
+	}
+	return err
+}
+
+var errForeign = badKey("client key of another org")
+
 // Generate gives an app a new pair of 2048 bits. It replaces the old pair and all
 // former keys, which invalidates every token of the app. The new key is exposed if the
 // old one was. Generate returns the new public key. The error matches ErrBadKey for a
@@ -51,12 +73,15 @@ func (m *MemoryKeys) Generate(ctx context.Context, org OrgKey, clientKey string)
 // another shape, or of another org.
 func (m *MemoryKeys) Ensure(ctx context.Context, org OrgKey, clientKey string) (*PublicKey, error) {
 	m.mu.RLock()
-	public, err := m.present(org, clientKey)
+	a := m.apps[clientKey]
 	m.mu.RUnlock()
-	if public != nil || err != nil {
-		return public, err
+	switch {
+	case a == nil:
+		return m.make(org, clientKey, false)
+	case a.pair.Org != org:
+		return nil, errForeign
 	}
-	return m.make(org, clientKey, false)
+	return &a.pair.PublicKey, nil
 }
 
 // make gives an app a new pair. Without replace it leaves a pair that is there.
@@ -65,16 +90,15 @@ func (m *MemoryKeys) make(org OrgKey, clientKey string, replace bool) (*PublicKe
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	public, err := m.present(org, clientKey)
-	switch {
-	case err != nil, public != nil && !replace:
-		return public, err
-	case public != nil:
-		pair.Exposed = public.Exposed
-	}
-	if err := m.put(pair); err != nil {
+	err = m.change(org, clientKey, nil, func(old *appKeys) (*appKeys, error) {
+		if old != nil && !replace {
+			pair = old.pair
+			return old, nil
+		}
+		pair.Exposed = old != nil && old.pair.Exposed
+		return &appKeys{pair: pair}, m.vet(pair)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return &pair.PublicKey, nil
@@ -82,23 +106,10 @@ func (m *MemoryKeys) make(org OrgKey, clientKey string, replace bool) (*PublicKe
 
 func pairFor(org OrgKey, clientKey string) (*KeyPair, error) {
 	pair, err := GeneratePair(weakkey.MinBits)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		pair.ClientKey, pair.Org = clientKey, org
 	}
-	pair.ClientKey, pair.Org = clientKey, org
-	return pair, nil
-}
-
-// present returns the present key of an app, or nil if it has none.
-func (m *MemoryKeys) present(org OrgKey, clientKey string) (*PublicKey, error) {
-	switch a := m.apps[clientKey]; {
-	case a == nil:
-		return nil, nil
-	case a.pair.Org != org:
-		return nil, badKey("client key of another org")
-	default:
-		return &a.pair.PublicKey, nil
-	}
+	return pair, err
 }
 
 // Put gives pair.ClientKey this pair. It replaces the old pair and all former keys,
@@ -108,22 +119,19 @@ func (m *MemoryKeys) present(org OrgKey, clientKey string) (*PublicKey, error) {
 func (m *MemoryKeys) Put(ctx context.Context, pair *KeyPair) error {
 	kept := *pair
 	kept.Ends, kept.Former = time.Time{}, nil
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.put(&kept)
+	return m.change(pair.Org, pair.ClientKey, nil, func(*appKeys) (*appKeys, error) {
+		return &appKeys{pair: &kept}, m.vet(&kept)
+	})
 }
 
-func (m *MemoryKeys) put(pair *KeyPair) error {
+// vet refuses a pair that is not valid, or that another app has.
+func (m *MemoryKeys) vet(pair *KeyPair) error {
 	if err := pair.Validate(); err != nil {
 		return err
-	}
-	if old := m.apps[pair.ClientKey]; old != nil && old.pair.Org != pair.Org {
-		return badKey("client key of another org")
 	}
 	if owner := m.kids[pair.KeyID]; owner != nil && owner.ClientKey != pair.ClientKey && !owner.hasEnded(m.Now) {
 		return badKey("pair of another app")
 	}
-	m.set(pair.ClientKey, &appKeys{pair: pair})
 	return nil
 }
 
@@ -146,29 +154,20 @@ func (m *MemoryKeys) Rotate(ctx context.Context, org OrgKey, clientKey string, o
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	old := m.of(org, clientKey)
-	if old == nil {
-		return nil, ErrNotFound
+	err = m.change(org, clientKey, ErrNotFound, func(old *appKeys) (*appKeys, error) {
+		formers := old.verifying(m.Now)
+		if len(formers) >= MaxFormers {
+			return nil, ErrFormers
+		}
+		former := old.pair.PublicKey
+		former.Ends = clock.Now(m.Now).Add(overlap).UTC().Truncate(time.Millisecond)
+		pair.Exposed = former.Exposed
+		return &appKeys{pair, append(formers, &former)}, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	formers := old.verifying(m.Now)
-	if len(formers) >= MaxFormers {
-		return nil, ErrFormers
-	}
-	former := old.pair.PublicKey
-	former.Ends = clock.Now(m.Now).Add(overlap).UTC().Truncate(time.Millisecond)
-	pair.Exposed = former.Exposed
-	m.set(clientKey, &appKeys{pair, append(formers, &former)})
 	return &pair.PublicKey, nil
-}
-
-// of returns the keys of an app, or nil if the org has no such app.
-func (m *MemoryKeys) of(org OrgKey, clientKey string) *appKeys {
-	if a := m.apps[clientKey]; a != nil && a.pair.Org == org {
-		return a
-	}
-	return nil
 }
 
 // verifying returns a copy of the former keys that still verify.
@@ -181,30 +180,30 @@ func (a *appKeys) verifying(now func() time.Time) (formers []*PublicKey) {
 	return formers
 }
 
-// set replaces the keys of an app.
+// all returns the present key and the former ones, of which some may have ended; none for nil.
+func (a *appKeys) all() []*PublicKey {
+	if a == nil {
+		return nil
+	}
+	return append([]*PublicKey{&a.pair.PublicKey}, a.formers...)
+}
+
+// set replaces the keys of an app, or deletes them if a is nil.
 func (m *MemoryKeys) set(clientKey string, a *appKeys) {
-	m.remove(clientKey)
 	if m.apps == nil {
 		m.apps, m.kids = map[string]*appKeys{}, map[string]*PublicKey{}
 	}
-	m.apps[clientKey] = a
-	m.kids[a.pair.KeyID] = &a.pair.PublicKey
-	for _, f := range a.formers {
-		m.kids[f.KeyID] = f
-	}
-}
-
-func (m *MemoryKeys) remove(clientKey string) {
-	a := m.apps[clientKey]
-	if a == nil {
-		return
-	}
-	delete(m.apps, clientKey)
-	for _, k := range append([]*PublicKey{&a.pair.PublicKey}, a.formers...) {
+	for _, k := range m.apps[clientKey].all() {
 		// Once a former key has ended, another app may have it.
 		if m.kids[k.KeyID] == k {
 			delete(m.kids, k.KeyID)
 		}
+	}
+	if m.apps[clientKey] = a; a == nil {
+		delete(m.apps, clientKey)
+	}
+	for _, k := range a.all() {
+		m.kids[k.KeyID] = k
 	}
 }
 
@@ -212,36 +211,25 @@ func (m *MemoryKeys) remove(clientKey string) {
 // of the app. It returns ErrNotFound if the org has no app of this client key with a
 // pair.
 func (m *MemoryKeys) Delete(ctx context.Context, org OrgKey, clientKey string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.of(org, clientKey) == nil {
-		return ErrNotFound
-	}
-	m.remove(clientKey)
-	return nil
+	return m.change(org, clientKey, ErrNotFound, func(*appKeys) (*appKeys, error) { return nil, nil })
 }
 
 // Expose sets whether the app's public keys, the present one and the former ones, are
 // listed among those of its org. It returns ErrNotFound if the org has no app of this
 // client key with a pair.
 func (m *MemoryKeys) Expose(ctx context.Context, org OrgKey, clientKey string, exposed bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	old := m.of(org, clientKey)
-	if old == nil {
-		return ErrNotFound
-	}
-	// Copies, because readers may hold the old ones.
-	pair := *old.pair
-	pair.Exposed = exposed
-	changed := &appKeys{pair: &pair}
-	for _, f := range old.verifying(m.Now) {
-		former := *f
-		former.Exposed = exposed
-		changed.formers = append(changed.formers, &former)
-	}
-	m.set(clientKey, changed)
-	return nil
+	return m.change(org, clientKey, ErrNotFound, func(old *appKeys) (*appKeys, error) {
+		// Copies, because readers may hold the old ones.
+		pair := *old.pair
+		pair.Exposed = exposed
+		changed := &appKeys{pair: &pair}
+		for _, f := range old.verifying(m.Now) {
+			former := *f
+			former.Exposed = exposed
+			changed.formers = append(changed.formers, &former)
+		}
+		return changed, nil
+	})
 }
 
 // Public implements Keys.

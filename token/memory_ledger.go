@@ -17,23 +17,26 @@ import (
 // permanent and limited-use tokens become invalid. The zero MemoryLedger is empty and
 // ready. It must not be copied.
 //
-// Issue and the verbs about a subject look at all records of the subject, and List of
-// any subject at all records of the app. Of dead records, each Issue drops those of its
-// subject. All others are dropped once the ledger has doubled since that happened last.
+// Issue and the verbs about a subject look at all records of the subject. List of any
+// subject and RevokeSubject of any app look at all records of the ledger. Of dead records,
+// each Issue drops those of its subject. All others are dropped once the ledger has doubled
+// since that happened last.
 type MemoryLedger struct {
 	Now func() time.Time // nil: time.Now
 
-	mu      sync.Mutex
-	apps    map[string]*appRecords // by client key
-	records int                    // of all apps
-	swept   int                    // records after the latest sweep
+	mu       sync.Mutex
+	records  map[inApp]*issuedRecord
+	subjects map[inApp][]*issuedRecord
+	swept    int // records after the latest sweep
 }
 
-// appRecords are the records of an app.
-type appRecords struct {
-	byID      map[string]*Record
-	bySubject map[string][]*Record
-	graced    map[string]time.Time // the ends of the graces of renewed records, by id
+// inApp is the ID of a record or a subject, which are unique only within an app.
+type inApp struct{ clientKey, id string }
+
+// issuedRecord is a record, and when the grace of its latest Renew ends.
+type issuedRecord struct {
+	Record
+	graced time.Time
 }
 
 // sweepFrom is the number of records from which on the dead ones are looked for.
@@ -50,7 +53,7 @@ func (r *Record) isUsable(now time.Time) bool {
 // ancestors returns how many ancestors a live record has, and whether it is live. A
 // nil record is not live. The loop ends after MaxAncestors, also if the records form
 // a circle.
-func (a *appRecords) ancestors(r *Record, now time.Time) (n int, live bool) {
+func (m *MemoryLedger) ancestors(r *issuedRecord, now time.Time) (n int, live bool) {
 	for n := range MaxAncestors + 1 {
 		if r == nil || !r.isUsable(now) {
 			return 0, false
@@ -58,49 +61,45 @@ func (a *appRecords) ancestors(r *Record, now time.Time) (n int, live bool) {
 		if r.Parent == "" {
 			return n, true
 		}
-		r = a.byID[r.Parent]
+		r = m.records[inApp{r.ClientKey, r.Parent}]
 	}
 	return 0, false
 }
 
-func (a *appRecords) isLive(r *Record, now time.Time) bool {
-	_, live := a.ancestors(r, now)
+func (m *MemoryLedger) isLive(r *issuedRecord, now time.Time) bool {
+	_, live := m.ancestors(r, now)
 	return live
 }
 
 // of returns the records of a holder, in no order. The loop must not remove records.
-func (a *appRecords) of(h Holder) iter.Seq[*Record] {
-	all := slices.Values(a.bySubject[h.Subject])
-	if h.Subject == AnySubject {
-		all = maps.Values(a.byID)
+func (m *MemoryLedger) of(h Holder) iter.Seq[*issuedRecord] {
+	all := slices.Values(m.subjects[inApp{h.ClientKey, h.Subject}])
+	if h.Subject == AnySubject || h.ClientKey == AnyApp {
+		all = maps.Values(m.records)
 	}
-	return func(yield func(*Record) bool) {
+	return func(yield func(*issuedRecord) bool) {
 		for r := range all {
-			if r.Org == h.Org && !yield(r) {
+			if h.has(&r.Record) && !yield(r) {
 				return
 			}
 		}
 	}
 }
 
+func (h Holder) has(r *Record) bool {
+	return r.Org == h.Org && (h.ClientKey == AnyApp || r.ClientKey == h.ClientKey) && (h.Subject == AnySubject || r.Subject == h.Subject)
+}
+
 // live returns a live record of a holder. An error says that there is none.
-func (a *appRecords) live(of Holder, id string, now time.Time) (*Record, error) {
+func (m *MemoryLedger) live(of Holder, id string, now time.Time) (*issuedRecord, error) {
 	if id == "" {
 		return nil, ErrEphemeral
 	}
-	r := a.byID[id]
-	if !a.isLive(r, now) || r.Org != of.Org || of.Subject != AnySubject && r.Subject != of.Subject {
+	r := m.records[inApp{of.ClientKey, id}]
+	if !m.isLive(r, now) || !of.has(&r.Record) {
 		return nil, ErrNotFound
 	}
 	return r, nil
-}
-
-// app returns the records of an app. Those of an unknown one are empty and not kept.
-func (m *MemoryLedger) app(clientKey string) *appRecords {
-	if a := m.apps[clientKey]; a != nil {
-		return a
-	}
-	return &appRecords{map[string]*Record{}, map[string][]*Record{}, map[string]time.Time{}}
 }
 
 // Issue implements Ledger.
@@ -110,21 +109,20 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep(now)
-	a := m.app(r.ClientKey)
 	switch {
 	case r.MaxUses < 0:
 		return errors.New("token: a record with a negative use count")
-	case a.byID[r.ID] != nil:
+	case m.records[inApp{r.ClientKey, r.ID}] != nil:
 		return errors.New("token: id was issued before")
 	}
-	if err := a.vetParent(r.Parent, kids, now); err != nil {
+	if err := m.vetParent(&r, kids, now); err != nil {
 		return err
 	}
 	live, young := 0, 0
-	var gone []*Record
-	for _, known := range a.bySubject[r.Subject] {
+	var gone []*issuedRecord
+	for _, known := range m.subjects[inApp{r.ClientKey, r.Subject}] {
 		switch {
-		case !a.isLive(known, now):
+		case !m.isLive(known, now):
 			gone = append(gone, known)
 		case slices.Contains(kids, known.KeyID):
 			live++
@@ -138,18 +136,18 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 		return ErrTooMany
 	}
 	r.Uses, r.Generation, r.Use = 0, 0, face.Use{}
-	m.add(a, &r)
-	m.remove(a, gone...)
+	m.remove(gone...)
+	m.add(&issuedRecord{Record: r})
 	return nil
 }
 
-// vetParent returns an error if no record may descend from the parent.
-func (a *appRecords) vetParent(id string, kids []string, now time.Time) error {
-	if id == "" {
+// vetParent returns an error if r must not descend from its parent.
+func (m *MemoryLedger) vetParent(r *Record, kids []string, now time.Time) error {
+	if r.Parent == "" {
 		return nil
 	}
-	parent := a.byID[id]
-	switch ancestors, live := a.ancestors(parent, now); {
+	parent := m.records[inApp{r.ClientKey, r.Parent}]
+	switch ancestors, live := m.ancestors(parent, now); {
 	case !live, !slices.Contains(kids, parent.KeyID):
 		return ErrRevoked
 	case ancestors >= MaxAncestors:
@@ -161,45 +159,35 @@ func (a *appRecords) vetParent(id string, kids []string, now time.Time) error {
 // sweep drops all dead records if there are twice as many records as after the latest
 // sweep. So it costs each Issue little on average.
 func (m *MemoryLedger) sweep(now time.Time) {
-	if m.records < 2*m.swept+sweepFrom {
+	if len(m.records) < 2*m.swept+sweepFrom {
 		return
 	}
-	for _, a := range m.apps {
-		var dead []*Record
-		for _, r := range a.byID {
-			if !a.isLive(r, now) {
-				dead = append(dead, r)
-			}
+	var dead []*issuedRecord
+	for _, r := range m.records {
+		if !m.isLive(r, now) {
+			dead = append(dead, r)
 		}
-		m.remove(a, dead...)
 	}
-	m.swept = m.records
+	m.remove(dead...)
+	m.swept = len(m.records)
 }
 
-func (m *MemoryLedger) add(a *appRecords, r *Record) {
-	if m.apps == nil {
-		m.apps = map[string]*appRecords{}
+func (m *MemoryLedger) add(r *issuedRecord) {
+	if m.records == nil {
+		m.records, m.subjects = map[inApp]*issuedRecord{}, map[inApp][]*issuedRecord{}
 	}
-	m.apps[r.ClientKey] = a
-	a.byID[r.ID] = r
-	a.bySubject[r.Subject] = append(a.bySubject[r.Subject], r)
-	m.records++
+	subject := inApp{r.ClientKey, r.Subject}
+	m.records[inApp{r.ClientKey, r.ID}] = r
+	m.subjects[subject] = append(m.subjects[subject], r)
 }
 
-func (m *MemoryLedger) remove(a *appRecords, all ...*Record) {
+func (m *MemoryLedger) remove(all ...*issuedRecord) {
 	for _, r := range all {
-		delete(a.byID, r.ID)
-		delete(a.graced, r.ID)
-		m.records--
-		rest := a.bySubject[r.Subject]
-		i := slices.Index(rest, r)
-		rest[i] = rest[len(rest)-1]
-		rest[len(rest)-1] = nil
-		if a.bySubject[r.Subject] = rest[:len(rest)-1]; len(rest) == 1 {
-			delete(a.bySubject, r.Subject)
-		}
-		if len(a.byID) == 0 {
-			delete(m.apps, r.ClientKey)
+		delete(m.records, inApp{r.ClientKey, r.ID})
+		subject := inApp{r.ClientKey, r.Subject}
+		m.subjects[subject] = slices.DeleteFunc(m.subjects[subject], func(other *issuedRecord) bool { return other == r })
+		if len(m.subjects[subject]) == 0 {
+			delete(m.subjects, subject)
 		}
 	}
 }
@@ -209,7 +197,7 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, issued, err := m.issued(r, now)
+	issued, err := m.issued(r, now)
 	if err != nil {
 		return Lineage{}, err
 	}
@@ -221,25 +209,23 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 }
 
 // issued returns the live record of a token. An error says why the token is refused.
-func (m *MemoryLedger) issued(r Record, now time.Time) (*appRecords, *Record, error) {
-	a := m.app(r.ClientKey)
-	issued := a.byID[r.ID]
+func (m *MemoryLedger) issued(r Record, now time.Time) (*issuedRecord, error) {
+	issued := m.records[inApp{r.ClientKey, r.ID}]
 	if issued == nil || issued.Subject != r.Subject || issued.MaxUses != r.MaxUses {
-		return nil, nil, ErrRevoked
+		return nil, ErrRevoked
 	}
-	graced := now.Before(a.graced[r.ID])
 	switch behind := issued.Generation - r.Generation; {
-	case behind > 1, behind == 1 && !graced:
-		m.remove(a, issued)
-		return nil, nil, ErrReused
+	case behind > 1, behind == 1 && !now.Before(issued.graced):
+		m.remove(issued)
+		return nil, ErrReused
 	case behind < 0, behind == 0 && issued.KeyID != r.KeyID:
-		return nil, nil, ErrRevoked
-	case a.isLive(issued, now):
-		return a, issued, nil
+		return nil, ErrRevoked
+	case m.isLive(issued, now):
+		return issued, nil
 	case issued.MaxUses > 0 && issued.Uses >= issued.MaxUses:
-		return nil, nil, ErrExhausted
+		return nil, ErrExhausted
 	}
-	return nil, nil, ErrRevoked
+	return nil, ErrRevoked
 }
 
 // Renew implements Ledger.
@@ -247,12 +233,12 @@ func (m *MemoryLedger) Renew(ctx context.Context, r, next Record, grace time.Dur
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a, issued, err := m.issued(r, now)
+	issued, err := m.issued(r, now)
 	if err != nil {
 		return err
 	}
 	if issued.Generation == r.Generation {
-		issued.Generation, a.graced[r.ID] = r.Generation+1, now.Add(grace)
+		issued.Generation, issued.graced = r.Generation+1, now.Add(grace)
 	}
 	issued.KeyID, issued.Issued = next.KeyID, next.Issued
 	if !next.Expires.IsZero() && (issued.Expires.IsZero() || next.Expires.Before(issued.Expires)) {
@@ -266,11 +252,11 @@ func (m *MemoryLedger) Get(ctx context.Context, of Holder, id string) (Record, e
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, err := m.app(of.ClientKey).live(of, id, now)
+	r, err := m.live(of, id, now)
 	if err != nil {
 		return Record{}, err
 	}
-	return *r, nil
+	return r.Record, nil
 }
 
 // Revoke implements Ledger.
@@ -278,10 +264,9 @@ func (m *MemoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := m.app(of.ClientKey)
-	r, err := a.live(of, id, now)
+	r, err := m.live(of, id, now)
 	if err == nil {
-		m.remove(a, r)
+		m.remove(r)
 	}
 	return err
 }
@@ -294,26 +279,14 @@ func (m *MemoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if of.ClientKey != AnyApp {
-		return m.removeAll(m.app(of.ClientKey), of, now), nil
-	}
-	live := 0
-	for _, a := range m.apps {
-		live += m.removeAll(a, of, now)
-	}
-	return live, nil
-}
-
-// removeAll returns how many of the holder's records were live.
-func (m *MemoryLedger) removeAll(a *appRecords, of Holder, now time.Time) (live int) {
-	all := slices.Collect(a.of(of))
+	all, live := slices.Collect(m.of(of)), 0
 	for _, r := range all { // before any is removed, because one may be the parent of another
-		if a.isLive(r, now) {
+		if m.isLive(r, now) {
 			live++
 		}
 	}
-	m.remove(a, all...)
-	return live
+	m.remove(all...)
+	return live, nil
 }
 
 // List implements Ledger.
@@ -322,19 +295,18 @@ func (m *MemoryLedger) List(ctx context.Context, of Holder, after Position, limi
 		return nil, Position{}, errLimit
 	}
 	page = []Record{}
-	if of.Subject == "" {
+	if of.Subject == "" || of.ClientKey == AnyApp {
 		return page, next, nil
 	}
 	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := m.app(of.ClientKey)
-	for r := range a.of(of) {
-		if r.Position().Compare(after) <= 0 || !a.isLive(r, now) {
+	for r := range m.of(of) {
+		if r.Position().Compare(after) <= 0 || !m.isLive(r, now) {
 			continue
 		}
 		// An app may have many records: only those of this page, and one more, are kept.
-		if page = append(page, *r); len(page) > 2*MaxPage {
+		if page = append(page, r.Record); len(page) > 2*MaxPage {
 			page = firstOf(page, limit+1)
 		}
 	}

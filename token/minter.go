@@ -152,12 +152,8 @@ func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 		return "", Claims{}, unmintable(errName)
 	}
 	for range maxRounds {
-		t, signed, current, err := m.issueOnce(ctx, c)
-		if err != nil {
-			return "", Claims{}, err
-		}
-		if current {
-			return t, signed, nil
+		if t, signed, current, err := m.issueOnce(ctx, c); current || err != nil {
+			return t, signed, err
 		}
 	}
 	return "", Claims{}, errors.New("token: the key pair of the app changes with each attempt to mint")
@@ -191,23 +187,14 @@ func (m *Minter) issueOnce(ctx context.Context, c Claims) (t Token, signed Claim
 	return "", Claims{}, false, errors.Join(err, m.undo(ctx, r))
 }
 
-// undoTime limits the removal of a record after ctx has ended.
+// undoTime limits the removal of a record.
 const undoTime = time.Second
 
-// undo removes a record whose token nobody gets. Otherwise a permanent one would count
-// against PerSubject until somebody revokes it. If ctx has ended, or ends meanwhile, the
-// removal has its own time.
+// undo removes a record whose token nobody gets, also if ctx has ended. Otherwise a permanent one would
+// count against PerSubject until somebody revokes it.
 func (m *Minter) undo(ctx context.Context, r Record) error {
-	err := m.remove(ctx, r)
-	if err != nil && ctx.Err() != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
-		defer cancel()
-		err = m.remove(ctx, r)
-	}
-	return err
-}
-
-func (m *Minter) remove(ctx context.Context, r Record) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
 	err := m.Ledger.Revoke(ctx, r.Holder(), r.ID)
 	if err == nil || errors.Is(err, ErrNotFound) {
 		return nil

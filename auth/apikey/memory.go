@@ -60,8 +60,7 @@ func (m *Memory) add(to map[string]Record, r Record, limit int) error {
 // Get implements Store.
 func (m *Memory) Get(ctx context.Context, id string) (r Record, err error) {
 	err = m.do(ctx, func() error {
-		var ok bool
-		if r, ok = m.records[id]; !ok {
+		if r = m.records[id]; r.ID == "" {
 			return auth.ErrNotFound
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -121,22 +122,20 @@ func (t mechanismTest) sentToOther() *reply {
 }
 
 func (t mechanismTest) account() {
-	defer t.directory.accounts.Store(asItIs)
-	for what, state := range states {
-		t.directory.accounts.Store(state)
-		t.refusedAlike(what)
-	}
-	t.directory.accounts.Store(asItIs)
+	t.refusedInStates(&t.directory.accounts)
 	t.want("after that", t.sent(t.Present), http.StatusOK)
 }
 
 func (t mechanismTest) app() {
-	if t.sent(t.Present).principal.App == "" {
-		return
+	if t.sent(t.Present).principal.App != "" {
+		t.refusedInStates(&t.directory.apps)
 	}
-	defer t.directory.apps.Store(asItIs)
+}
+
+func (t mechanismTest) refusedInStates(of *atomic.Int32) {
+	defer of.Store(asItIs)
 	for what, state := range states {
-		t.directory.apps.Store(state)
+		of.Store(state)
 		t.refusedAlike(what)
 	}
 }

@@ -87,41 +87,37 @@ func (d *tampered) Org(ctx context.Context, code string) (*auth.Org, error) {
 }
 
 func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error) {
-	if err := d.answer(ctx, apps); err != nil {
-		return nil, err
-	}
-	app, err := d.Directory.App(ctx, clientKey)
-	switch state := d.apps.Load(); {
-	case err != nil || state == asItIs:
-		return app, err
-	case state == gone:
-		return nil, auth.ErrNotFound
-	}
-	changed := *app
-	changed.Disabled = true
-	return &changed, nil
+	return tamper(ctx, d, apps, d.apps.Load(), func() (*auth.App, error) { return d.Directory.App(ctx, clientKey) },
+		func(a *auth.App) { a.Disabled = true })
 }
 
 func (d *tampered) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
-	if err := d.answer(ctx, accounts); err != nil {
+	state := d.accounts.Load()
+	look := func() (*auth.Account, error) { return d.Directory.Account(ctx, org, id) }
+	if org == other {
+		look, state = func() (*auth.Account, error) { return &auth.Account{ID: id, Org: org}, nil }, asItIs
+	}
+	return tamper(ctx, d, accounts, state, look, func(a *auth.Account) {
+		if a.Disabled = state == disabled; state == roled {
+			a.Roles = d.roles
+		}
+	})
+}
+
+// tamper returns what look finds, in another state.
+func tamper[T any](ctx context.Context, d *tampered, kind, state int32, look func() (*T, error), change func(*T)) (*T, error) {
+	if err := d.answer(ctx, kind); err != nil {
 		return nil, err
 	}
-	if org == other {
-		return &auth.Account{ID: id, Org: org}, nil
-	}
-	account, err := d.Directory.Account(ctx, org, id)
-	state := d.accounts.Load()
+	found, err := look()
 	switch {
 	case err != nil || state == asItIs:
-		return account, err
+		return found, err
 	case state == gone:
 		return nil, auth.ErrNotFound
 	}
-	changed := *account
-	changed.Disabled = state == disabled
-	if state == roled {
-		changed.Roles = d.roles
-	}
+	changed := *found
+	change(&changed)
 	return &changed, nil
 }
 

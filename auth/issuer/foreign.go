@@ -18,15 +18,13 @@ import (
 // cannot be changed. Its methods name a claim by its path: f.Text("realm_access", "roles") is the
 // claim roles in the claim realm_access. Names must match exactly.
 type Foreign struct {
-	members []member // of its payload
+	members compact.Members // of its payload
 	issuer  *boundIssuer
 	kid     string
 	key     *jwks.Key
 	issued  time.Time // zero: no iat
 	valid   compact.Window
 }
-
-type member struct{ name, raw string }
 
 // Claim returns the JSON of a claim, or nil if there is none.
 func (f *Foreign) Claim(path ...string) json.RawMessage {
@@ -48,11 +46,7 @@ func (f *Foreign) raw(path []string) (raw string) {
 	if len(path) == 0 {
 		return ""
 	}
-	for _, m := range f.members {
-		if m.name == path[0] {
-			raw = m.raw
-		}
-	}
+	raw = f.members[path[0]]
 	for _, name := range path[1:] {
 		raw = compact.Member(raw, name)
 	}
@@ -76,83 +70,57 @@ var (
 type foreignHeader struct{ alg, kid string }
 
 func readForeignHeader(text string) (h foreignHeader, err error) {
-	r := strictjson.New(text, compact.Limits)
-	for name := range r.Object {
-		switch name {
-		case "alg":
-			h.alg = r.Text()
-		case "kid":
-			h.kid = r.Text()
-		case "typ":
-			// Other types are for other receivers, such as logout+jwt (RFC 8725, section 3.11).
-			switch strings.TrimPrefix(strings.ToLower(r.Text()), "application/") {
-			case "jwt", "at+jwt":
-			default:
-				r.Fail(errTyp)
-			}
-		case "crit", "b64":
-			r.Fail(errCritical)
-		default:
-			r.Skip()
-		}
+	m, err := compact.ReadMembers(text, compact.Limits)
+	kid, isText := m.Text("kid")
+	switch typ := strings.TrimPrefix(strings.ToLower(compact.Text(m["typ"])), "application/"); {
+	case err != nil:
+		return h, err
+	case m["crit"] != "" || m["b64"] != "":
+		return h, errCritical
+	case !isText:
+		return h, strictjson.ErrType
+	case m["typ"] != "" && typ != "jwt" && typ != "at+jwt":
+		return h, errTyp // of another receiver, such as logout+jwt (RFC 8725, section 3.11)
 	}
-	return h, r.End()
+	return foreignHeader{compact.Text(m["alg"]), kid}, nil
 }
 
 // readForeign reads a payload that the issuer has signed.
 func readForeign(payload string, i *boundIssuer) (*Foreign, error) {
-	f := &Foreign{issuer: i, valid: compact.Always()}
-	var iss string
-	audience, ends, bound := false, false, false
-	r := strictjson.New(payload, compact.Limits)
-	for name := range r.Object {
-		value := r.Skip()
-		f.members = append(f.members, member{name, value})
-		switch name {
-		case "iss":
-			iss = compact.Text(value)
-		case "aud":
-			audience = compact.Text(value) == i.Audience || slices.Contains(compact.Texts(value), i.Audience)
-		case "exp":
-			ends = true
-			f.valid.Until(seconds(&r, value))
-		case "nbf":
-			f.valid.From(seconds(&r, value))
-		case "iat":
-			at := seconds(&r, value)
-			f.valid.From(at)
-			f.issued = time.Unix(at, 0).UTC()
-		case "cnf": // RFC 7800: only who has that key may use the token, and nothing here asks for it
-			bound = true
-		}
-	}
-	if err := r.End(); err != nil {
+	m, err := compact.ReadMembers(payload, compact.Limits)
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case iss != i.URL:
+	f := &Foreign{members: m, issuer: i, valid: compact.Always()}
+	for _, name := range []string{"exp", "nbf", "iat"} {
+		at, err := m.Seconds(name)
+		switch {
+		case err != nil:
+			return nil, err
+		case m[name] == "":
+			continue
+		case name == "exp":
+			f.valid.Until(at)
+			continue
+		case name == "iat":
+			f.issued = time.Unix(at, 0).UTC()
+		}
+		f.valid.From(at)
+	}
+	switch audience := m["aud"]; {
+	case compact.Text(m["iss"]) != i.URL:
 		return nil, errOtherIss
-	case !audience:
+	case compact.Text(audience) != i.Audience && !slices.Contains(compact.Texts(audience), i.Audience):
 		return nil, errAudience
-	case !ends || f.valid.Ends == 0:
+	case m["exp"] == "" || f.valid.Ends == 0:
 		return nil, errMissing
-	case bound:
+	case m["cnf"] != "": // RFC 7800: only who has that key may use the token, and nothing here asks for it
 		return nil, errBound
 	}
 	if !i.Until.IsZero() {
 		f.valid.Until(i.Until.Unix())
 	}
 	return f, nil
-}
-
-// seconds reads a claim that is a time. Otherwise r fails.
-func seconds(r *strictjson.Reader, value string) int64 {
-	claim := strictjson.New(value, compact.Limits)
-	n := compact.Seconds(&claim)
-	if err := claim.End(); err != nil {
-		r.Fail(err)
-	}
-	return n
 }
 
 // open checks all of a token that does not change from request to request, and its times.

@@ -100,55 +100,37 @@ func readAssertion(raw string) (a assertion, err error) {
 	if err := checkHeader(a.Header); err != nil {
 		return a, err
 	}
+	m, err := compact.ReadMembers(a.Payload, strictjson.Limits{Depth: 16, Members: 64})
+	if err != nil {
+		return a, err
+	}
+	a.issuer, a.subject, a.id = compact.Text(m["iss"]), compact.Text(m["sub"]), compact.Text(m["jti"])
+	a.audience = compact.Text(m["aud"]) // an array would make the assertion valid elsewhere, too
 	a.valid = compact.Always()
-	r := strictjson.New(a.Payload, strictjson.Limits{Depth: 16, Members: 64})
-	seconds := func() int64 {
-		n := compact.Seconds(&r)
-		if n == 0 {
-			r.Fail(errTimes)
+	times := map[string]int64{}
+	for _, name := range []string{"exp", "iat", "nbf"} {
+		if times[name], err = m.Seconds(name); err != nil || times[name] == 0 && m[name] != "" {
+			return a, errors.Join(errTimes, err)
 		}
-		return n
-	}
-	for name := range r.Object {
-		switch name {
-		case "iss":
-			a.issuer = r.Text()
-		case "sub":
-			a.subject = r.Text()
-		case "aud":
-			a.audience = r.Text() // an array would make the assertion valid elsewhere, too
-		case "jti":
-			a.id = r.Text()
-		case "exp":
-			a.expires = seconds()
-			a.valid.Until(a.expires)
-		case "iat":
-			a.issued = seconds()
-			a.valid.From(a.issued)
-		case "nbf":
-			a.valid.From(seconds())
-		default:
-			r.Skip()
+		if name == "exp" {
+			a.valid.Until(times[name])
+		} else if m[name] != "" {
+			a.valid.From(times[name])
 		}
 	}
-	return a, r.End()
+	a.expires, a.issued = times["exp"], times["iat"]
+	return a, nil
 }
 
 // checkHeader accepts alg, typ and kid. The credential has the key, so kid is not read.
 func checkHeader(text string) error {
-	r := strictjson.New(text, strictjson.Limits{Depth: 16, Members: 16})
-	algorithm := ""
-	for name := range r.Object {
-		value := r.Text()
-		switch {
-		case name == "alg":
-			algorithm = value
-		case name == "typ" && (value == "JWT" || value == "client-authentication+jwt"), name == "kid":
-		default:
-			r.Fail(errHeader)
-		}
+	m, err := compact.ReadMembers(text, strictjson.Limits{Depth: 16, Members: 16})
+	typ := compact.Text(m["typ"])
+	known := slices.Contains(algorithms, compact.Text(m["alg"])) && (m["typ"] == "" || typ == "JWT" || typ == "client-authentication+jwt")
+	for name := range m {
+		known = known && (name == "alg" || name == "typ" || name == "kid")
 	}
-	if err := r.End(); err != nil || !slices.Contains(algorithms, algorithm) {
+	if err != nil || !known {
 		return errors.Join(errHeader, err)
 	}
 	return nil

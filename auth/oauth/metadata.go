@@ -54,50 +54,38 @@ func resourceMetadata(issuer string) any {
 //
 // The jwks_uri is where section 4 of the interface has the keys: see bearer.Certs.
 func (s *Server) Metadata(g *auth.Guard) http.Handler {
-	server := document{g, serverDocument, mustFind(g).serverMetadata}.handler()
-	resource := document{g, resourceDocument, resourceMetadata}.handler()
+	documents := map[string]http.Handler{
+		serverDocument:   document(g, mustFind(g).serverMetadata),
+		resourceDocument: document(g, resourceMetadata),
+	}
+	base, _ := url.Parse(g.BaseURL) // the Guard is valid
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/.well-known/"+serverDocument+"/") {
-			server.ServeHTTP(w, r)
-			return
-		}
-		resource.ServeHTTP(w, r)
-	})
-}
-
-type document struct {
-	guard *auth.Guard
-	name  string
-	about func(issuer string) any
-}
-
-// handler finds the tenant as the Guard does for the path that the document is about.
-func (d document) handler() http.Handler {
-	mounted := d.guard.Mount(http.HandlerFunc(d.serve))
-	base, _ := url.Parse(d.guard.BaseURL) // Mount has checked it
-	prefix := "/.well-known/" + d.name + strings.TrimSuffix(base.EscapedPath(), "/")
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rest, ok := strings.CutPrefix(r.URL.EscapedPath(), prefix)
+		name, of, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/.well-known/"), "/")
+		rest, ok := strings.CutPrefix("/"+of, strings.TrimSuffix(base.EscapedPath(), "/"))
 		switch {
-		case !ok || !strings.HasPrefix(rest, "/") || strings.Contains(rest, "%"):
-			d.guard.Fail(w, r, &auth.Error{Detail: auth.DetailNotFound})
+		case documents[name] == nil || !ok || !strings.HasPrefix(rest, "/") || strings.Contains(rest, "%"):
+			g.Fail(w, r, &auth.Error{Detail: auth.DetailNotFound})
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
-			d.guard.Fail(w, r, &auth.Error{Detail: auth.DetailMethod})
+			g.Fail(w, r, &auth.Error{Detail: auth.DetailMethod})
 		default:
 			about := *r
 			about.URL = &url.URL{Path: rest}
-			mounted.ServeHTTP(w, &about)
+			documents[name].ServeHTTP(w, &about)
 		}
 	})
 }
 
-func (d document) serve(w http.ResponseWriter, r *http.Request) {
-	t := auth.TenantFrom(r.Context())
-	if t.Command != "/" {
-		auth.Fail(w, r, &auth.Error{Detail: auth.DetailNotFound}) // no issuer
-		return
-	}
-	body, _ := json.Marshal(d.about(t.URL())) // texts always marshal
-	whole.Serve(w, r, "application/json", whole.Tag(body), body)
+// document returns the handler of a document. The Guard finds the tenant by the path that the document
+// is about.
+func document(g *auth.Guard, about func(issuer string) any) http.Handler {
+	return g.Mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t := auth.TenantFrom(r.Context())
+		if t.Command != "/" {
+			auth.Fail(w, r, &auth.Error{Detail: auth.DetailNotFound}) // no issuer
+			return
+		}
+		body, _ := json.Marshal(about(t.URL())) // texts always marshal
+		whole.Serve(w, r, "application/json", whole.Tag(body), body)
+	}))
 }

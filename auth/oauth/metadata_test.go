@@ -82,7 +82,7 @@ func TestTheChallengeNamesTheMetadata(t *testing.T) {
 	if got := challenge(none); got != "Signature versions=\"1 2\"; Bearer "+url {
 		t.Errorf("got %s", got)
 	}
-	if got := challenge(wrong); got != `Signature versions="1 2"; Bearer error="invalid_token", `+url {
+	if got := challenge(wrong); got != `Bearer error="invalid_token", `+url+`; Signature versions="1 2"` {
 		t.Errorf("got %s", got)
 	}
 	w = newWorld(t, func(w *world) { w.bearer.ResourceMetadata = false })

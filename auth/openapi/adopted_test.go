@@ -135,7 +135,7 @@ func TestWhatAdoptersDescribe(t *testing.T) {
 		t.Error("a 201 is a 200, too")
 	}
 	t.Run("P34", func(t *testing.T) {
-		if _, err := adopted(t, nil, signing.Policy{}); err == nil || !strings.Contains(err.Error(), "Guard.Scopes refuses an _id such as 42") {
+		if _, err := adopted(t, nil, signing.Policy{}); err == nil || !strings.Contains(err.Error(), "Guard.Scopes rejects an _id such as 42") {
 			t.Error(err)
 		}
 	})

@@ -3,6 +3,8 @@ package openapi
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/listing"
@@ -22,43 +24,38 @@ func (m *maker) arguments(own Route) (all []object) {
 	if own.List == nil && own.Object == nil {
 		return nil
 	}
-	of := cmp.Or(own.List, own.Object).Describe()
-	all = append(all, query("paths[]", "Properties to include, beside `_id` and `object`: "+quoted(paths(of, "", 0))+".",
-		object{"type": "array", "items": object{"type": "string"}, "maxItems": maxPaths}))
-	if own.List != nil {
-		all = append(all, m.pageArguments(of, "")...)
-		if of.Count {
+	var paths []string
+	for prefix, of := range lists(cmp.Or(own.List, own.Object).Describe(), "", 0) {
+		for _, p := range of.Properties {
+			paths = append(paths, prefix+p.Path)
+		}
+		if prefix != "" || own.List != nil {
+			all = append(all, m.pageArguments(of, prefix)...)
+		}
+		if prefix == "" && own.List != nil && of.Count {
 			all = append(all, query("count", "Whether to count the items of all pages. Ask for it on the first page only.", object{"type": "boolean"}))
 		}
 	}
-	return append(all, m.nestedArguments(of, "", 1)...)
+	return slices.Insert(all, 0, query("paths[]", "Properties to include, beside `_id` and `object`: "+quoted(paths)+".",
+		object{"type": "array", "items": object{"type": "string"}, "maxItems": maxPaths}))
 }
 
-// nestedArguments describes those of list properties: connections.limit.
-func (m *maker) nestedArguments(s listing.Description, prefix string, depth int) (all []object) {
-	for _, p := range s.Properties {
-		if p.List != nil && depth <= maxNested {
-			below := p.List.Describe()
-			all = append(all, m.pageArguments(below, prefix+p.Path+".")...)
-			all = append(all, m.nestedArguments(below, prefix+p.Path+".", depth+1)...)
+// lists yields a list and the lists in it, with the prefix of their arguments: connections.
+func lists(of listing.Description, prefix string, depth int) iter.Seq2[string, listing.Description] {
+	return func(yield func(string, listing.Description) bool) {
+		if !yield(prefix, of) || depth == maxNested {
+			return
+		}
+		for _, p := range of.Properties {
+			if p.List != nil {
+				lists(p.List.Describe(), prefix+p.Path+".", depth+1)(yield)
+			}
 		}
 	}
-	return all
 }
 
 func query(name, description string, schema object) object {
 	return object{"name": name, "in": "query", "description": description, "schema": schema}
-}
-
-// paths returns what paths[] may name.
-func paths(s listing.Description, prefix string, depth int) (all []string) {
-	for _, p := range s.Properties {
-		all = append(all, prefix+p.Path)
-		if p.List != nil && depth < maxNested {
-			all = append(all, paths(p.List.Describe(), prefix+p.Path+".", depth+1)...)
-		}
-	}
-	return all
 }
 
 func quoted(paths []string) string {

@@ -55,8 +55,10 @@ func (m *maker) operation(method, path, pattern string, r listing.Need) error {
 	if len(security) == 0 && !r.Public { // OpenAPI would take it for a public route
 		return fmt.Errorf("openapi: %q needs a mechanism that the Guard does not have", pattern)
 	}
-	if err := m.checkID(own.List, own.Object); err != nil {
-		return fmt.Errorf("openapi: %q: %w", pattern, err)
+	if own.List != nil || own.Object != nil {
+		if err := cmp.Or(own.List, own.Object).Describe().CheckID(m.guard.Scopes); err != nil {
+			return fmt.Errorf("openapi: %q: %w", pattern, err)
+		}
 	}
 	extension, text := need(r)
 	if own.Description != "" {
@@ -147,23 +149,6 @@ var (
 
 // word replaces what may not stand in a name.
 func word(text string) string { return notInNames.ReplaceAllString(text, "_") }
-
-// checkID refuses a schema whose ids no scope chain of the Guard can name.
-func (m *maker) checkID(lists ...List) error {
-	for _, l := range lists {
-		if l == nil {
-			continue
-		}
-		s := l.Describe()
-		if s.ExampleID == "" {
-			continue
-		}
-		if _, err := m.guard.Scopes.Parse("object.read." + s.Object + "." + s.ExampleID); err != nil {
-			return fmt.Errorf("Guard.Scopes refuses an _id such as %s: set its Identifier: %w", s.ExampleID, err)
-		}
-	}
-	return nil
-}
 
 func (m *maker) responses(method string, own Route, part bool) object {
 	status, reply := cmp.Or(own.Status, http.StatusOK), own.Reply

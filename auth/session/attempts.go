@@ -11,6 +11,7 @@ import (
 	"math"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,25 +100,18 @@ const (
 	ticketCodes   = 5   // per ticket, which is refused afterwards
 )
 
-// attempt is one attempt under one key of Attempts. The key is a hash: the store holds
-// no readable name, address or account.
-type attempt struct {
-	attempts Attempts
-	tenant   *auth.Tenant
-	org      auth.OrgKey // or auth.PersonKey
-	key      string
-	free     int
-	all      *attempt // of all accounts of the person, of which this one counts a part; nil: none
+// counter is a key of Attempts. The key is a hash: the store holds no readable name, address or
+// account.
+type counter struct {
+	org  auth.OrgKey // or auth.PersonKey
+	key  string
+	free int
 }
 
-func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
-	return m.attemptIn(t, t.Org.Key(), free, parts...)
-}
-
-func (m *Manager) attemptIn(t *auth.Tenant, org auth.OrgKey, free int, parts ...string) attempt {
+func newCounter(org auth.OrgKey, free int, parts ...string) counter {
 	sum := sha256.New()
 	writeParts(sum, append(parts, string(org))...)
-	return attempt{m.Attempts, t, org, hex.EncodeToString(sum.Sum(nil)), free, nil}
+	return counter{org, hex.EncodeToString(sum.Sum(nil)), free}
 }
 
 // writeParts writes each part with its length in front, so that different lists of
@@ -128,30 +122,50 @@ func writeParts(w io.Writer, parts ...string) {
 	}
 }
 
-// nameAttempt counts by the login name. Case and surrounding blanks are ignored, as
-// most directories ignore them.
-func (m *Manager) nameAttempt(t *auth.Tenant, login string) attempt {
-	return m.attempt(t, freeLogins, "login", normalLogin(login))
+// attempt is one attempt, and what counts it.
+type attempt struct {
+	attempts Attempts
+	tenant   *auth.Tenant
+
+	own     counter  // of what it is an attempt at: a name, a known device, a ticket, codes
+	all     *counter // of all accounts of the person, of which own counts a part; nil: none
+	address *counter // of where it comes from; nil: any
 }
 
-func normalLogin(login string) string { return strings.ToLower(strings.TrimSpace(login)) }
+func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
+	return attempt{attempts: m.Attempts, tenant: t, own: newCounter(t.Org.Key(), free, parts...)}
+}
+
+// attemptFrom also counts by the address of the request. It has a new key each hour, so that
+// failures of many people behind one address do not add up.
+func (m *Manager) attemptFrom(r *http.Request, t *auth.Tenant, from string, free int, parts ...string) attempt {
+	a := m.attempt(t, free, parts...)
+	address := newCounter(t.Org.Key(), freeAddresses, from, m.subscriber(r), m.now().UTC().Format("2006-01-02T15"))
+	a.address = &address
+	return a
+}
+
+// inAll also counts by all accounts of an owner, if the Directory knows people. A name that is nobody's
+// has such a count, too, so that it costs as much.
+func (a attempt) inAll(of owner, kind string) attempt {
+	if a.tenant.People() != nil {
+		all := newCounter(of.org, a.own.free, kind, of.id)
+		a.all = &all
+	}
+	return a
+}
 
 func (m *Manager) codeAttempt(t *auth.Tenant, of owner) attempt {
-	return m.attemptIn(t, of.org, freeCodes, "code", of.id)
+	return attempt{attempts: m.Attempts, tenant: t, own: newCounter(of.org, freeCodes, "code", of.id)}
 }
 
 func (m *Manager) ticketAttempt(t *auth.Tenant, s Session) attempt {
 	return m.attempt(t, ticketCodes+1, "ticket", s.ID)
 }
 
-// addressAttempt has a new key each hour, so that failures of many people behind one
-// address do not add up.
-func (m *Manager) addressAttempt(t *auth.Tenant, r *http.Request) attempt {
-	return m.attempt(t, freeAddresses, "address", m.subscriber(r), m.hour())
-}
-
-// hour names the present hour.
-func (m *Manager) hour() string { return m.now().UTC().Format("2006-01-02T15") }
+// normalLogin is the login name that attempts are counted by. Case and surrounding blanks are ignored,
+// as most directories ignore them.
+func normalLogin(login string) string { return strings.ToLower(strings.TrimSpace(login)) }
 
 // subscriber is the client's address, or its /64 of IPv6, because one subscriber has
 // all of it.
@@ -163,40 +177,22 @@ func (m *Manager) subscriber(r *http.Request) string {
 	return addr.String()
 }
 
-// passwordAttempt is an attempt at a password, before it is counted.
-type passwordAttempt struct {
-	by            party
-	device        attempt // without a key if the device is unknown
-	name, address attempt
-}
-
-// passwordAttempt returns the keys that an attempt is counted by. Known devices have
+// passwordAttempts returns what an attempt at a password can be counted by: the name and the address,
+// and before them the device alone if it is known. Known devices have
 // their own places in the queue of hashes, so that strangers at the same name or
 // address cannot take them. Guesses at all accounts of a person have one count.
-func (m *Manager) passwordAttempt(r *http.Request, t *auth.Tenant, name string) (passwordAttempt, error) {
-	l := passwordAttempt{name: m.nameAttempt(t, name), address: m.addressAttempt(t, r)}
+func (m *Manager) passwordAttempts(r *http.Request, t *auth.Tenant, name string) (by party, attempts []attempt, err error) {
 	of, err := m.ownerOfName(r.Context(), t, name)
 	if err != nil {
-		return l, err
+		return by, nil, err
 	}
-	l.name.all = m.allOf(t, of, freeLogins, "login of all")
-	l.by = party{t.Org.Key(), l.name.key, m.subscriber(r)}
-	if account, ok := m.knownDevice(r, t, name); ok {
-		l.device = m.attempt(t, freeOnDevice, "device", account)
-		l.device.all = m.allOf(t, of, freeOnDevice, "device of all")
-		l.by.name, l.by.address = l.device.key, l.by.address+" known"
+	stranger := m.attemptFrom(r, t, "address", freeLogins, "login", normalLogin(name)).inAll(of, "login of all")
+	account, ok := m.knownDevice(r, t, name)
+	if !ok {
+		return party{t.Org.Key(), stranger.own.key, m.subscriber(r)}, []attempt{stranger}, nil
 	}
-	return l, nil
-}
-
-// allOf returns the count of all accounts of an owner, if the Directory knows people. A name that is
-// nobody's has one, too, so that it costs as much.
-func (m *Manager) allOf(t *auth.Tenant, of owner, free int, kind string) *attempt {
-	if t.People() == nil {
-		return nil
-	}
-	all := m.attemptIn(t, of.org, free, kind, of.id)
-	return &all
+	device := m.attempt(t, freeOnDevice, "device", account).inAll(of, "device of all")
+	return party{t.Org.Key(), device.own.key, m.subscriber(r) + " known"}, []attempt{device, stranger}, nil
 }
 
 // ownerOfName returns the owner of the account of a login name, if the Directory knows people. It also
@@ -224,101 +220,67 @@ func (m *Manager) ownerOfName(ctx context.Context, t *auth.Tenant, name string) 
 	return ownerOf(account), nil
 }
 
-// countedAttempts are the counts of one attempt at a password. They are those of the
-// name and the address, in this order, or that of the device alone.
-type countedAttempts []attempt
-
-// count counts the attempt by the device alone if the device is known and not delayed.
-// The delays of the name and the address then do not matter. A delayed device counts
-// like an unknown one.
-//
-// Otherwise the address is counted before the name, so that a refused address adds no
-// names to the store. If the name then refuses, the count of the address is undone: the
-// attempt may come from the owner, or from an office with an old password in one
-// program. To save these two writes, the delay of the name is read first.
-func (l passwordAttempt) count(ctx context.Context, now time.Time) (countedAttempts, error) {
-	if l.device.key != "" {
-		if _, err := l.device.begin(ctx, now); !errors.Is(err, ErrLocked) {
-			return countedAttempts{l.device}, err
+// beginAny begins the first of the attempts that is not delayed, and returns it. A delayed device
+// counts like an unknown one, and the delays of the name and the address do not matter to another one.
+func beginAny(ctx context.Context, now time.Time, attempts []attempt) (begun attempt, err error) {
+	for _, a := range attempts {
+		if _, err = a.begin(ctx, now); !errors.Is(err, ErrLocked) {
+			return a, err
 		}
 	}
-	if err := l.name.checkDelay(ctx, now); err != nil {
-		return nil, err
-	}
-	if _, err := l.address.begin(ctx, now); err != nil {
-		return nil, err
-	}
-	if _, err := l.name.begin(ctx, now); err != nil {
-		l.address.undo(ctx)
-		return nil, err
-	}
-	return countedAttempts{l.name, l.address}, nil
-}
-
-// finish reports the result err of an attempt to Attempts, and returns
-// err. A right password or code resets the count of the name or the device. It says nothing
-// about other attempts from its address, so that count is only undone.
-func (l countedAttempts) finish(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		l[0].succeed(ctx)
-		l = l[1:]
-	case errors.Is(err, ErrCredentials), errors.Is(err, ErrCode):
-		return err
-	}
-	for _, t := range l {
-		t.undo(ctx) // a failure of a store is no failed attempt
-	}
-	return err
+	return begun, err
 }
 
 // begin counts the attempt, or refuses it with ErrLocked. Call it before the password is checked:
-// of any number that run at once, no more than free proceed.
-func (t attempt) begin(ctx context.Context, now time.Time) (n int, err error) {
-	if t.all != nil {
-		if _, err := t.all.begin(ctx, now); err != nil {
+// of any number that run at once, no more than free proceed. It returns the count of own.
+//
+// The address is counted before the name, so that a refused address adds no names to the store. If a
+// later count refuses, the others are undone: the attempt may come from the owner, or from an office
+// with an old password in one program. To save these writes, the delays of
+// all but the first are read before.
+func (a attempt) begin(ctx context.Context, now time.Time) (n int, err error) {
+	counters := []*counter{a.address, a.all, &a.own}
+	counters = slices.DeleteFunc(counters, func(c *counter) bool { return c == nil })
+	for _, c := range counters[1:] {
+		err := a.change(ctx, c, func(old count) (count, error) {
+			_, err := c.counted(old, now)
+			return old, err
+		})
+		if err != nil {
 			return 0, err
 		}
 	}
-	err = t.change(ctx, func(c count) (count, error) {
-		c, err := t.count(c, now)
-		n = c.attempts
-		return c, err
-	})
-	if err != nil && t.all != nil {
-		t.all.undo(ctx)
+	for i, c := range counters {
+		err := a.change(ctx, c, func(old count) (count, error) {
+			next, err := c.counted(old, now)
+			n = next.attempts
+			return next, err
+		})
+		if err != nil {
+			for _, counted := range counters[:i] {
+				a.less(ctx, counted, 1)
+			}
+			return 0, err
+		}
 	}
-	return n, err
+	return n, nil
 }
 
-func (t attempt) count(c count, now time.Time) (count, error) {
-	next, ok := c.counted(now.UnixMilli(), t.free)
+func (c *counter) counted(old count, now time.Time) (count, error) {
+	next, ok := old.counted(now.UnixMilli(), c.free)
 	if !ok {
-		return c, locked(time.UnixMilli(c.until).Sub(now))
+		return old, locked(time.UnixMilli(old.until).Sub(now))
 	}
 	return next, nil
 }
 
-// checkDelay returns ErrLocked for an attempt inside a delay. It writes nothing.
-func (t attempt) checkDelay(ctx context.Context, now time.Time) error {
-	if t.all != nil {
-		if err := t.all.checkDelay(ctx, now); err != nil {
-			return err
-		}
-	}
-	return t.change(ctx, func(c count) (count, error) {
-		_, err := t.count(c, now)
-		return c, err
-	})
-}
-
-// change replaces the count in one step. Its timeout is for all rounds: another request may be
+// change replaces a count in one step. Its timeout is for all rounds: another request may be
 // faster each time, but not for ever.
-func (t attempt) change(ctx context.Context, change func(count) (count, error)) error {
-	ctx, cancel := t.tenant.Bound(ctx)
+func (a attempt) change(ctx context.Context, of *counter, change func(count) (count, error)) error {
+	ctx, cancel := a.tenant.Bound(ctx)
 	defer cancel()
 	for {
-		record, err := t.attempts.Load(ctx, t.org, t.key)
+		record, err := a.attempts.Load(ctx, of.org, of.key)
 		if err != nil {
 			return auth.Unavailable(err)
 		}
@@ -330,7 +292,7 @@ func (t attempt) change(ctx context.Context, change func(count) (count, error)) 
 		if err != nil || next == c {
 			return err
 		}
-		done, err := t.attempts.Swap(ctx, t.org, t.key, record, next.String())
+		done, err := a.attempts.Swap(ctx, of.org, of.key, record, next.String())
 		if done || err != nil {
 			return auth.Unavailable(err)
 		}
@@ -339,38 +301,47 @@ func (t attempt) change(ctx context.Context, change func(count) (count, error)) 
 
 // spend counts an attempt of a ticket. After ticketCodes attempts the ticket is refused
 // for good, with no delay to wait for. Whoever knows the password gets another ticket.
-func (t attempt) spend(ctx context.Context, now time.Time) error {
-	count, err := t.begin(ctx, now)
+func (a attempt) spend(ctx context.Context, now time.Time) error {
+	count, err := a.begin(ctx, now)
 	if errors.Is(err, ErrLocked) || err == nil && count > ticketCodes {
 		return errCode
 	}
 	return err
 }
 
-// undo takes back an attempt that succeeded, or that was never checked. If that fails,
-// the attempt stays counted, and no other key is affected.
-func (t attempt) undo(ctx context.Context) { t.withdraw(ctx, 1) }
-
-// finish is that of an attempt under this key alone.
-func (t attempt) finish(ctx context.Context, err error) error {
-	return countedAttempts{t}.finish(ctx, err)
+// finish reports the result err of an attempt to Attempts, and returns err. A right password or code
+// forgets all attempts of the name or the device, because the account has authenticated. It says
+// nothing about other attempts from its address, of which it takes back this one.
+func (a attempt) finish(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		a.withdraw(ctx, math.MaxInt)
+	case !errors.Is(err, ErrCredentials) && !errors.Is(err, ErrCode):
+		a.withdraw(ctx, 1) // a failure of a store is no failed attempt
+	}
+	return err
 }
 
-// succeed forgets all attempts of the key, because the account has authenticated.
-func (t attempt) succeed(ctx context.Context) { t.withdraw(ctx, math.MaxInt) }
-
-// withdraw takes up to n attempts back, also if the client has disconnected. The count of all accounts
-// of the person loses only these: whoever knows the password of one account must not guess at another
-// without end.
-func (t attempt) withdraw(ctx context.Context, n int) {
-	taken := 0
-	t.change(context.WithoutCancel(ctx), func(c count) (count, error) {
-		if taken = min(n, c.attempts); taken == 0 {
-			return c, nil
-		}
-		return c.less(taken), nil
-	})
-	if t.all != nil {
-		t.all.withdraw(ctx, taken)
+// withdraw takes up to n attempts of own back. The count of all accounts of the person loses only these:
+// whoever knows the password of one account must not guess at another without end.
+func (a attempt) withdraw(ctx context.Context, n int) {
+	taken := a.less(ctx, &a.own, n)
+	if a.all != nil {
+		a.less(ctx, a.all, taken)
 	}
+	if a.address != nil {
+		a.less(ctx, a.address, 1)
+	}
+}
+
+// less takes up to n attempts back, also if the client has disconnected. If that fails, they stay
+// counted, and no other key is affected.
+func (a attempt) less(ctx context.Context, c *counter, n int) (taken int) {
+	a.change(context.WithoutCancel(ctx), c, func(old count) (count, error) {
+		if taken = min(n, old.attempts); taken == 0 {
+			return old, nil
+		}
+		return old.less(taken), nil
+	})
+	return taken
 }

@@ -89,10 +89,8 @@ func (n cookieName) values(r *http.Request, t *auth.Tenant) iter.Seq[string] {
 
 // isSent reports whether the request carries the cookie.
 func (n cookieName) isSent(r *http.Request, t *auth.Tenant) bool {
-	for range n.values(r, t) {
-		return true
-	}
-	return false
+	_, count := n.read(r, t)
+	return count > 0
 }
 
 // read returns the value of the cookie, and how many cookies of its name the request

@@ -60,52 +60,33 @@ func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (
 	if err != nil {
 		return nil, err
 	}
-	if by.ticket == nil {
-		recovery, err = m.confirmInSession(w, r, t, by, code)
-	} else {
-		recovery, err = m.confirmByTicket(w, r, t, by, code)
-	}
-	if err == nil {
-		auth.Emit(r.Context(), auth.Event{Verb: verbs.FactorEnrolled, Account: by.account.ID})
-	}
-	return recovery, err
-}
-
-// confirmByTicket is Factors.Confirm for a login that waits for it.
-func (m *Manager) confirmByTicket(w http.ResponseWriter, r *http.Request, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
-	var undo func()
-	_, err = m.complete(w, r, t, *by.ticket, func(*opening) (err error) {
+	undo := func() {} // until something is activated
+	activate := func(*opening) (err error) {
 		recovery, undo, err = m.activate(r.Context(), t, by, code)
 		return err
-	})
-	return unlessFailed(recovery, undo, err)
-}
-
-// unlessFailed returns the recovery codes of an activation, or undoes it because of err.
-func unlessFailed(recovery []string, undo func(), err error) ([]string, error) {
-	if err == nil {
-		return recovery, nil
 	}
-	if undo != nil {
-		undo()
+	if by.ticket != nil {
+		_, err = m.complete(w, r, t, *by.ticket, activate)
+	} else if err = activate(nil); err == nil {
+		err = m.renewAfterEnrolment(w, r, t)
 	}
-	return nil, err
-}
-
-// confirmInSession is Factors.Confirm for a session. The session's token is renewed, and its
-// time of authentication stays: a code of a secret that it has just received proves
-// nothing more.
-func (m *Manager) confirmInSession(w http.ResponseWriter, r *http.Request, t *auth.Tenant, by enroller, code string) (recovery []string, err error) {
-	recovery, undo, err := m.activate(r.Context(), t, by, code)
 	if err != nil {
-		return unlessFailed(nil, undo, err)
+		undo()
+		return nil, err
 	}
+	auth.Emit(r.Context(), auth.Event{Verb: verbs.FactorEnrolled, Account: by.account.ID})
+	return recovery, nil
+}
+
+// renewAfterEnrolment renews the session's token. Its time of authentication stays: a code of a secret
+// that it has just received proves nothing more. Other sessions were created with the former factor, or
+// with none.
+func (m *Manager) renewAfterEnrolment(w http.ResponseWriter, r *http.Request, t *auth.Tenant) error {
 	p := auth.From(r.Context())
 	if err := m.renew(w, r, t, p.Authenticated); err != nil {
-		return unlessFailed(nil, undo, err)
+		return err
 	}
-	// Other sessions were created with the former factor, or with none.
-	return unlessFailed(recovery, undo, m.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.FactorEnrolled))
+	return m.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.FactorEnrolled)
 }
 
 // Remove removes the second factor of the session's account, by a code of it, and ends
@@ -221,11 +202,27 @@ func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (F
 }
 
 // activate makes the pending secret the account's active one. undo makes the former one active
-// again. It is nil if nothing was activated.
+// again, and does nothing if none was activated.
 func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, undo func(), err error) {
-	err = m.counted(ctx, t, by.account, func() (err error) {
-		recovery, undo, err = m.takePending(ctx, t, by, code)
-		return err
+	undo = func() {}
+	err = m.counted(ctx, t, by.account, func() error {
+		f, err := m.factorFor(ctx, t, by)
+		if err != nil {
+			return err
+		}
+		step, ok := m.codes().match(f.Pending, code, m.now(), 0)
+		if f.Pending.isNone() || !ok {
+			return errCode
+		}
+		former := f
+		former.Version++ // Save raises it; it refuses this one after a further change, which so stays
+		recovery, f.Recovery = newRecovery()
+		f.Secret, f.Pending, f.Step = f.Pending, FactorSecret{}, step
+		if err := m.saveFactor(ctx, t, by.owner, f); err != nil {
+			return err
+		}
+		undo = func() { m.saveFactor(context.WithoutCancel(ctx), t, by.owner, former) }
+		return nil
 	})
 	return recovery, undo, err
 }
@@ -246,25 +243,6 @@ func (m *Manager) counted(ctx context.Context, t *auth.Tenant, a *auth.Account, 
 	return err
 }
 
-func (m *Manager) takePending(ctx context.Context, t *auth.Tenant, by enroller, code string) (recovery []string, undo func(), err error) {
-	f, err := m.factorFor(ctx, t, by)
-	if err != nil {
-		return nil, nil, err
-	}
-	step, ok := m.codes().match(f.Pending, code, m.now(), 0)
-	if f.Pending.isNone() || !ok {
-		return nil, nil, errCode
-	}
-	former := f
-	recovery, hashes := newRecovery()
-	f.Secret, f.Pending, f.Step, f.Recovery = f.Pending, FactorSecret{}, step, hashes
-	if err := m.saveFactor(ctx, t, by.owner, f); err != nil {
-		return nil, nil, err
-	}
-	former.Version++ // Save has raised it; it refuses this one after a further change, which so stays
-	return recovery, func() { m.saveFactor(context.WithoutCancel(ctx), t, by.owner, former) }, nil
-}
-
 // saveFactor saves f. It maps ErrConflict to auth.DetailConflict.
 func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, of owner, f Factor) error {
 	ctx, cancel := t.Bound(ctx)
@@ -276,31 +254,22 @@ func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, of owner, f Fa
 	return auth.Unavailable(err)
 }
 
-// checkCode accepts a code of the account's factor, once, and returns the factor's secret.
-func (m *Manager) checkCode(ctx context.Context, t *auth.Tenant, of *auth.Account, code string) (proved FactorSecret, err error) {
-	err = m.withCode(ctx, t, of, code, func(f *Factor) { proved = f.Secret })
-	return proved, err
-}
-
 // withCode accepts a code of the account's factor and changes the factor in the same
 // step. No code is therefore accepted twice, not even by two processes.
 func (m *Manager) withCode(ctx context.Context, t *auth.Tenant, a *auth.Account, code string, change func(*Factor)) error {
-	e := auth.Event{Verb: verbs.CodeAccepted, Account: a.ID}
+	var verb string
 	err := m.counted(ctx, t, a, func() (err error) {
-		recovery, err := m.takeCode(ctx, t, ownerOf(a), code, change)
-		if recovery {
-			e.Verb = verbs.RecoveryUsed
-		}
+		verb, err = m.takeCode(ctx, t, ownerOf(a), code, change)
 		return err
 	})
 	if err == nil {
-		auth.Emit(ctx, e)
+		auth.Emit(ctx, auth.Event{Verb: verb, Account: a.ID})
 	}
 	return err
 }
 
-// takeCode also reports whether it was a recovery code.
-func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) (recovery bool, err error) {
+// takeCode returns the verb of useCode.
+func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) (verb string, err error) {
 	// One timeout for all rounds, so that a store that always returns an old version
 	// does not cause an endless loop.
 	ctx, cancel := t.Bound(ctx)
@@ -308,34 +277,33 @@ func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code s
 	for {
 		f, err := m.factor(ctx, t, of)
 		if err != nil {
-			return false, err
+			return "", err
 		}
-		left := len(f.Recovery)
-		if !m.useCode(&f, code) {
-			return false, errCode
+		if verb = m.useCode(&f, code); verb == "" {
+			return "", errCode
 		}
-		recovery = len(f.Recovery) < left
 		change(&f)
 		err = m.saveFactor(ctx, t, of, f)
 		if !errors.Is(err, ErrConflict) {
-			return recovery, err
+			return verb, err
 		}
 		// Another request has changed the factor: check whether the code is still valid.
 	}
 }
 
-// useCode marks the code as used in f. It reports whether it is a valid code of f.
-func (m *Manager) useCode(f *Factor, code string) bool {
+// useCode marks the code as used in f, and returns the verb for that. It is "" if it is no valid code of f.
+func (m *Manager) useCode(f *Factor, code string) (verb string) {
 	if f.Secret.isNone() {
-		return false
+		return ""
 	}
 	if step, ok := m.codes().match(f.Secret, code, m.now(), f.Step); ok {
 		f.Step = step
-		return true
+		return verbs.CodeAccepted
 	}
 	left, ok := useRecovery(f.Recovery, code)
-	if ok {
-		f.Recovery = left
+	if !ok {
+		return ""
 	}
-	return ok
+	f.Recovery = left
+	return verbs.RecoveryUsed
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/fips140"
 	"time"
@@ -30,11 +31,13 @@ func UseRecovery(hashes [][32]byte, code string) ([][32]byte, bool) { return use
 func NormalRecovery(code string) string { return normalRecovery(code) }
 
 // Hashing is hashing.
-type Hashing struct{ h hashing }
+type Hashing struct{ h *hashing }
 
 // NewHashing returns a hashing with these limits. 0 stands for the default.
 func NewHashing(hasher Hasher, parallel, queue int) *Hashing {
-	return &Hashing{hashing{hasher: hasher, parallel: parallel, places: queue}}
+	h := newHashing(hasher)
+	h.parallel, h.places = cmp.Or(parallel, h.parallel), cmp.Or(queue, h.places)
+	return &Hashing{h}
 }
 
 func (h *Hashing) Verify(ctx context.Context, encoded, password string) (ok, rehash bool, err error) {
@@ -71,12 +74,12 @@ var ErrQueueFull = errQueueFull
 func (m *Memory) Len() (records, accounts, previous int) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	for hash, r := range m.sessions.records {
+	for hash, r := range m.records {
 		if hash != r.Hash {
 			previous++
 		}
 	}
-	return len(m.sessions.records) - previous, len(m.sessions.accounts), previous
+	return len(m.records) - previous, len(m.accounts), previous
 }
 
 // Counts returns how many keys have a count.

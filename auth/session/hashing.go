@@ -32,21 +32,44 @@ import (
 //
 // Whoever has a place keeps it. Nothing is kept about callers that are not in the queue.
 //
-// The zero hashing is ready, with PBKDF2. It must not be copied after first use. Its
-// methods are safe for concurrent use.
+// Its methods are safe for concurrent use.
 type hashing struct {
-	hasher   Hasher // nil: PBKDF2{}
-	parallel int    // how many run at once; 0: as many as the program may use CPUs
-	places   int    // how many first and how many further places there are beside the first of each org; 0: 32 for each that runs
-
-	once sync.Once
+	hasher   Hasher
+	parallel int // how many run at once
+	places   int // how many first and how many further places there are beside the first of each org
 
 	mu      sync.Mutex
 	queue   []*place // includes those that run
 	running int
 
-	making sync.Mutex
-	dummy  string // the encoding of a password that nobody knows
+	dummy dummy
+}
+
+// dummy is the encoding of a password that nobody knows, which stands in for those of unknown accounts.
+type dummy struct {
+	mu      sync.Mutex
+	encoded string
+}
+
+// of returns what a Hasher has made once. If it could not, the next call tries again.
+func (d *dummy) of(h Hasher) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var err error
+	if d.encoded == "" {
+		d.encoded, err = h.Hash(rand.Text())
+	}
+	return d.encoded, err
+}
+
+// newHashing returns a hashing by PBKDF2 unless there is a Hasher. As many run at once as the program may
+// use CPUs, and there are 32 places for each of these.
+func newHashing(hasher Hasher) *hashing {
+	if hasher == nil {
+		hasher = PBKDF2{}
+	}
+	parallel := runtime.GOMAXPROCS(0)
+	return &hashing{hasher: hasher, parallel: parallel, places: 32 * parallel}
 }
 
 // perName is how many places a name can hold in the queue. It equals freeLogins.
@@ -72,21 +95,12 @@ func (p party) nearness(q party) int {
 
 // place is one entry in the queue.
 type place struct {
-	in    *hashing
-	by    party
-	first bool // its address had none
-	state placeState
-	ready chan struct{} // closed once it is running
+	in      *hashing
+	by      party
+	first   bool          // its address had none
+	waits   chan struct{} // nil unless it waits for a slot; closed once it has one
+	hasSlot bool
 }
-
-type placeState int
-
-const (
-	taken    placeState = iota // before start
-	waiting                    // waits for a slot
-	running                    // has a slot
-	finished                   // has released the slot; its attempt is still in progress
-)
 
 // errQueueFull means that as many hashes wait as may, in all or for this party;
 // errNameFull, which wraps it, for this name.
@@ -98,7 +112,6 @@ var (
 // enter takes a place in the queue, or returns errQueueFull. It does not wait, so that
 // it can come before any costly step. The caller must call leave.
 func (h *hashing) enter(by party) (*place, error) {
-	h.once.Do(h.init)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	names, addresses := 0, 0
@@ -119,7 +132,7 @@ func (h *hashing) enter(by party) (*place, error) {
 	case !h.leaves(by.org, first):
 		return nil, errQueueFull
 	}
-	p := &place{in: h, by: by, first: first, ready: make(chan struct{})}
+	p := &place{in: h, by: by, first: first}
 	h.queue = append(h.queue, p)
 	return p, nil
 }
@@ -143,33 +156,32 @@ func (h *hashing) leaves(org auth.OrgKey, first bool) bool {
 // addresses therefore take turns.
 func (h *hashing) next() {
 	for h.running < h.parallel {
-		i := slices.IndexFunc(h.queue, func(p *place) bool { return p.state == waiting })
+		i := slices.IndexFunc(h.queue, func(p *place) bool { return p.waits != nil })
 		if i < 0 {
 			return
 		}
 		served := h.queue[i]
-		served.state = running
 		h.running++
-		close(served.ready)
+		close(served.waits)
+		served.waits, served.hasSlot = nil, true
 		slices.SortStableFunc(h.queue, func(p, q *place) int {
 			return cmp.Compare(p.by.nearness(served.by), q.by.nearness(served.by))
 		})
 	}
 }
 
-// start waits for a slot, or returns the error of ctx.
+// start waits for a slot, or returns the error of ctx. It is called once.
 func (p *place) start(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	slot := make(chan struct{})
 	p.in.mu.Lock()
-	if p.state == taken {
-		p.state = waiting
-		p.in.next()
-	}
+	p.waits = slot
+	p.in.next()
 	p.in.mu.Unlock()
 	select {
-	case <-p.ready:
+	case <-slot:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -181,8 +193,9 @@ func (p *place) start(ctx context.Context) error {
 func (p *place) release() {
 	p.in.mu.Lock()
 	defer p.in.mu.Unlock()
-	if p.state == running {
-		p.state = finished
+	p.waits = nil
+	if p.hasSlot {
+		p.hasSlot = false
 		p.in.running--
 		p.in.next()
 	}
@@ -208,7 +221,7 @@ func (p *place) verify(ctx context.Context, encoded, password string) (ok, rehas
 	}
 	// Made for every account, known or not: the time it takes the first time says
 	// nothing about the account.
-	dummy, err := p.in.dummyEncoding()
+	dummy, err := p.in.dummy.of(p.in.hasher)
 	if err != nil {
 		return false, false, err
 	}
@@ -229,29 +242,6 @@ func (h *hashing) hash(ctx context.Context, by party, password string) (string, 
 		return "", err
 	}
 	return h.hasher.Hash(password)
-}
-
-func (h *hashing) init() {
-	if h.hasher == nil {
-		h.hasher = PBKDF2{}
-	}
-	h.parallel = cmp.Or(h.parallel, runtime.GOMAXPROCS(0))
-	h.places = cmp.Or(h.places, 32*h.parallel)
-}
-
-// dummyEncoding returns the encoded password that stands in for those of unknown
-// accounts. If it could not be made, the next call tries again.
-func (h *hashing) dummyEncoding() (string, error) {
-	h.making.Lock()
-	defer h.making.Unlock()
-	if h.dummy != "" {
-		return h.dummy, nil
-	}
-	encoded, err := h.hasher.Hash(rand.Text())
-	if err == nil {
-		h.dummy = encoded
-	}
-	return encoded, err
 }
 
 // Hasher encodes and verifies passwords. Both methods are slow on purpose. They take
@@ -303,11 +293,10 @@ func (h PBKDF2) iterations() int { return cmp.Or(max(h.Iterations, 0), defaultIt
 func (h PBKDF2) Hash(password string) (string, error) {
 	r := pbkdf2Encoding{iterations: h.iterations(), salt: make([]byte, saltLength)}
 	rand.Read(r.salt) // never fails
-	hash, err := r.derive(password)
-	if err != nil {
+	var err error
+	if r.hash, err = r.derive(password); err != nil {
 		return "", fmt.Errorf("session: hashing a password: %w", err)
 	}
-	r.hash = hash
 	return r.String(), nil
 }
 
@@ -342,24 +331,16 @@ func (r pbkdf2Encoding) String() string {
 		"$" + base64.RawStdEncoding.EncodeToString(r.hash)
 }
 
-// parsePBKDF2 reads an encoded password. Each has exactly one spelling: other texts are
-// refused.
+// parsePBKDF2 reads an encoded password. Each has exactly one spelling, that of String, so what
+// cannot be decoded need not be noticed before.
 func parsePBKDF2(encoded string) (r pbkdf2Encoding, ok bool) {
 	const longest = 128 // bytes; ours have 94
-	rest, ok := strings.CutPrefix(encoded, pbkdf2Prefix)
-	if !ok || len(encoded) > longest {
+	fields := strings.Split(strings.TrimPrefix(encoded, pbkdf2Prefix), "$")
+	if len(encoded) > longest || len(fields) != 3 {
 		return r, false
 	}
-	fields := strings.Split(rest, "$")
-	if len(fields) != 3 {
-		return r, false
-	}
-	var errs [3]error
-	r.iterations, errs[0] = strconv.Atoi(fields[0])
-	r.salt, errs[1] = base64.RawStdEncoding.DecodeString(fields[1])
-	r.hash, errs[2] = base64.RawStdEncoding.DecodeString(fields[2])
-	if errs != [3]error{} || r.iterations < 1 || len(r.salt) != saltLength || len(r.hash) != hashLength {
-		return r, false
-	}
-	return r, r.String() == encoded
+	r.iterations, _ = strconv.Atoi(fields[0])
+	r.salt, _ = base64.RawStdEncoding.DecodeString(fields[1])
+	r.hash, _ = base64.RawStdEncoding.DecodeString(fields[2])
+	return r, r.iterations > 0 && len(r.salt) == saltLength && len(r.hash) == hashLength && r.String() == encoded
 }

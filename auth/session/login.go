@@ -113,7 +113,7 @@ func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenan
 	if err := counted.finish(r.Context(), step(&o)); err != nil {
 		return auth.Principal{}, err
 	}
-	if err := m.redeem(r, t, ticket); err != nil {
+	if err := m.redeem(r, ticket); err != nil {
 		return auth.Principal{}, err
 	}
 	return m.createSession(w, r, t, o)
@@ -162,10 +162,9 @@ func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Ten
 }
 
 // proveCode adds a right code to the proof.
-func (m *Manager) proveCode(r *http.Request, t *auth.Tenant, o *opening, code string) (err error) {
+func (m *Manager) proveCode(r *http.Request, t *auth.Tenant, o *opening, code string) error {
 	o.proof.Proof = o.proof.with(MethodCode)
-	o.proof.factor, err = m.checkCode(r.Context(), t, o.account, code)
-	return err
+	return m.withCode(r.Context(), t, o.account, code, func(f *Factor) { o.proof.factor = f.Secret })
 }
 
 // factor returns the owner's second factor.
@@ -358,12 +357,10 @@ func (s *Session) authentication() authentication {
 
 // redeem ends the ticket. If two requests complete its step, only one of them creates a
 // session.
-func (m *Manager) redeem(r *http.Request, t *auth.Tenant, s Session) error {
-	ctx, cancel := t.Bound(r.Context())
-	defer cancel()
-	err := m.Store.DeleteID(ctx, s.Org, s.Account, s.ID)
+func (m *Manager) redeem(r *http.Request, s Session) error {
+	err := m.Sessions().end(r.Context(), s.Org, s.Account, s.ID)
 	if auth.IsNotFound(err) {
 		return errCode
 	}
-	return auth.Unavailable(err)
+	return err
 }

@@ -29,11 +29,9 @@ func (m *Manager) Logout(w http.ResponseWriter, r *http.Request) error {
 	if from := parseOrigin(acting.Origin); err == nil && from.Acting {
 		if err = m.Sessions().end(ctx, from.Org, from.Account, from.ID); err == nil {
 			m.Sessions().emitEnded(ctx, 1, auth.Event{Org: from.Org, Account: from.Account, Session: from.ID, Reason: "logout"})
-		} else if auth.IsNotFound(err) {
-			err = nil
 		}
 	}
-	if err != nil {
+	if err != nil && !auth.IsNotFound(err) {
 		return auth.Unavailable(err)
 	}
 	if err := m.endPresented(ctx, r, t, "logout"); err != nil {

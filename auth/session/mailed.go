@@ -102,7 +102,8 @@ func (of Mail) SendReset(r *http.Request, login string,
 	if !m.mails.begin(org) {
 		return &auth.Error{Detail: auth.DetailThrottled, Err: errors.New("session: too many mails are being sent")}
 	}
-	if _, err := m.resetAttempt(r, t, login).count(r.Context(), m.now()); err != nil {
+	// These counts are apart: nobody must delay the logins of an account by requests for a reset.
+	if _, err := m.attemptFrom(r, t, "reset from", freeMails, "reset", normalLogin(login)).begin(r.Context(), m.now()); err != nil {
 		m.mails.end(org)
 		return err
 	}
@@ -193,15 +194,6 @@ func (s *mails) wait(ctx context.Context) error {
 	}
 }
 
-// resetAttempt counts requests for a reset. They have counts of their own: nobody must
-// delay the logins of an account by them.
-func (m *Manager) resetAttempt(r *http.Request, t *auth.Tenant, login string) passwordAttempt {
-	return passwordAttempt{
-		name:    m.attempt(t, freeMails, "reset", normalLogin(login)),
-		address: m.attempt(t, freeAddresses, "reset from", m.subscriber(r), m.hour()),
-	}
-}
-
 // createReset stores the ticket s for the account of the name, and returns the account.
 // It returns "" if there is none.
 func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string, s Session) (account string, err error) {
@@ -267,7 +259,7 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	if err := m.checkUnchanged(r.Context(), t, s); err != nil {
 		return err
 	}
-	if err := m.redeem(r, t, s); err != nil {
+	if err := m.redeem(r, s); err != nil {
 		return err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})
@@ -305,9 +297,6 @@ func (of Mail) AddressTicket(r *http.Request, account, address string) (ticket M
 	if !isAddress(address) {
 		return ticket, &auth.Error{Detail: auth.DetailOption, Reason: "a mail address is a line of 1 to 254 bytes"}
 	}
-	if m.Attempts == nil {
-		return ticket, errors.New("session: Manager.Attempts is required for this")
-	}
 	if err := mayStartAs(r, account); err != nil {
 		return ticket, err
 	}
@@ -332,7 +321,7 @@ func (of Mail) AddressTicket(r *http.Request, account, address string) (ticket M
 	s, token := m.newSession(r, t.Org, authentication{account: account, Proof: Proof{At: m.stamp()}}, ticketAddress, addressLife)
 	s.Address = address
 	if err := m.Store.Create(ctx, s, maxAddresses); err != nil {
-		counted.undo(ctx)
+		counted.withdraw(ctx, 1)
 		return ticket, auth.Unavailable(err)
 	}
 	return MailTicket{text: token.text()}, nil
@@ -368,7 +357,7 @@ func (of Mail) VerifyAddress(r *http.Request, ticket string) (account, address s
 	if err != nil {
 		return "", "", err
 	}
-	if err := m.redeem(r, t, s); err != nil {
+	if err := m.redeem(r, s); err != nil {
 		return "", "", err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})

@@ -73,7 +73,7 @@ type Manager struct {
 
 	settings atomic.Pointer[auth.Settings] // of its Guard
 	prepare  sync.Once
-	hashing  hashing
+	hashing  *hashing // once prepared
 	mails    mails
 }
 

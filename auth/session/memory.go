@@ -27,7 +27,8 @@ type Memory struct {
 	Now func() time.Time // nil: time.Now
 
 	mu       sync.RWMutex
-	sessions sessionTable
+	records  map[[32]byte]*record    // of sessions, by their hash, evicted ones too; and by that before the latest Replace
+	accounts map[inOrg][]*record     // without evicted ones
 	attempts map[inOrg]attemptRecord // by key
 	factors  map[inOrg]Factor        // by account
 }
@@ -139,12 +140,6 @@ func (m *Memory) Save(ctx context.Context, org auth.OrgKey, account string, f Fa
 	})
 }
 
-// sessionTable is the Store of a Memory.
-type sessionTable struct {
-	records  map[[32]byte]*record // by their hash, evicted ones too; and by that before the latest Replace
-	accounts map[inOrg][]*record  // without evicted ones
-}
-
 type record struct {
 	Session
 	previous [32]byte // zero: there was no Replace
@@ -162,17 +157,16 @@ func byAge(a, b Session) int {
 // ID, Create returns an error.
 func (m *Memory) Create(ctx context.Context, s Session, limit int) error {
 	return m.change(ctx, func(now time.Time) error {
-		t := &m.sessions
-		sweep(t.records,
+		sweep(m.records,
 			func(r *record) bool { return r.isExpired(now) },
-			func(_ [32]byte, r *record) { t.remove(r) })
-		if t.records[s.Hash] != nil || t.find(s.Org, s.Account, s.ID) != nil {
+			func(_ [32]byte, r *record) { m.remove(r) })
+		if m.records[s.Hash] != nil || m.byID(s.Org, s.Account, s.ID) != nil {
 			return errors.New("session: the hash or the id is not new")
 		}
 		if limit > 0 {
-			t.evict(s, limit, now)
+			m.evict(s, limit, now)
 		}
-		t.add(&record{Session: stored(s)})
+		m.add(&record{Session: stored(s)})
 		return nil
 	})
 }
@@ -188,59 +182,55 @@ func stored(s Session) Session {
 
 // evict ends those of the account's records with the Ticket of s that were not used for the
 // longest time, until fewer than limit are left.
-func (t *sessionTable) evict(s Session, limit int, now time.Time) {
-	var same []*record
-	for _, r := range t.accounts[inOrg{s.Org, s.Account}] {
-		if r.Ticket == s.Ticket && !r.isExpired(now) {
-			same = append(same, r)
-		}
-	}
-	if len(same) < limit {
-		return
-	}
+func (m *Memory) evict(s Session, limit int, now time.Time) {
+	same := slices.Clone(m.accounts[inOrg{s.Org, s.Account}])
+	same = slices.DeleteFunc(same, func(r *record) bool { return r.Ticket != s.Ticket || r.isExpired(now) })
 	slices.SortFunc(same, func(a, b *record) int { return cmp.Or(a.Seen.Compare(b.Seen), byAge(a.Session, b.Session)) })
-	for _, r := range same[:len(same)-limit+1] {
-		t.remove(r)
+	for _, r := range same[:max(0, len(same)-limit+1)] {
+		m.remove(r)
 		r.evicted, r.previous = true, [32]byte{}
-		t.records[r.Hash] = r
+		m.records[r.Hash] = r
 	}
 }
 
-// find returns the account's record with an ID, or nil.
-func (t *sessionTable) find(org auth.OrgKey, account, id string) *record {
-	all := t.accounts[inOrg{org, account}]
+// byID returns the account's record with an ID, or nil.
+func (m *Memory) byID(org auth.OrgKey, account, id string) *record {
+	all := m.accounts[inOrg{org, account}]
 	if i := slices.IndexFunc(all, func(r *record) bool { return r.ID == id }); i >= 0 {
 		return all[i]
 	}
 	return nil
 }
 
-func (t *sessionTable) add(r *record) {
-	if t.records == nil {
-		t.records, t.accounts = map[[32]byte]*record{}, map[inOrg][]*record{}
+func (m *Memory) add(r *record) {
+	if m.records == nil {
+		m.records, m.accounts = map[[32]byte]*record{}, map[inOrg][]*record{}
 	}
 	account := inOrg{r.Org, r.Account}
-	t.records[r.Hash] = r
-	t.accounts[account] = append(t.accounts[account], r)
+	m.records[r.Hash] = r
+	m.accounts[account] = append(m.accounts[account], r)
 }
 
-func (t *sessionTable) remove(r *record) {
-	delete(t.records, r.Hash)
-	delete(t.records, r.previous)
+func (m *Memory) remove(r *record) {
+	delete(m.records, r.Hash)
+	delete(m.records, r.previous)
 	account := inOrg{r.Org, r.Account}
-	t.accounts[account] = slices.DeleteFunc(t.accounts[account], func(other *record) bool { return other == r })
-	if len(t.accounts[account]) == 0 {
-		delete(t.accounts, account)
+	m.accounts[account] = slices.DeleteFunc(m.accounts[account], func(other *record) bool { return other == r })
+	if len(m.accounts[account]) == 0 {
+		delete(m.accounts, account)
 	}
 }
 
-// live returns the live record of the org that has this hash, or nil.
-func (t *sessionTable) live(org auth.OrgKey, hash [32]byte, now time.Time) *record {
-	r := t.records[hash]
-	if r == nil || r.Hash != hash || r.Org != org || r.evicted || r.isExpired(now) {
-		return nil
+// live returns the record of the org that has this hash, or the error of Get.
+func (m *Memory) live(org auth.OrgKey, hash [32]byte, now time.Time) (*record, error) {
+	r := m.records[hash]
+	switch {
+	case r == nil, r.Hash != hash, r.Org != org, r.isExpired(now):
+		return nil, auth.ErrNotFound
+	case r.evicted:
+		return nil, ErrEvicted
 	}
-	return r
+	return r, nil
 }
 
 // Get implements Store.
@@ -251,12 +241,9 @@ func (m *Memory) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (Sessi
 	now := m.now()
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	r := m.sessions.records[hash]
-	switch {
-	case r == nil, r.Hash != hash, r.Org != org, r.isExpired(now):
-		return Session{}, auth.ErrNotFound
-	case r.evicted:
-		return Session{}, ErrEvicted
+	r, err := m.live(org, hash, now)
+	if err != nil {
+		return Session{}, err
 	}
 	return r.Session, nil
 }
@@ -264,8 +251,8 @@ func (m *Memory) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (Sessi
 // Touch implements Store.
 func (m *Memory) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
 	return m.change(ctx, func(now time.Time) error {
-		r := m.sessions.live(org, hash, now)
-		if r == nil {
+		r, err := m.live(org, hash, now)
+		if err != nil {
 			return auth.ErrNotFound
 		}
 		if seen = wholeMillis(seen); seen.After(r.Seen) {
@@ -278,19 +265,18 @@ func (m *Memory) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen
 // Replace implements Store. A hash that is not new is an error.
 func (m *Memory) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, s Session) error {
 	return m.change(ctx, func(now time.Time) error {
-		t := &m.sessions
-		r := t.live(org, old, now)
-		if r == nil {
+		r, err := m.live(org, old, now)
+		switch {
+		case err != nil:
 			return auth.ErrNotFound
-		}
-		if t.records[s.Hash] != nil {
+		case m.records[s.Hash] != nil:
 			return errors.New("session: the hash is not new")
 		}
-		t.remove(r)
+		m.remove(r)
 		r.Hash, r.previous = s.Hash, old
 		r.Authenticated, r.Seen = wholeMillis(s.Authenticated), wholeMillis(s.Seen)
-		t.add(r)
-		t.records[old] = r
+		m.add(r)
+		m.records[old] = r
 		return nil
 	})
 }
@@ -298,9 +284,8 @@ func (m *Memory) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, s S
 // Delete implements Store.
 func (m *Memory) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	return m.change(ctx, func(time.Time) error {
-		t := &m.sessions
-		if r := t.records[hash]; r != nil && r.Org == org && !r.evicted {
-			t.remove(r)
+		if r := m.records[hash]; r != nil && r.Org == org && !r.evicted {
+			m.remove(r)
 		}
 		return nil
 	})
@@ -309,11 +294,11 @@ func (m *Memory) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) err
 // DeleteID implements Store.
 func (m *Memory) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	return m.change(ctx, func(now time.Time) error {
-		r := m.sessions.find(org, account, id)
+		r := m.byID(org, account, id)
 		if r == nil || r.isExpired(now) {
 			return auth.ErrNotFound
 		}
-		m.sessions.remove(r)
+		m.remove(r)
 		return nil
 	})
 }
@@ -321,7 +306,7 @@ func (m *Memory) DeleteID(ctx context.Context, org auth.OrgKey, account, id stri
 // DeleteAll implements Store.
 func (m *Memory) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (ended int, err error) {
 	err = m.change(ctx, func(now time.Time) error {
-		ended = m.sessions.removeAll(inOrg{org, account}, except, now)
+		ended = m.removeAll(m.accounts[inOrg{org, account}], except, now)
 		return nil
 	})
 	return ended, err
@@ -330,9 +315,9 @@ func (m *Memory) DeleteAll(ctx context.Context, org auth.OrgKey, account, except
 // DeleteOrg implements Store.
 func (m *Memory) DeleteOrg(ctx context.Context, org auth.OrgKey) (ended int, err error) {
 	err = m.change(ctx, func(now time.Time) error {
-		for account := range m.sessions.accounts {
+		for account, records := range m.accounts {
 			if account.org == org {
-				ended += m.sessions.removeAll(account, "", now)
+				ended += m.removeAll(records, "", now)
 			}
 		}
 		return nil
@@ -340,14 +325,14 @@ func (m *Memory) DeleteOrg(ctx context.Context, org auth.OrgKey) (ended int, err
 	return ended, err
 }
 
-// removeAll removes an account's records and returns how many of them were sessions. If
-// except is not empty, the record with that ID stays.
-func (t *sessionTable) removeAll(account inOrg, except string, now time.Time) (ended int) {
-	for _, r := range slices.Clone(t.accounts[account]) {
+// removeAll removes records and returns how many of them were sessions. If except is not empty,
+// the record with that ID stays.
+func (m *Memory) removeAll(records []*record, except string, now time.Time) (ended int) {
+	for _, r := range slices.Clone(records) {
 		if except != "" && r.ID == except {
 			continue
 		}
-		t.remove(r)
+		m.remove(r)
 		if r.Ticket == "" && !r.isExpired(now) {
 			ended++
 		}
@@ -359,7 +344,7 @@ func (t *sessionTable) removeAll(account inOrg, except string, now time.Time) (e
 func (m *Memory) List(ctx context.Context, org auth.OrgKey, account string) (list []Session, err error) {
 	err = m.change(ctx, func(now time.Time) error {
 		list = []Session{}
-		for _, r := range m.sessions.accounts[inOrg{org, account}] {
+		for _, r := range m.accounts[inOrg{org, account}] {
 			if !r.isExpired(now) {
 				list = append(list, r.Session)
 			}

@@ -1,10 +1,6 @@
 package session
 
-import (
-	"crypto/rand"
-	"strings"
-	"sync"
-)
+import "strings"
 
 // Migrating returns a Hasher for passwords of two kinds: those that old has encoded,
 // such as with bcrypt, and those of new. Hash encodes with new. Verify accepts both, and
@@ -23,31 +19,31 @@ import (
 func Migrating(old, new Hasher) Hasher { return &migrating{old: old, new: new} }
 
 type migrating struct {
-	old, new Hasher
-
-	making          sync.Mutex
-	oldDummy, dummy string // encodings of a password that nobody knows
+	old, new           Hasher
+	oldDummy, newDummy dummy
 }
 
 // Hash also reports if one of the Hashers can make no encoding. The Manager calls it
 // before the first Verify, which has no error.
 func (m *migrating) Hash(password string) (string, error) {
-	if err := m.prepare(); err != nil {
+	if _, _, err := m.dummies(); err != nil {
 		return "", err
 	}
 	return m.new.Hash(password)
 }
 
 func (m *migrating) Verify(encoded, password string) (ok, rehash bool) {
-	if m.prepare() != nil {
+	forOld, forNew, err := m.dummies()
+	if err != nil {
 		return false, false
 	}
-	forOld, forNew := encoded, m.dummy
-	if kind := kindOf(encoded); kind == kindOf(m.dummy) {
+	kind := kindOf(encoded)
+	isNew := kind == kindOf(forNew)
+	if !isNew || m.oldMakes(kind) {
+		forOld = encoded
+	}
+	if isNew {
 		forNew = encoded
-		if !m.oldMakes(kind) {
-			forOld = m.oldDummy
-		}
 	}
 	former, _ := m.old.Verify(forOld, password)
 	ok, rehash = m.new.Verify(forNew, password)
@@ -55,24 +51,18 @@ func (m *migrating) Verify(encoded, password string) (ok, rehash bool) {
 	return ok || former, rehash && ok || former && !ok
 }
 
-// prepare makes the dummies. If there is an error, the next call tries again.
-func (m *migrating) prepare() (err error) {
-	m.making.Lock()
-	defer m.making.Unlock()
-	for dummy, hasher := range map[*string]Hasher{&m.oldDummy: m.old, &m.dummy: m.new} {
-		if *dummy == "" && err == nil {
-			*dummy, err = hasher.Hash(rand.Text())
-		}
+func (m *migrating) dummies() (old, new string, err error) {
+	if old, err = m.oldDummy.of(m.old); err == nil {
+		new, err = m.newDummy.of(m.new)
 	}
-	return err
+	return old, new, err
 }
 
-// oldMakes reports whether old makes encodings of this kind, or a nested Hasher does.
+// oldMakes reports whether old makes encodings of this kind, or a Hasher nested in it does.
 func (m *migrating) oldMakes(kind string) bool {
-	if nested, ok := m.old.(*migrating); ok {
-		return nested.oldMakes(kind) || kindOf(nested.dummy) == kind
-	}
-	return kindOf(m.oldDummy) == kind
+	made, _ := m.oldDummy.of(m.old)
+	nested, ok := m.old.(*migrating)
+	return kindOf(made) == kind || ok && nested.oldMakes(kind)
 }
 
 // kindOf returns what an encoding begins with, up to its second dollar sign.

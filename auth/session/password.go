@@ -44,17 +44,17 @@ func (m *Manager) checkPassword(r *http.Request, t *auth.Tenant, login, password
 	if login == "" || len(login) > maxLogin || password == "" || len(password) > maxPassword {
 		return "", p, errCredentials
 	}
-	attempt, err := m.passwordAttempt(r, t, login)
+	by, attempts, err := m.passwordAttempts(r, t, login)
 	if err != nil {
 		return "", p, err
 	}
 	// Before anything is counted, so that a full queue causes no writes.
-	place, err := m.hashes().enter(attempt.by)
+	place, err := m.hashes().enter(by)
 	if err != nil {
 		return "", p, throttled(err)
 	}
 	defer place.leave()
-	counted, err := attempt.count(r.Context(), m.now())
+	counted, err := beginAny(r.Context(), m.now(), attempts)
 	if err != nil {
 		return "", p, err
 	}
@@ -130,8 +130,8 @@ func (m *Manager) rehash(ctx context.Context, t *auth.Tenant, by party, account,
 }
 
 func (m *Manager) hashes() *hashing {
-	m.prepare.Do(func() { m.hashing.hasher = m.Hasher })
-	return &m.hashing
+	m.prepare.Do(func() { m.hashing = newHashing(m.Hasher) })
+	return m.hashing
 }
 
 // throttled maps the errors of a full queue to an *auth.Error. A name that has all of

@@ -365,7 +365,8 @@ func TestF40GuessesAreThePersons(t *testing.T) {
 		if n := guess(w, "acme", "ann", 3) + guess(w, "globex", "anna", 9); n != 5 {
 			t.Errorf("%d guesses", n)
 		}
-		want(t, w.elsewhere(50).login("ann", annPassword), 429, auth.DetailLocked)
+		got := w.costs(t, spent{}, func() reply { return w.elsewhere(50).login("ann", annPassword) })
+		want(t, got, 429, auth.DetailLocked)
 		want(t, w.elsewhere(50).login("bob", "bob's password"), 200, "")
 	})
 	t.Run("F40 a right password of one account forgets no guess at another", func(t *testing.T) {

@@ -150,7 +150,7 @@ func (m *Manager) joined(r *http.Request, t *auth.Tenant, p authentication) (aut
 		return p, nil
 	}
 	if err == nil {
-		err = m.redeem(r, t, s)
+		err = m.redeem(r, s)
 	}
 	login := s.authentication()
 	login.completed = !login.has(MethodPasskey) // one passkey twice is one factor

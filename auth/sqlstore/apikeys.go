@@ -41,13 +41,8 @@ func (k *apiKeys) Add(ctx context.Context, r apikey.Record, limit int) error {
 // change runs f in a transaction. It has the lock of the account: RevokeAccount, which has it too, would
 // otherwise miss the successor of a key that is replaced at the same time.
 func (k *apiKeys) change(ctx context.Context, r apikey.Record, verb string, f func(conn) error) error {
-	if !storable(r.ID, string(r.Org), r.Account, r.App, r.Maker, r.Name) {
-		return errors.New("sqlstore: store an API key: a text is not UTF-8 or has a zero byte")
-	}
-	err := k.store.audited(ctx, r.Org, func(q conn) error {
-		q.note(auth.Event{Verb: verb, Credential: r.ID, App: r.App, Account: r.Account, Reason: r.Successor})
-		return f(q)
-	}, accountLock(r.Org, r.Account))
+	e := auth.Event{Verb: verb, Org: r.Org, Credential: r.ID, App: r.App, Account: r.Account, Reason: r.Successor}
+	err := k.store.noted(ctx, e, f, accountLock(r.Org, r.Account))
 	if err == nil {
 		k.store.countWrite(ctx)
 	}

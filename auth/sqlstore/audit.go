@@ -65,6 +65,14 @@ func (s *Store) audited(ctx context.Context, org auth.OrgKey, f func(conn) error
 	}, append([]string{auditLock(org)}, locks...)...)
 }
 
+// noted is audited for an f that has one entry.
+func (s *Store) noted(ctx context.Context, e auth.Event, f func(conn) error, locks ...string) error {
+	return s.audited(ctx, e.Org, func(q conn) error {
+		q.note(e)
+		return f(q)
+	}, locks...)
+}
+
 // note has audited append an entry.
 func (c conn) note(e auth.Event) {
 	if c.notes != nil {
@@ -135,15 +143,11 @@ const maxAudited = 1024
 
 // auditable returns a text as one printable line that is not too long.
 func auditable(text string) string {
-	odd := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 	if len(text) > maxAudited {
 		text = text[:maxAudited] + "…"
 	}
-	if !strings.ContainsFunc(text, odd) {
-		return text
-	}
 	return strings.Map(func(r rune) rune {
-		if odd(r) {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
@@ -249,7 +253,7 @@ func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.He
 		err := a.verify(ctx, org, &v)
 		now := v.After
 		if err != nil { // another call may have sealed entries meanwhile
-			_ = a.store.read(ctx, func(q conn) (err error) { now, err = q.seal(ctx, org); return err })
+			now, _ = a.sealed(ctx, org)
 		}
 		if now.Count <= v.After.Count {
 			return failed("verify the audit log", err)
@@ -258,8 +262,8 @@ func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.He
 }
 
 func (a *Audit) verify(ctx context.Context, org auth.OrgKey, v *audit.Verifier) error {
-	err := a.store.read(ctx, func(q conn) (err error) { v.After, err = q.seal(ctx, org); return err })
-	if err != nil {
+	var err error
+	if v.After, err = a.sealed(ctx, org); err != nil {
 		return err
 	}
 	head, err := a.Head(ctx, org)
@@ -279,6 +283,15 @@ func (a *Audit) verify(ctx context.Context, org auth.OrgKey, v *audit.Verifier) 
 		err = v.End(head)
 	}
 	return err
+}
+
+// sealed is seal without a transaction.
+func (a *Audit) sealed(ctx context.Context, org auth.OrgKey) (at audit.Head, err error) {
+	err = a.store.read(ctx, func(q conn) (err error) {
+		at, err = q.seal(ctx, org)
+		return err
+	})
+	return at, err
 }
 
 // seal returns the head after which the entries of an org begin.

@@ -25,12 +25,7 @@ import (
 type Credentials struct{ store *Store }
 
 // Credentials returns the store's signing secrets, or ErrNoSealer.
-func (s *Store) Credentials() (*Credentials, error) {
-	if err := s.keepsSecrets(); err != nil {
-		return nil, err
-	}
-	return &Credentials{s}, nil
-}
+func (s *Store) Credentials() (*Credentials, error) { return sealing(s, &Credentials{s}) }
 
 var _ signature.Credentials = (*Credentials)(nil)
 
@@ -227,10 +222,7 @@ func (c *Credentials) replace(ctx context.Context, what string, e auth.Event, no
 // change runs f in a transaction, whose audit entry is e. Transactions for one client key run one at a time.
 func (c *Credentials) change(ctx context.Context, what string, e auth.Event, clientKey string, f func(conn) error) error {
 	e.App = clientKey
-	return failed(what, c.store.audited(ctx, e.Org, func(q conn) error {
-		q.note(e)
-		return f(q)
-	}, "credential\x00"+clientKey))
+	return failed(what, c.store.noted(ctx, e, f, "credential\x00"+clientKey))
 }
 
 // Credential implements signature.Credentials.

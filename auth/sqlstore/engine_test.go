@@ -44,9 +44,14 @@ type statement struct {
 	query string
 }
 
-func (s statement) Close() error                               { return nil }
-func (s statement) NumInput() int                              { return -1 }
-func (s statement) Exec([]driver.Value) (driver.Result, error) { return nil, errors.ErrUnsupported }
+func (s statement) Close() error  { return nil }
+func (s statement) NumInput() int { return -1 }
+func (s statement) Exec([]driver.Value) (driver.Result, error) {
+	if strings.Contains(s.query, "SET probe") {
+		return driver.RowsAffected(1), nil
+	}
+	return nil, errors.ErrUnsupported
+}
 func (s statement) Query([]driver.Value) (driver.Rows, error) {
 	return s.QueryContext(context.Background(), s.query, nil)
 }
@@ -80,6 +85,8 @@ func (c connection) QueryContext(_ context.Context, query string, args []driver.
 		return &rows{{"fence", []byte("sealed")}}, nil
 	case strings.Contains(query, "maker, maker_app, parent"):
 		return &rows{{"ann", "app", "up", "ci", int64(0)}}, nil
+	case strings.HasPrefix(query, "SELECT probe"):
+		return &rows{{nil}}, nil
 	case strings.Contains(query, "max(version)"):
 		return &rows{{int64(9)}}, nil
 	case strings.Contains(query, "relpersistence"):
@@ -275,11 +282,14 @@ func TestAKeyIsTwoStatements(t *testing.T) {
 		if e.settings["fsync"] != "" {
 			dialect = sqlstore.PostgreSQL
 		}
-		s, err := e.open(dialect)
+		s, err := sqlstore.Open(t.Context(), sql.OpenDB(e), dialect, sqlstore.Options{UnsafeUnsealed: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, _ := s.Idempotency() // without a Sealer
+		entries, err := s.Idempotency()
+		if err != nil {
+			t.Fatal(err)
+		}
 		entry := idempotency.Entry{Org: "acme", Caller: "ann", Fence: "fence", Sealed: []byte("sealed")}
 		e.sent = 0
 		if _, err := entries.Begin(t.Context(), entry, idempotency.Options{}); err != nil || e.sent != 1 {

@@ -16,10 +16,7 @@ type factors struct{ store *Store }
 
 // Factors returns the store's second factors, whose secrets are sealed, or ErrNoSealer.
 func (s *Store) Factors() (session.FactorStore, error) {
-	if err := s.keepsSecrets(); err != nil {
-		return nil, err
-	}
-	return &factors{s}, nil
+	return sealing[session.FactorStore](s, &factors{s})
 }
 
 func factorLocation(org auth.OrgKey, account string) location {

@@ -18,7 +18,9 @@ type repeats struct{ store *Store }
 // idempotency.Options.Keep longer, or their responses are not shown. idempotency.Commit completes them in a
 // transaction of the application, a Tx of this database. Begin is one statement that writes, or two that do
 // not, and a third for a caller with too many. End is one.
-func (s *Store) Idempotency() (idempotency.Store, error) { return &repeats{s}, s.keepsSecrets() }
+func (s *Store) Idempotency() (idempotency.Store, error) {
+	return sealing[idempotency.Store](s, &repeats{s})
+}
 
 const repeatsCostText = `SELECT coalesce(sum(cost), 0) FROM {repeats} WHERE org = $2 AND caller = $3 AND keep > (SELECT {now})`
 

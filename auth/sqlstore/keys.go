@@ -24,12 +24,7 @@ import (
 type Keys struct{ store *Store }
 
 // Keys returns the store's key pairs, or ErrNoSealer.
-func (s *Store) Keys() (*Keys, error) {
-	if err := s.keepsSecrets(); err != nil {
-		return nil, err
-	}
-	return &Keys{s}, nil
-}
+func (s *Store) Keys() (*Keys, error) { return sealing(s, &Keys{s}) }
 
 var (
 	_ token.Keys    = (*Keys)(nil)
@@ -80,7 +75,7 @@ func (k *Keys) Ensure(ctx context.Context, org auth.OrgKey, clientKey string) (*
 	pair.ClientKey, pair.Org = clientKey, org
 	e, err := k.encode(pair)
 	for public == nil && err == nil {
-		// No other app can have this key id: the pair is new. So the lock of change is not needed.
+		// No other app can have this key id: the pair is new. So pairsLock is not needed.
 		_, err = k.store.record(ctx, auth.Event{Verb: verbs.KeyPairMade, Org: org, App: clientKey}, `
 			INSERT INTO {keys} (client_key, org, key_id, public, sealed, exposed) VALUES ($1, $2, $3, $4, $5, 0)
 			ON CONFLICT (client_key) DO NOTHING`, clientKey, org, pair.KeyID, e.public, e.sealed)
@@ -154,7 +149,7 @@ func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (is
 	if err != nil {
 		return false, err
 	}
-	err = k.change(ctx, auth.Event{Verb: verbs.KeyPairMade, Org: pair.Org, App: pair.ClientKey}, func(q conn) error {
+	err = k.store.noted(ctx, auth.Event{Verb: verbs.KeyPairMade, Org: pair.Org, App: pair.ClientKey}, func(q conn) error {
 		if err := k.keepReference(ctx, q, pair); err != nil {
 			return err
 		}
@@ -172,22 +167,14 @@ func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (is
 		}
 		_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1 OR key_id = $2`, pair.ClientKey, pair.KeyID)
 		return err
-	})
+	}, pairsLock)
 	return isExposed, failed("put a key pair", err)
 }
 
-// change runs f in a transaction, whose audit entry is e. All of them run one at a time, because PostgreSQL does
-// not see a row that a concurrent statement is inserting. It would then refuse the key id
+// pairsLock is the name of the lock of all changes of key pairs. They run one at a time, because
+// PostgreSQL does not see a row that a concurrent statement is inserting. It would then refuse the key id
 // as a duplicate. But put must replace the pair of the same app, and return ErrBadKey for
 // a pair of another app.
-func (k *Keys) change(ctx context.Context, e auth.Event, f func(conn) error) error {
-	return k.store.audited(ctx, e.Org, func(q conn) error {
-		q.note(e)
-		return f(q)
-	}, pairsLock)
-}
-
-// pairsLock is the name of the lock of all changes of key pairs.
 const pairsLock = "key pairs"
 
 // Rotate gives an app a new pair of 2048 bits, which signs from now on. The public key of
@@ -219,13 +206,13 @@ func (k *Keys) rotate(ctx context.Context, org auth.OrgKey, clientKey string, ov
 	if err != nil {
 		return nil, token.ErrNotFound // no app has a client key of this shape
 	}
-	err = k.change(ctx, auth.Event{Verb: verbs.KeyPairRotated, Org: org, App: clientKey}, func(q conn) error {
+	err = k.store.noted(ctx, auth.Event{Verb: verbs.KeyPairRotated, Org: org, App: clientKey}, func(q conn) error {
 		if err := k.keepReference(ctx, q, pair); err != nil {
 			return err
 		}
 		pair.Exposed, err = rotate(ctx, q, pair, e, overlap)
 		return err
-	})
+	}, pairsLock)
 	if err != nil {
 		return nil, failed("rotate a key pair", err)
 	}
@@ -234,7 +221,7 @@ func (k *Keys) rotate(ctx context.Context, org auth.OrgKey, clientKey string, ov
 
 func rotate(ctx context.Context, q conn, pair *token.KeyPair, e encoded, overlap time.Duration) (exposed bool, err error) {
 	// This is the first statement because it locks the row, also against a program that
-	// does not hold the lock of change.
+	// does not hold pairsLock.
 	var present string
 	var public []byte
 	err = q.one(ctx, `UPDATE {keys} SET exposed = exposed WHERE client_key = $1 AND org = $2 RETURNING key_id, exposed = 1, public`,
@@ -268,14 +255,14 @@ func rotate(ctx context.Context, q conn, pair *token.KeyPair, e encoded, overlap
 // Delete deletes an app's pair and its former keys. That invalidates every token of the
 // app. It returns token.ErrNotFound if the org has no app of this client key with a pair.
 func (k *Keys) Delete(ctx context.Context, org auth.OrgKey, clientKey string) error {
-	return failed("delete a key pair", k.change(ctx, auth.Event{Verb: verbs.KeyPairDeleted, Org: org, App: clientKey}, func(q conn) error {
+	return failed("delete a key pair", k.store.noted(ctx, auth.Event{Verb: verbs.KeyPairDeleted, Org: org, App: clientKey}, func(q conn) error {
 		n, err := q.exec(ctx, `DELETE FROM {keys} WHERE client_key = $1 AND org = $2`, clientKey, org)
 		if err := changed(n, err, token.ErrNotFound); err != nil {
 			return err
 		}
 		_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1`, clientKey)
 		return err
-	}))
+	}, pairsLock))
 }
 
 // Expose adds the app's public keys, the present one and the former ones, to the exposed

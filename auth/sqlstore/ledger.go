@@ -30,8 +30,8 @@ type ledger struct{ store *Store }
 // of each.
 //
 // Each Issue deletes the dead records of its subject, and those of replaced keys that
-// were issued more than an hour before. Sweep deletes the records whose ancestors are
-// dead. An Issue of a record with a parent deletes some of those, too.
+// were issued more than an hour before. An Issue of a record with a parent also looks at some others
+// that have one, and deletes those whose ancestors are dead, so that these stay fewer than the live ones.
 //
 // Names are stored as text. A name that is not UTF-8 or holds a zero byte cannot be
 // issued, so it is unknown.
@@ -133,10 +133,8 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	}
 	keys, err := json.Marshal(kids)
 	if err == nil {
-		err = l.store.audited(ctx, r.Org, func(q conn) error {
-			q.note(tokenEvent(verbs.TokenMade, r))
-			return l.issue(ctx, q, r, string(keys), limit)
-		}, subjectLock(r.ClientKey, r.Subject))
+		issue := func(q conn) error { return l.issue(ctx, q, r, string(keys), limit) }
+		err = l.store.noted(ctx, tokenEvent(verbs.TokenMade, r), issue, subjectLock(r.ClientKey, r.Subject))
 	}
 	if err == nil {
 		l.store.countWrite(ctx)
@@ -231,10 +229,7 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 			break
 		}
 		if err = l.store.find(ctx, ownerText, args[:6], &r.Org); err == nil {
-			err = l.store.audited(ctx, r.Org, func(q conn) error {
-				q.note(tokenEvent(verbs.TokenSpent, r))
-				return spend(debitText, args)(q)
-			})
+			err = l.store.noted(ctx, tokenEvent(verbs.TokenSpent, r), spend(debitText, args))
 		}
 	}
 	if errors.Is(err, sql.ErrNoRows) {

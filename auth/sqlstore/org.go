@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/audit"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
@@ -56,31 +55,27 @@ func (s *Store) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 	if org == "" {
 		return errors.New("sqlstore: delete an org: no org is named")
 	}
-	e := auth.Event{Verb: verbs.OrgDeleted, Org: org}
+	e, begun := auth.Event{Verb: verbs.OrgDeleted, Org: org}, false
 	for _, text := range deleteOrgTexts {
 		for n := int64(1); n > 0; {
-			run := s.exec
-			if e.Verb != "" { // nothing is deleted so far
-				run = func(ctx context.Context, text string, args ...any) (int64, error) {
-					return s.record(ctx, e, text, args...)
-				}
-			}
 			var err error
-			if n, err = run(ctx, text, org, batch); err != nil {
+			if begun {
+				n, err = s.exec(ctx, text, org, batch)
+			} else {
+				n, err = s.record(ctx, e, text, org, batch)
+			}
+			if err != nil {
 				return failed("delete an org", err)
 			}
-			if n > 0 {
-				e.Verb = ""
-			}
+			begun = begun || n > 0
 		}
 	}
 	if !s.options.Audit {
 		return nil
 	}
-	var sealed audit.Head
-	err := s.read(ctx, func(q conn) (err error) { sealed, err = q.seal(ctx, org); return err })
+	sealed, err := s.Audit().sealed(ctx, org)
 	head, failedHead := s.Audit().Head(ctx, org)
-	if err = cmp.Or(err, failedHead); err == nil && (e.Verb == "" || head.Count-sealed.Count > 2) { // more than org.deleted and its seal
+	if err = cmp.Or(err, failedHead); err == nil && (begun || head.Count-sealed.Count > 2) { // more than org.deleted and its seal
 		err = s.Audit().Seal(ctx, org, head.Count)
 	}
 	return failed("delete an org", err)

@@ -107,13 +107,10 @@ func (k *Keys) signerIn(ctx context.Context, secret []byte) (crypto.Signer, erro
 	if reference, ok := bytes.CutPrefix(secret, referencePrefix); ok {
 		return k.store.signerOf(ctx, string(reference))
 	}
-	private, err := x509.ParsePKCS8PrivateKey(secret)
-	if err != nil {
-		return nil, errors.New("a private key cannot be read")
-	}
+	private, _ := x509.ParsePKCS8PrivateKey(secret)
 	signer, ok := private.(crypto.Signer)
 	if !ok {
-		return nil, errors.New("a private key cannot sign")
+		return nil, errors.New("a private key cannot be read")
 	}
 	return signer, nil
 }

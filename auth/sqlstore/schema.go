@@ -77,11 +77,8 @@ func (s *Store) migrate(ctx context.Context) error {
 	// The tables are missing or unreadable: the transaction returns the error, if any.
 	return s.transact(ctx, func(q conn) error {
 		found, err := schemaVersion(ctx, q)
-		if err != nil {
-			return err
-		}
-		if found != 0 {
-			return checkVersion(found)
+		if err != nil || found != 0 {
+			return cmp.Or(err, checkVersion(found))
 		}
 		return q.execAll(ctx, newTables)
 	}, "schema")

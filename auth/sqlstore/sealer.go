@@ -198,3 +198,11 @@ func (s *Store) keepsSecrets() error {
 	}
 	return nil
 }
+
+// sealing returns what keeps secrets in a Store, or nothing with ErrNoSealer.
+func sealing[T any](s *Store, keeper T) (none T, err error) {
+	if err := s.keepsSecrets(); err != nil {
+		return none, err
+	}
+	return keeper, nil
+}

@@ -69,8 +69,7 @@ type Store struct {
 	writing chan struct{} // held by the goroutine that writes
 
 	writes   atomic.Uint64
-	sweeping atomic.Bool                // whether a goroutine deletes expired rows
-	swept    atomic.Pointer[descendant] // where the latest Sweep has ended; nil: begin with the first
+	sweeping atomic.Bool // whether a goroutine deletes expired rows
 }
 
 // Open checks the engine's settings, creates the missing tables, and returns their

@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/tenantkit/tenantkit/token"
@@ -23,10 +21,6 @@ const (
 	sweepTime = 10 * time.Second
 
 	batchesPerSweep = 100
-
-	// descendantBatches limits how many descendants a Sweep reads, a batch each. There is
-	// no index of the dead ones.
-	descendantBatches = 20
 
 	// looksPerIssue is the number of descendants that an Issue of a descendant checks.
 	// It keeps the dead ones from outnumbering the live ones.
@@ -71,10 +65,8 @@ var deadDescendantsText = `DELETE FROM {ledger} WHERE (client_key, id) IN (
 		ORDER BY client_key, parent LIMIT $1)
 	AND NOT ` + ancestorsLive("{ledger}", token.MaxAncestors) + ` {skip})`
 
-// Sweep deletes expired rows, at most a hundred thousand of each table. Of the tokens
-// that have a parent it checks up to 20,000, and deletes those whose ancestors are not
-// live; the next call goes on with the others. Each batch of a thousand rows is a
-// transaction. Writes delete expired rows, too. Where writes are rare, let Run call it.
+// Sweep deletes expired rows, at most a hundred thousand of each table. Each batch of a thousand
+// rows is a transaction. Writes delete expired rows, too. Where writes are rare, let Run call it.
 // Any number of instances may call it at the same time.
 func (s *Store) Sweep(ctx context.Context) error {
 	for _, statement := range deleteExpired {
@@ -82,7 +74,7 @@ func (s *Store) Sweep(ctx context.Context) error {
 			return failed("sweep", err)
 		}
 	}
-	return failed("sweep", s.sweepDescendants(ctx))
+	return nil
 }
 
 // Run sweeps once a minute until ctx ends, and appends to the audit log what Audit.Observe has counted, also at
@@ -121,48 +113,6 @@ func (s *Store) sweep(ctx context.Context, statement string, batches int, batch 
 		}
 	}
 	return nil
-}
-
-// descendant is a position among the records that have a parent: after the last record
-// of a batch.
-type descendant struct{ clientKey, parent string }
-
-// sweepDescendants goes on where the call before has ended, and stops after the last
-// record.
-func (s *Store) sweepDescendants(ctx context.Context) error {
-	at := descendant{}
-	if before := s.swept.Load(); before != nil {
-		at = *before
-	}
-	for range descendantBatches {
-		end, err := s.descendantAfter(ctx, at)
-		last := errors.Is(err, sql.ErrNoRows)
-		if err != nil && !last {
-			return err
-		}
-		n, err := s.exec(ctx, deadDescendantsText, batch, at.clientKey, at.parent)
-		switch {
-		case err != nil:
-			return err
-		case last:
-			s.swept.Store(nil) // begin again
-			return nil
-		case n == 0:
-			// All are live. So are the other records that the last parent has made.
-			at = end
-		}
-	}
-	s.swept.Store(&at)
-	return nil
-}
-
-// descendantAfter returns the end of the batch that begins after a position. It returns
-// sql.ErrNoRows if fewer records than a batch follow.
-func (s *Store) descendantAfter(ctx context.Context, at descendant) (end descendant, err error) {
-	err = s.find(ctx, `
-		SELECT client_key, parent FROM {ledger} WHERE parent <> '' AND (client_key, parent) > ($1, $2)
-		ORDER BY client_key, parent LIMIT 1 OFFSET $3`, []any{at.clientKey, at.parent, batch - 1}, &end.clientKey, &end.parent)
-	return end, err
 }
 
 // countWrite counts a write. After every 256th write, a goroutine deletes expired rows.

@@ -20,33 +20,35 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// do measures and runs f. One goroutine of a Store writes to SQLite at a time, unless it is in a
+// transaction of the application.
+func (s *Store) do(ctx context.Context, writes bool, f func() error) error {
+	defer s.calls.End(s.calls.Begin())
+	if writes && s.writing != nil {
+		select {
+		case s.writing <- struct{}{}:
+			defer func() { <-s.writing }()
+		case <-ctx.Done():
+			return unanswered(ctx.Err())
+		}
+	}
+	return s.unlocked(ctx, f)
+}
+
 // read runs f, whose statements change nothing.
 func (s *Store) read(ctx context.Context, f func(conn) error) error {
-	defer s.calls.End(s.calls.Begin())
-	return s.unlocked(ctx, func() error { return f(conn{store: s, on: s.single}) })
+	return s.do(ctx, false, func() error { return f(conn{store: s, on: s.single}) })
 }
 
 // write runs f, which runs one statement that is atomic by itself.
 func (s *Store) write(ctx context.Context, f func(conn) error) error {
-	defer s.calls.End(s.calls.Begin())
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return s.unlocked(ctx, func() error { return f(conn{store: s, on: s.single}) })
+	return s.do(ctx, true, func() error { return f(conn{store: s, on: s.single}) })
 }
 
 // transact runs f in a transaction. Transactions with a lock in common run one at a time, in SQLite all do.
 // Locks are taken in their order.
 func (s *Store) transact(ctx context.Context, f func(conn) error, locks ...string) error {
-	defer s.calls.End(s.calls.Begin())
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return s.unlocked(ctx, func() error {
+	return s.do(ctx, true, func() error {
 		switch {
 		case s.inside != nil:
 			return s.step(ctx, locks, f)
@@ -170,20 +172,18 @@ func (s *Store) transactSQLite(ctx context.Context, f func(conn) error) error {
 		return unanswered(err)
 	}
 	defer c.Close()
-	if _, err := c.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		// If the context ends at this moment, the transaction may have begun.
-		rollback(ctx, c)
-		return unanswered(err)
+	_, err = c.ExecContext(ctx, "BEGIN IMMEDIATE")
+	if err = unanswered(err); err == nil {
+		err = f(conn{store: s, on: c})
 	}
-	if err := f(conn{store: s, on: c}); err != nil {
-		rollback(ctx, c)
-		return err
+	if err == nil {
+		_, err = c.ExecContext(ctx, "COMMIT")
+		err = unanswered(err)
 	}
-	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {
-		rollback(ctx, c)
-		return unanswered(err)
+	if err != nil {
+		rollback(ctx, c) // also of BEGIN: if the context ends at this moment, the transaction may have begun
 	}
-	return nil
+	return err
 }
 
 // rollback ends the transaction even if the context has ended. If that fails, it closes
@@ -192,20 +192,6 @@ func rollback(ctx context.Context, c *sql.Conn) {
 	_, err := c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
 		c.Raw(func(any) error { return driver.ErrBadConn })
-	}
-}
-
-// enter waits until no other goroutine of this Store writes to SQLite. The caller must
-// call leave. In PostgreSQL, and in a transaction of the application, it does nothing.
-func (s *Store) enter(ctx context.Context) (leave func(), err error) {
-	if s.writing == nil {
-		return func() {}, nil
-	}
-	select {
-	case s.writing <- struct{}{}:
-		return func() { <-s.writing }, nil
-	case <-ctx.Done():
-		return nil, unanswered(ctx.Err())
 	}
 }
 

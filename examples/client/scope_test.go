@@ -131,7 +131,7 @@ func TestScopeSyntax(t *testing.T) {
 grant 3: segment 1: got "billing", expected a root of the grammar
     billing
     ^^^^^^^
-grant 4: segment 3: got "\x1b[2J", expected an object name or *; U+001B is a control character
+grant 4: segment 3: got "\x1b[2J", expected an object name or *
 `
 		if errs != want || status != 2 {
 			t.Errorf("%s: status %d\n%s", command, status, errs)

@@ -86,3 +86,9 @@ func IsMethod(text string) bool { return Method.Holds(text, 1, 32) }
 
 // IsName reports whether text is the name of a property or an object.
 func IsName(text string) bool { return Name.Holds(text, 1, 40) }
+
+// IsUUID reports whether text is a UUID with hyphens and these digits: Hex or LowerHex.
+func IsUUID(text string, digits Class) bool {
+	return len(text) == 36 && text[8] == '-' && text[13] == '-' && text[18] == '-' && text[23] == '-' &&
+		digits.Only(text[:8]+text[9:13]+text[14:18]+text[19:23]+text[24:])
+}

@@ -139,23 +139,49 @@ func Unverified(raw, claim string) string {
 	// What package token accepts must be readable here. Otherwise a token could hide its iss.
 	limits := Limits
 	limits.AllowNUL = true
-	return Text(member(parts.Payload, claim, limits))
+	m, err := ReadMembers(parts.Payload, limits)
+	if err != nil {
+		return ""
+	}
+	return Text(m[claim])
+}
+
+// Members are the members of an object, as JSON, by name.
+type Members map[string]string
+
+// ReadMembers reads an object.
+func ReadMembers(object string, limits strictjson.Limits) (Members, error) {
+	m := Members{}
+	r := strictjson.New(object, limits)
+	for name := range r.Object {
+		m[name] = r.Skip()
+	}
+	return m, r.End()
+}
+
+// Text returns a member that is a string, or "" without one. ok is false if it is something else.
+func (m Members) Text(name string) (text string, ok bool) {
+	raw := m[name]
+	return Text(raw), raw == "" || raw[0] == '"'
+}
+
+// Seconds returns a member that is a time, or 0 without one.
+func (m Members) Seconds(name string) (n int64, err error) {
+	if m[name] == "" {
+		return 0, nil
+	}
+	r := strictjson.New(m[name], Limits)
+	n = Seconds(&r)
+	return n, r.End()
 }
 
 // Member returns the JSON of a member of an object, or "" if there is none.
-func Member(object, name string) (raw string) { return member(object, name, Limits) }
-
-func member(object, name string, limits strictjson.Limits) (raw string) {
-	r := strictjson.New(object, limits)
-	for member := range r.Object {
-		if text := r.Skip(); member == name {
-			raw = text
-		}
-	}
-	if r.End() != nil {
+func Member(object, name string) string {
+	m, err := ReadMembers(object, Limits)
+	if err != nil {
 		return ""
 	}
-	return raw
+	return m[name]
 }
 
 // Text returns the string that JSON is, or "" if it is none.

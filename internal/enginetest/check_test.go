@@ -209,7 +209,7 @@ func TestCheckFinds(t *testing.T) {
 				})
 			}, []string{"_id: a sort by it has no index"}},
 			{"a sort by an enum", onlyPostgres, "", "", func(c *checked) { c.schema.Properties[7].Sort = true },
-				[]string{`state: callers may sort by it: sqlpage: PostgreSQL cannot index the order of "state", an enum`}},
+				[]string{`state: callers may sort by it: PostgreSQL cannot index the order of an enum`}},
 			{"Milliseconds for microseconds", onlyPostgres, "", "", func(c *checked) {
 				c.column("ended", func(c *sqlpage.Column) { c.Storage = sqlpage.Milliseconds })
 			}, []string{"ended: is timestamp with time zone, and Milliseconds needs timestamp(3) with time zone: leave Storage out"}},

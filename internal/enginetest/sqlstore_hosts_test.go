@@ -443,34 +443,3 @@ func TestWritesSweepUnderLoad(t *testing.T) {
 	}
 	nothingRuns(t, "auth/sqlstore")
 }
-
-// TestSweepReadsSomeDescendants has more live descendants than one call reads. The next calls go on,
-// and find the dead ones behind them.
-func TestSweepReadsSomeDescendants(t *testing.T) {
-	h := newPostgresHome(t)
-	s, db, ctx := h.store(t), h.open(t), t.Context()
-	insert := "INSERT INTO " + h.prefix + "ledger (client_key, id, subject, key_id, uses, max_uses, issued, org, parent) SELECT 'app', "
-	run(t, db, insert+"'p' || i, 's', 'k', 0, 0, 1, 'acme', '' FROM generate_series(1, 30000) AS i")
-	run(t, db, insert+"'c' || i, 's', 'k', 0, 0, 1, 'acme', 'p' || i FROM generate_series(1, 30000) AS i")
-	run(t, db, insert+"'dead' || i, 's', 'k', 0, 0, 1, 'acme', 'q' FROM generate_series(1, 5) AS i")
-	run(t, db, "VACUUM ANALYZE "+h.prefix+"ledger")
-	left := func() (n int) {
-		if err := db.QueryRow("SELECT count(*) FROM " + h.prefix + "ledger WHERE parent = 'q'").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	expect(t, "Sweep", s.Sweep(ctx), nil)
-	if left() != 5 {
-		t.Error("the first call has read all")
-	}
-	expect(t, "Sweep", s.Sweep(ctx), nil)
-	if n := left(); n != 0 {
-		t.Errorf("%d dead ones after the second call", n)
-	}
-	run(t, db, insert+"'again', 's', 'k', 0, 0, 1, 'acme', 'a' FROM generate_series(1, 1) AS i")
-	expect(t, "Sweep", s.Sweep(ctx), nil)
-	if err := db.QueryRow("SELECT 1 FROM " + h.prefix + "ledger WHERE parent = 'a'").Scan(new(int)); !errors.Is(err, sql.ErrNoRows) {
-		t.Errorf("the call after the last one does not begin again: %v", err)
-	}
-}

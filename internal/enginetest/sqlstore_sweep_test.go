@@ -3,7 +3,6 @@ package enginetest
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -107,51 +106,6 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 			}
 			if n := try("recent"); n != 2 {
 				t.Errorf("try %d, want the second", n)
-			}
-		})
-	}
-}
-
-// TestSweepTakesDescendants has families larger than a batch, whose dead members lie between live
-// ones. More than a batch without parents comes before them.
-func TestSweepTakesDescendants(t *testing.T) {
-	t.Parallel()
-	for _, h := range homes(t) {
-		t.Run(h.name, func(t *testing.T) {
-			s, db, ctx := h.store(t), h.open(t), t.Context()
-			l := h.ledger(t, s)
-			row := l.row(t, "m", token.MaxAncestors+1) // the children of the last one are dead
-			ended := l.row(t, "m", 4)
-			elsewhere := l.row(t, "n", 2)
-			tx, err := db.Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for parent, n := range map[string]int{row[0].ID: 1500, row[4].ID: 5, ended[0].ID: 1200, ended[3].ID: 5, rand.Text(): 5, "0": 2100, "~": 7} {
-				for i := range n {
-					_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued, org, parent) VALUES ($1, $2, $2, 'k', 0, 0, 1, 'acme', $3)",
-						"m", fmt.Sprint(parent, " ", i), parent)
-					if err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			for i := range 1100 {
-				_, err := tx.Exec("INSERT INTO "+h.prefix+"ledger (client_key, id, subject, key_id, uses, max_uses, issued, org) VALUES ('a', $1, 's', 'k', 0, 0, 1, 'acme')", fmt.Sprint(i))
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := tx.Commit(); err != nil {
-				t.Fatal(err)
-			}
-			expect(t, "Revoke", s.Ledger().Revoke(ctx, heldBy("m", token.AnySubject), ended[0].ID), nil)
-			expect(t, "Sweep", s.Sweep(ctx), nil)
-			if n, want := h.held(t, db, "ledger"), len(row)+len(elsewhere)+1500+1100; n != want {
-				t.Errorf("%d records, want the %d that are live", n, want)
-			}
-			for _, r := range append(row, elsewhere...) {
-				expect(t, "one that is live", spend(ctx, s.Ledger(), r), nil)
 			}
 		})
 	}

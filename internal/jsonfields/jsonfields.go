@@ -3,7 +3,6 @@
 package jsonfields
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -31,8 +30,8 @@ func (f Field) Has(option string) bool { return slices.Contains(f.Options, optio
 // name: the least deep one, and of several at that depth the only one with a tag. If there is no
 // such one, the name is no member. It panics for a tag whose name has a character that encoding/json
 // does not take: what such a field is called depends on the version of Go.
-func Of(t reflect.Type) (fields []Field) {
-	visited := map[reflect.Type]bool{}
+func Of(t reflect.Type) []Field {
+	visited, best := map[reflect.Type]bool{}, map[string]*choice{}
 	for current := []Field{{Type: t}}; len(current) > 0; {
 		var next []Field
 		times := map[reflect.Type]int{} // a struct that is embedded twice hides its own fields
@@ -50,31 +49,40 @@ func Of(t reflect.Type) (fields []Field) {
 				case !ok:
 				case embedded:
 					next = append(next, f)
-				case times[at.Type] > 1:
-					fields = append(fields, f, f)
+				case best[f.Name] == nil:
+					best[f.Name] = &choice{f, times[at.Type] > 1}
 				default:
-					fields = append(fields, f)
+					best[f.Name].add(f, times[at.Type] > 1)
 				}
 			}
 		}
 		current = next
 	}
-	slices.SortStableFunc(fields, func(a, b Field) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(len(a.Index), len(b.Index)), cmp.Compare(b.tag(), a.tag()))
-	})
-	members := fields[:0]
-	for len(fields) > 0 {
-		first, same := fields[0], 1
-		for same < len(fields) && fields[same].Name == first.Name {
-			same++
+	var members []Field
+	for _, c := range best {
+		if !c.several {
+			members = append(members, c.Field)
 		}
-		if same == 1 || len(fields[1].Index) > len(first.Index) || fields[1].tagged != first.tagged {
-			members = append(members, first)
-		}
-		fields = fields[same:]
 	}
 	slices.SortFunc(members, func(a, b Field) int { return slices.Compare(a.Index, b.Index) })
 	return members
+}
+
+// choice is the field that a name has so far. several says that another one has as good a claim.
+type choice struct {
+	Field
+	several bool
+}
+
+// add adds a field that is as deep or deeper.
+func (c *choice) add(f Field, several bool) {
+	switch {
+	case len(c.Index) < len(f.Index):
+	case f.tagged && !c.tagged:
+		*c = choice{f, several}
+	case f.tagged == c.tagged:
+		c.several = true
+	}
 }
 
 // below returns the field i of the struct at. embedded says that the fields of that field count
@@ -105,13 +113,6 @@ func (at Field) below(i int) (f Field, embedded, ok bool) {
 		f.Name = field.Name
 	}
 	return f, embedded, true
-}
-
-func (at Field) tag() int {
-	if at.tagged {
-		return 1
-	}
-	return 0
 }
 
 // isName reports whether encoding/json takes a text of a tag for a name.

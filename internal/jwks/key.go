@@ -11,10 +11,12 @@ import (
 	"crypto/rsa"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/internal/strictjson"
 	"github.com/tenantkit/tenantkit/internal/weakkey"
 )
@@ -83,67 +85,49 @@ var (
 // parse reads a JWK set. It leaves out keys that may not verify tokens. It also leaves
 // out all keys with a kid that occurs twice, because nothing says which of them is meant.
 func parse(text string) (map[string]*Key, error) {
-	var keys map[string]*Key
-	r := strictjson.New(text, limits)
-	for name := range r.Object {
-		if name != "keys" {
-			r.Skip()
-			continue
-		}
-		keys = map[string]*Key{}
-		n := 0
-		for range r.Array {
-			if n++; n > maxKeys {
-				r.Fail(errManyKeys)
-			}
-			kid, key := readKey(r.Skip())
-			if _, twice := keys[kid]; twice {
-				key = nil
-			}
-			keys[kid] = key
-		}
-	}
-	if err := r.End(); err != nil {
+	m, err := compact.ReadMembers(text, limits)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if keys == nil {
+	case m["keys"] == "":
 		return nil, errNoKeys
 	}
-	return keys, nil
+	keys, n := map[string]*Key{}, 0
+	r := strictjson.New(m["keys"], limits)
+	for range r.Array {
+		if n++; n > maxKeys {
+			r.Fail(errManyKeys)
+		}
+		kid, key := readKey(r.Skip())
+		if _, twice := keys[kid]; twice {
+			key = nil
+		}
+		keys[kid] = key
+	}
+	return keys, r.End()
 }
 
 // readKey returns the kid of a JWK (RFC 7517, section 4), and nil instead of a key that may not
 // verify tokens. Such a key is not for signatures, names another algorithm, or has a private
 // part. With a private part that was published, anybody signs. Certificates are not looked at.
 func readKey(text string) (kid string, key *Key) {
-	usable, algorithm, numbers := true, "", map[string]json.RawMessage{}
-	r := strictjson.New(text, limits)
-	for name := range r.Object {
-		switch name {
-		case "kid":
-			kid = r.Text()
-		case "use":
-			use := r.Text()
-			usable = usable && (use == "" || use == "sig")
-		case "alg":
-			algorithm = r.Text()
-		case "key_ops":
-			verifies := false
-			for range r.Array {
-				verifies = r.Text() == "verify" || verifies
-			}
-			usable = usable && verifies
-		case "d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv":
-			usable = false
-			r.Skip()
-		case "kty", "n", "e", "crv", "x", "y":
-			numbers[name] = json.RawMessage(r.Skip())
-		default:
-			r.Skip()
-		}
+	m, err := compact.ReadMembers(text, limits)
+	kid, isText := m.Text("kid")
+	use, textUse := m.Text("use")
+	algorithm, textAlgorithm := m.Text("alg")
+	usable := isText && textUse && textAlgorithm && (use == "" || use == "sig") &&
+		(m["key_ops"] == "" || slices.Contains(compact.Texts(m["key_ops"]), "verify"))
+	for _, private := range []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"} {
+		usable = usable && m[private] == ""
 	}
-	if r.End() != nil || !usable {
+	if err != nil || !usable {
 		return kid, nil
+	}
+	numbers := map[string]json.RawMessage{}
+	for _, name := range []string{"kty", "n", "e", "crv", "x", "y"} {
+		if m[name] != "" {
+			numbers[name] = json.RawMessage(m[name])
+		}
 	}
 	var public jose.JSONWebKey
 	bare, err := json.Marshal(numbers)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/baseurl"
-	"github.com/tenantkit/tenantkit/internal/strictjson"
+	"github.com/tenantkit/tenantkit/internal/compact"
 )
 
 const (
@@ -177,24 +177,10 @@ func (s *Set) locate(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var issuer, from string
-	r := strictjson.New(text, limits)
-	for name := range r.Object {
-		switch name {
-		case "issuer":
-			issuer = r.Text()
-		case "jwks_uri":
-			from = r.Text()
-		default:
-			r.Skip()
-		}
-	}
-	if err := r.End(); err != nil {
-		return "", fmt.Errorf("the issuer's OpenID configuration: %w", err)
-	}
-	if issuer != s.Issuer {
+	if compact.Text(compact.Member(text, "issuer")) != s.Issuer {
 		return "", errors.New("the OpenID configuration is another issuer's")
 	}
+	from := compact.Text(compact.Member(text, "jwks_uri"))
 	if !Fetchable(from, strings.HasPrefix(s.Issuer, "http:")) {
 		return "", errNotHTTPS // nor may an issuer elsewhere name a loopback host
 	}

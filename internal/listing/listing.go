@@ -2,7 +2,12 @@
 // packages that must not import each other.
 package listing
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/tenantkit/tenantkit/scope"
+)
 
 // List is a list that can describe itself.
 type List interface{ Describe() Description }
@@ -16,6 +21,17 @@ type Description struct {
 	Max        int    // the most items of a page
 	Count      bool   // whether clients may ask for the total
 	Properties []Property
+}
+
+// CheckID returns an error if no scope chain of a grammar can name the ExampleID.
+func (d Description) CheckID(grammar *scope.Grammar) error {
+	if d.ExampleID == "" {
+		return nil
+	}
+	if _, err := grammar.Parse("object.read." + d.Object + "." + d.ExampleID); err != nil {
+		return fmt.Errorf("Guard.Scopes rejects an _id such as %s: set Guard.Scopes to a scope.Grammar with an Identifier for it, such as sqlpage.Digits: %w", d.ExampleID, err)
+	}
+	return nil
 }
 
 // Property is a property that clients may read.

@@ -6,10 +6,12 @@
 package prepared
 
 import (
-	"container/list"
+	"cmp"
 	"context"
 	"database/sql"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 )
 
@@ -34,21 +36,20 @@ type DB struct {
 	db *sql.DB
 
 	mu     sync.Mutex
-	byText map[string]*list.Element // elements of latest
-	latest *list.List               // of *statement, the latest run first
-	open   int                      // statements that are not closed or are being prepared
+	byText map[string]*statement
+	runs   uint64 // of kept statements
+	open   int    // statements that are not closed or are being prepared
 }
 
 // New returns a DB that keeps no statement yet.
-func New(db *sql.DB) *DB {
-	return &DB{db: db, byText: map[string]*list.Element{}, latest: list.New()}
-}
+func New(db *sql.DB) *DB { return &DB{db: db, byText: map[string]*statement{}} }
 
 // statement stays open until it is evicted and its last user is done.
 type statement struct {
 	*sql.Stmt
-	text  string
-	users sync.WaitGroup
+	text   string
+	latest uint64 // the number of its latest run
+	users  sync.WaitGroup
 }
 
 // QueryContext is sql.DB.QueryContext with a kept statement.
@@ -59,16 +60,6 @@ func (d *DB) QueryContext(ctx context.Context, text string, args ...any) (*sql.R
 	}
 	defer s.users.Done() // unread rows keep the statement open
 	return s.QueryContext(ctx, args...)
-}
-
-// QueryRowContext is sql.DB.QueryRowContext with a kept statement.
-func (d *DB) QueryRowContext(ctx context.Context, text string, args ...any) *sql.Row {
-	s := d.acquire(ctx, text)
-	if s == nil {
-		return d.db.QueryRowContext(ctx, text, args...)
-	}
-	defer s.users.Done()
-	return s.QueryRowContext(ctx, args...)
 }
 
 // ExecContext is sql.DB.ExecContext with a kept statement.
@@ -117,13 +108,12 @@ func (d *DB) find(text string) (s *statement, room bool) {
 
 // use returns the kept statement of a text with one user more, or nil. The caller holds the lock.
 func (d *DB) use(text string) *statement {
-	at, ok := d.byText[text]
-	if !ok {
-		return nil
+	s := d.byText[text]
+	if s != nil {
+		d.runs++
+		s.latest = d.runs
+		s.users.Add(1)
 	}
-	d.latest.MoveToFront(at)
-	s := at.Value.(*statement)
-	s.users.Add(1)
 	return s
 }
 
@@ -135,9 +125,8 @@ func (d *DB) keep(text string, made *sql.Stmt) *statement {
 		go d.close(&statement{Stmt: made})
 		return s
 	}
-	s := &statement{Stmt: made, text: text}
-	s.users.Add(1)
-	d.byText[text] = d.latest.PushFront(s)
+	d.byText[text] = &statement{Stmt: made, text: text}
+	s := d.use(text)
 	if d.open >= MaxStatements {
 		d.evict() // evict now, so that the next text finds room
 	}
@@ -146,7 +135,7 @@ func (d *DB) keep(text string, made *sql.Stmt) *statement {
 
 // evict drops the statement whose latest run is the earliest.
 func (d *DB) evict() {
-	s := d.latest.Remove(d.latest.Back()).(*statement)
+	s := slices.MinFunc(slices.Collect(maps.Values(d.byText)), func(a, b *statement) int { return cmp.Compare(a.latest, b.latest) })
 	delete(d.byText, s.text)
 	go d.close(s)
 }

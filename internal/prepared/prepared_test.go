@@ -167,10 +167,9 @@ func read(rows *sql.Rows, text string) error {
 func TestATextIsPreparedOnce(t *testing.T) {
 	e, _, d := start(t, 1)
 	for range 3 {
-		var text string
 		_, failed := d.ExecContext(t.Context(), "a")
-		if err := errors.Join(failed, ask(d, "a"), d.QueryRowContext(t.Context(), "a").Scan(&text)); err != nil || text != "a" {
-			t.Fatal(text, err)
+		if err := errors.Join(failed, ask(d, "a")); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if n := e.made.Load(); n != 1 {
@@ -316,7 +315,7 @@ func TestAFailureIsNotKept(t *testing.T) {
 	failure := errors.New("no such table")
 	e.set(func() { e.fails["a"] = failure })
 	_, failed := d.ExecContext(t.Context(), "a")
-	for _, err := range []error{failed, ask(d, "a"), d.QueryRowContext(t.Context(), "a").Err()} {
+	for _, err := range []error{failed, ask(d, "a")} {
 		if !errors.Is(err, failure) {
 			t.Errorf("error is %v", err)
 		}

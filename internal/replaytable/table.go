@@ -3,6 +3,8 @@ package replaytable
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
+	"slices"
 )
 
 // Table remembers tags. New makes one. It is not safe for concurrent use.
@@ -31,7 +33,7 @@ func (t *Table) Find(tag Tag, now uint32) *Entry { return t.part(tag).find(tag, 
 
 // Add makes an entry for a tag that has none.
 func (t *Table) Add(tag Tag, value, now, end uint32) {
-	t.part(tag).add(Entry{tag, end, value}, now)
+	*t.part(tag).slot(tag, now) = Entry{tag, end, value}
 	t.last = max(t.last, end)
 }
 
@@ -139,3 +141,107 @@ func (t Tag) home(n int) int      { return scale(uint32(t>>32), n) }
 func (t Tag) otherHome(n int) int { return scale(uint32(t), n) }
 
 func scale(random uint32, n int) int { return int(uint64(random) * uint64(n) >> 32) }
+
+// part is one hash table with cuckoo hashing. A tag has two home buckets, and its
+// entry is in either of them. A look-up waits for memory at most twice, and for both
+// buckets at the same time. An expired entry is a free slot.
+type part struct {
+	buckets []bucket
+}
+
+func (p *part) homes(tag Tag) (first, second *bucket) {
+	n := len(p.buckets)
+	return &p.buckets[tag.home(n)], &p.buckets[tag.otherHome(n)]
+}
+
+func (p *part) find(tag Tag, now uint32) *Entry {
+	if len(p.buckets) == 0 {
+		return nil
+	}
+	first, second := p.homes(tag)
+	if e := first.find(tag, now); e != nil {
+		return e
+	}
+	return second.find(tag, now)
+}
+
+// slot returns a slot in a home bucket of tag, to be overwritten.
+func (p *part) slot(tag Tag, now uint32) *Entry {
+	for {
+		if e := p.freeSlot(tag, now); e != nil {
+			return e
+		}
+		n := len(p.buckets)
+		p.resize(n+n/growth+1, now)
+	}
+}
+
+// maxMoves is how many entries move to make room for one. With three, a part is 95
+// percent full before it grows. No entry moves twice: only the last one's other home
+// has a free slot.
+const maxMoves = 3
+
+// growth says by which share of its size a part grows: a third. Each entry is then
+// copied three times in all.
+const growth = 3
+
+func (p *part) freeSlot(tag Tag, now uint32) *Entry {
+	if len(p.buckets) == 0 {
+		return nil
+	}
+	first, second := p.homes(tag)
+	one, other := first.expired(now), second.expired(now)
+	switch {
+	case one|other == 0:
+	case bits.OnesCount(one) >= bits.OnesCount(other):
+		return &first[bits.TrailingZeros(one)]
+	default:
+		return &second[bits.TrailingZeros(other)]
+	}
+	for moves := range maxMoves {
+		if e := p.displace(first, moves, now); e != nil {
+			return e
+		}
+		if e := p.displace(second, moves, now); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// displace moves an entry of a full bucket to its other home. If that is full too, it
+// first moves up to others further entries. It returns the slot that is now free, or
+// nil if no entry can move.
+func (p *part) displace(full *bucket, others int, now uint32) *Entry {
+	for i := range full {
+		e := &full[i]
+		other, second := p.homes(e.tag)
+		if other == full {
+			other = second
+		}
+		var free *Entry
+		if expired := other.expired(now); expired != 0 {
+			free = &other[bits.TrailingZeros(expired)]
+		} else if others > 0 {
+			free = p.displace(other, others-1, now)
+		}
+		if free != nil {
+			*free = *e
+			return e
+		}
+	}
+	return nil
+}
+
+func (p *part) resize(n int, now uint32) {
+	old := p.buckets
+	p.buckets = slices.Grow([]bucket(nil), n)
+	p.buckets = p.buckets[:cap(p.buckets)] // use all of the allocated memory
+	for i := range old {
+		for _, e := range &old[i] {
+			if e.end > now {
+				*p.slot(e.tag, now) = e
+			}
+		}
+	}
+}

@@ -87,16 +87,3 @@ func TestTableLosesNothingAsItGrows(t *testing.T) {
 		}
 	}
 }
-
-func TestTableGivesRoomBackInUse(t *testing.T) {
-	table := replaytable.New(0)
-	for range 100_000 {
-		table.Add(replaytable.Tag(rand.Uint64()), 0, 0, 1)
-	}
-	for now := range uint32(100) {
-		table.Add(replaytable.Tag(rand.Uint64()), 0, now, now+1)
-	}
-	if room := table.Room(); room > 100 {
-		t.Errorf("room for %d with one", room)
-	}
-}

@@ -1,7 +1,6 @@
 package strictjson_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -83,41 +82,6 @@ func FuzzReader(f *testing.F) {
 		}
 		if raw != strings.Trim(text, " \t\r\n") {
 			t.Fatalf("%q was skipped as %q", text, raw)
-		}
-	})
-}
-
-// FuzzSpan splits arrays and objects, and compares the parts with those of
-// encoding/json.
-func FuzzSpan(f *testing.F) {
-	for text := range accepted {
-		f.Add(text)
-	}
-	for _, tc := range refused {
-		f.Add(tc.text)
-	}
-	for _, text := range []string{
-		`[{"a":"\"\\\""},{"a":"\\\\"}]`, `[ null , true , -1.5e3 , "x" , [ ] , { } ]`, `["],[\"}"]`, `[1`, `]`, `[:,]`, `["\`,
-	} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		var got []json.RawMessage
-		for rest := strings.TrimPrefix(strings.TrimLeft(text, " \t\r\n"), "["); rest != ""; rest = rest[min(1, len(rest)):] {
-			n := strictjson.Span(rest)
-			got = append(got, bytes.Trim([]byte(rest[:n]), " \t\r\n"))
-			rest = rest[n:]
-		}
-		var want []json.RawMessage
-		if json.Unmarshal([]byte(text), &want) != nil || len(want) == 0 {
-			return // Span terminates on any text
-		}
-		// After the last element comes only the closing bracket.
-		for len(got) > len(want) && len(got[len(got)-1]) == 0 {
-			got = got[:len(got)-1]
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("%q:\n%s", text, diff)
 		}
 	})
 }

@@ -43,6 +43,10 @@ type Limits struct {
 
 	// AllowDuplicates is for a caller that checks for duplicate names itself.
 	AllowDuplicates bool
+
+	// AllowReplaced reads what is not UTF-8 as it is, and half of a surrogate pair as U+FFFD, like
+	// encoding/json.
+	AllowReplaced bool
 }
 
 // Reader reads one JSON text from its start to its end. It is positioned at a value,
@@ -64,7 +68,7 @@ type Reader struct {
 // New returns a Reader that is positioned at the value of text.
 func New(text string, limits Limits) Reader {
 	r := Reader{text: text, limits: limits}
-	if !utf8.ValidString(text) {
+	if !limits.AllowReplaced && !utf8.ValidString(text) {
 		r.Fail(ErrUTF8)
 	}
 	r.space()
@@ -314,11 +318,15 @@ func (r *Reader) escape() rune {
 func (r *Reader) codePoint() rune {
 	char := r.hex()
 	if utf16.IsSurrogate(char) {
+		first := r.pos
 		if strings.HasPrefix(r.text[r.pos:], `\u`) {
 			r.pos += 2
 			char = utf16.DecodeRune(char, r.hex())
 		}
-		if utf16.IsSurrogate(char) || char == utf8.RuneError {
+		switch half := utf16.IsSurrogate(char) || char == utf8.RuneError; {
+		case half && r.limits.AllowReplaced:
+			r.pos, char = first, utf8.RuneError
+		case half:
 			r.Fail(ErrSurrogate)
 		}
 	}
@@ -373,33 +381,4 @@ func (r *Reader) unexpected() {
 		r.Fail(ErrType)
 	}
 	r.Fail(ErrValue)
-}
-
-// Span returns the length of the value at the start of text, up to the comma, colon
-// or closing bracket after it. Blanks count. If none of these follows, Span returns
-// the length of text. It checks nothing: use it for text that was checked before, or
-// whose parts will be checked.
-func Span(text string) int {
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth < 0 {
-				return i
-			}
-		case ',', ':':
-			if depth == 0 {
-				return i
-			}
-		}
-	}
-	return len(text)
 }

@@ -307,32 +307,6 @@ func TestIsNumber(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"a":[1,"]}"]},{}`: `{"a":[1,"]}"]}`,
-		`[1,[2]] ,3`:        `[1,[2]] `,
-		` 1.5e3 ]`:          ` 1.5e3 `,
-		`null}`:             `null`,
-		`"a,b" : 1`:         `"a,b" `,
-		`"\"]\\",1`:         `"\"]\\"`,
-		`"\\\\\"",1`:        `"\\\\\""`,
-		`"",1`:              `""`,
-		`{}`:                `{}`,
-		`{"a":1`:            `{"a":1`, // not a value: Span still terminates
-		`"a`:                `"a`,
-		`"a\"`:              `"a\"`,
-		`"\`:                `"\`,
-		`"`:                 `"`,
-		`,1`:                ``,
-		`]`:                 ``,
-		``:                  ``,
-	} {
-		if got := text[:strictjson.Span(text)]; got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestDuplicatesAreLeftToTheCaller(t *testing.T) {
 	limits := limits
 	limits.AllowDuplicates = true
@@ -344,5 +318,18 @@ func TestDuplicatesAreLeftToTheCaller(t *testing.T) {
 	}
 	if err := r.End(); err != nil || !cmp.Equal(names, []string{"a", "a"}) {
 		t.Errorf("%v, %v", names, err)
+	}
+}
+
+func TestReplacedAsByEncodingJSON(t *testing.T) {
+	limits := limits
+	limits.AllowReplaced = true
+	for _, text := range []string{`"\ud800"`, `"\ud800\u0041"`, `"\udc00\ud800"`, "\"\xff\""} {
+		r := strictjson.New(text, limits)
+		got := r.Text()
+		var want string
+		if err := json.Unmarshal([]byte(text), &want); err != nil || r.End() != nil || strings.ToValidUTF8(got, "\ufffd") != want {
+			t.Errorf("%q: %q, want %q, %v %v", text, got, want, err, r.End())
+		}
 	}
 }

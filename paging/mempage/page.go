@@ -1,11 +1,11 @@
 package mempage
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/internal/sizeof"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -55,44 +55,9 @@ func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value a
 			return page, true
 		}
 		page = append(page, kept[len(page)].row)
-		use(&left, reflect.ValueOf(&page[len(page)-1]), maxDepth)
+		sizeof.Use(&left, &page[len(page)-1])
 	}
 	return page, more
-}
-
-// maxDepth ends a row that contains itself.
-const maxDepth = 16
-
-// use takes from left what a value holds, until nothing is left.
-func use(left *int, v reflect.Value, depth int) {
-	switch *left--; v.Kind() {
-	case reflect.String:
-		*left -= v.Len()
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() && depth > 0 {
-			use(left, v.Elem(), depth-1)
-		}
-	case reflect.Struct:
-		for i := 0; i < v.NumField() && *left > 0; i++ {
-			// What such a field points to need not be the row's, like the zone of a time.
-			if f := v.Field(i); v.Type().Field(i).IsExported() || f.Kind() != reflect.Pointer {
-				use(left, f, depth-1)
-			}
-		}
-	case reflect.Slice, reflect.Array:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			*left -= v.Len()
-			return
-		}
-		for i := 0; i < v.Len() && *left > 0 && depth > 0; i++ {
-			use(left, v.Index(i), depth-1)
-		}
-	case reflect.Map:
-		for entries := v.MapRange(); *left > 0 && depth > 0 && entries.Next(); {
-			use(left, entries.Key(), depth-1)
-			use(left, entries.Value(), depth-1)
-		}
-	}
 }
 
 // Count returns how many rows match the filter of q, or nil if the caller did not ask for

@@ -321,7 +321,11 @@ func writesItself(typ reflect.Type) bool {
 //
 // A failure of the database is an error, too. So ctx should have a deadline.
 func (l *List) Check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, grammar *scope.Grammar) error {
-	return errors.Join(l.checkGrammar(grammar), l.check(ctx, db, dialect))
+	err := l.Describe().CheckID(grammar)
+	if err != nil {
+		err = fmt.Errorf("sqllist: table %s: %w", l.table.Name, err)
+	}
+	return errors.Join(err, l.check(ctx, db, dialect))
 }
 
 func (l *List) check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, within ...string) error {
@@ -330,17 +334,6 @@ func (l *List) check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, w
 		err = errors.Join(err, p.List.check(ctx, db, dialect, p.Parent))
 	}
 	return err
-}
-
-func (l *List) checkGrammar(grammar *scope.Grammar) error {
-	if l.schema.ExampleID == "" {
-		return nil
-	}
-	if _, err := grammar.Parse("object.read." + l.schema.Object + "." + l.schema.ExampleID); err != nil {
-		return fmt.Errorf("sqllist: table %s: the grammar of the Guard refuses an _id such as %s: set Guard.Scopes to a scope.Grammar with an Identifier for it, such as sqlpage.Digits: %w",
-			l.table.Name, l.schema.ExampleID, err)
-	}
-	return nil
 }
 
 // exampleOf returns an _id of a column, or "" if it may be any text.

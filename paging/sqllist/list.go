@@ -45,18 +45,35 @@ func (l *List) Page(ctx context.Context, pages *sqlpage.Pages, tenant string, ma
 // except list properties. The rest is as for Page. If there is no such object in the tenant,
 // or may permits to read no part of it, the error is ErrNotFound.
 func (l *List) Get(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id, rawQuery string) (envelope.Verbatim, error) {
-	grant := may.On(scope.Read, l.schema.Object)
-	q, err := l.schema.ParseObject(rawQuery, grant.Of(id))
+	q, err := l.schema.ParseObject(rawQuery, may.On(scope.Read, l.schema.Object).Of(id))
 	if err != nil {
 		return nil, err
 	}
-	return l.read(ctx, pages, tenant, q, grant, id)
+	return l.Read(ctx, pages, tenant, may, id, q)
 }
 
 // Read is Get with a query of Schema().ParseObject, for a program that reads the arguments before
 // it writes the object.
 func (l *List) Read(ctx context.Context, pages *sqlpage.Pages, tenant string, may scope.Set, id string, q paging.Query) (envelope.Verbatim, error) {
-	return l.read(ctx, pages, tenant, q, may.On(scope.Read, l.schema.Object), id)
+	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return nil, ErrNotFound // no database has such a text
+	}
+	if q.Paths == nil {
+		for _, p := range l.schema.Properties {
+			if _, asked := q.Lists[p.Path]; p.List == nil || asked {
+				q.Paths = append(q.Paths, p.Path)
+			}
+		}
+	}
+	q.Where, q.Limit = paging.Eq("_id", id), 1
+	page, err := l.answer(ctx, pages, tenant, q, may.On(scope.Read, l.schema.Object))
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Data) == 0 {
+		return nil, ErrNotFound
+	}
+	return page.Data[0], nil
 }
 
 // Where returns the list of the rows whose property has the value, of a list with this property in
@@ -71,28 +88,6 @@ func (l *List) Where(property, value string) *List {
 	maps.Copy(where, l.where)
 	where[property] = value
 	return &List{l.declared, where}
-}
-
-func (l *List) read(ctx context.Context, pages *sqlpage.Pages, tenant string, q paging.Query, grant scope.Part, id string) (envelope.Verbatim, error) {
-	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
-		return nil, ErrNotFound // no database has such a text
-	}
-	if q.Paths == nil {
-		for _, p := range l.schema.Properties {
-			if _, asked := q.Lists[p.Path]; p.List == nil || asked {
-				q.Paths = append(q.Paths, p.Path)
-			}
-		}
-	}
-	q.Where, q.Limit = paging.Eq("_id", id), 1
-	page, err := l.answer(ctx, pages, tenant, q, grant)
-	if err != nil {
-		return nil, err
-	}
-	if len(page.Data) == 0 {
-		return nil, ErrNotFound
-	}
-	return page.Data[0], nil
 }
 
 // answer reads the page of a list that is no property.

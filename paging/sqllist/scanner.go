@@ -40,11 +40,15 @@ func access(p any, array bool) (into any, write writer) {
 	if write := fast(p, appendText); write != nil {
 		return p, write
 	}
-	if write := fast(p, appendDate); write != nil {
-		return dateInto{p}, write
-	}
-	if write := fast(p, appendTime); write != nil {
-		return dateInto{p}, write
+	switch p := p.(type) {
+	case *time.Time:
+		return dateInto{false, func(t time.Time) { *p = t }}, fast(p, appendDate)
+	case **time.Time:
+		return dateInto{true, func(t time.Time) { *p = &t }}, fast(p, appendDate)
+	case *envelope.Time:
+		return dateInto{false, func(t time.Time) { p.Time = t }}, fast(p, appendTime)
+	case **envelope.Time:
+		return dateInto{true, func(t time.Time) { *p = &envelope.Time{Time: t} }}, fast(p, appendTime)
 	}
 	into = p
 	switch {
@@ -94,8 +98,11 @@ func appendDate(text []byte, t time.Time) []byte {
 
 func appendTime(text []byte, t envelope.Time) []byte { return appendDate(text, t.Time) }
 
-// dateInto reads a date, which is a text in SQLite, into a time or a pointer to one.
-type dateInto struct{ p any }
+// dateInto reads a date, which is a text in SQLite. NULL leaves a pointer nil.
+type dateInto struct {
+	null bool // a pointer
+	set  func(time.Time)
+}
 
 // Scan implements sql.Scanner.
 func (d dateInto) Scan(value any) error {
@@ -107,23 +114,10 @@ func (d dateInto) Scan(value any) error {
 		}
 		ok = err == nil
 	}
-	switch p := d.p.(type) {
-	case *time.Time:
-		*p = t
-	case *envelope.Time:
-		p.Time = t
-	case **envelope.Time:
-		if ok {
-			*p = &envelope.Time{Time: t}
-		}
-		ok = ok || value == nil
-	case **time.Time:
-		if ok {
-			*p = new(t)
-		}
-		ok = ok || value == nil
-	}
-	if !ok {
+	switch {
+	case ok:
+		d.set(t)
+	case value != nil || !d.null:
 		return fmt.Errorf("a %T is no date", value) // without the text
 	}
 	return nil

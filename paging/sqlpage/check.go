@@ -22,12 +22,15 @@ func Check(ctx context.Context, db *sql.DB, dialect Dialect, schema paging.Schem
 	if _, err := table.indexes(paging.Schema{}, dialect, within); err != nil {
 		return err // an invalid table, dialect or within
 	}
-	c := &check{ctx: ctx, db: db, dialect: dialect, schema: &schema, table: &table, within: slices.Concat(table.Where, within), wrong: map[string]bool{}}
+	c := &check{ctx: ctx, db: db, dialect: dialect, schema: &schema, table: &table, within: within, wrong: map[string]bool{}}
 	c.properties()
-	if err := c.columns(); err != nil {
-		return errors.Join(append(c.problems, fmt.Errorf("sqlpage: table %s: %w", table.Name, err))...)
+	err := c.columns()
+	if err == nil {
+		err = c.sorts()
 	}
-	c.sorts()
+	if err != nil {
+		c.problem("", "%w", err)
+	}
 	return errors.Join(c.problems...)
 }
 
@@ -37,7 +40,7 @@ type check struct {
 	dialect Dialect
 	schema  *paging.Schema
 	table   *Table
-	within  []string // after the Where of the table
+	within  []string
 
 	view     bool
 	wrong    map[string]bool // paths with a problem, by which no page can be planned
@@ -70,6 +73,8 @@ func (c *check) properties() {
 			c.problem(p.Path, "callers may filter or sort by it: give it a column in the Table")
 		case column.Type != paging.Any && kind(column.Type) != kind(p.Type):
 			c.problem(p.Path, "is %s in the Schema and %s in the Table", p.Type, column.Type)
+		case p.Sort && column.Storage == Enum && c.dialect == PostgreSQL:
+			c.problem(p.Path, "callers may sort by it: PostgreSQL cannot index the order of an enum")
 		}
 	}
 }

@@ -120,9 +120,9 @@ const (
 )
 
 // sorts looks for an index for each sort in each direction. Nothing says what is below a view.
-func (c *check) sorts() {
-	if c.view || slices.ContainsFunc(append([]string{"_id", c.table.Tenant}, c.within...), func(path string) bool { return c.wrong[path] }) {
-		return
+func (c *check) sorts() error {
+	if c.view || slices.ContainsFunc(slices.Concat([]string{"_id", c.table.Tenant}, c.table.Where, c.within), func(path string) bool { return c.wrong[path] }) {
+		return nil
 	}
 	query, args := indexesOfPostgreSQL, []any{c.table.quotedName()}
 	if c.dialect == SQLite {
@@ -137,37 +137,21 @@ func (c *check) sorts() {
 		return err
 	})
 	if err != nil {
-		c.problem("", "%w", err)
-		return
+		return err
 	}
-	c.sort(paging.Property{Path: "_id"}, found)
-	for _, p := range c.schema.Properties {
-		if p.Sort && c.comparable(p) && p.Path != "_id" && !c.wrong[p.Path] {
-			c.sort(p, found)
-		}
-	}
-}
-
-func (c *check) sort(p paging.Property, found map[string]string) {
-	indexes, err := c.table.indexes(paging.Schema{Properties: []paging.Property{p}}, c.dialect, c.within[len(c.table.Where):])
-	if err != nil {
-		c.problem(p.Path, "callers may sort by it: %w", err)
-		return
-	}
-	if p.Path != "_id" {
-		indexes = indexes[1:] // up and down
-	}
+	sortable := slices.DeleteFunc(slices.Clone(c.schema.Properties), func(p paging.Property) bool { return !c.comparable(p) || c.wrong[p.Path] })
+	indexes, err := c.table.indexes(paging.Schema{Properties: sortable}, c.dialect, c.within)
 	for _, index := range indexes {
 		if index.isAmong(found) {
 			continue
 		}
-		long, err := c.longest(p.Path)
+		long, err := c.longest(index.path)
 		if err != nil {
-			c.problem(p.Path, "%w", err)
-			return
+			return err
 		}
-		c.problem(p.Path, "a sort by it has no index: create\n\t%s%s", index.text, long)
+		c.problem(index.path, "a sort by it has no index: create\n\t%s%s", index.text, long)
 	}
+	return err
 }
 
 // isAmong reports whether there is an index that begins with the elements of i. The catalogue has

@@ -1,35 +1,24 @@
 package sqlpage
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/tenantkit/tenantkit/paging"
-)
-
-// cursor is the cursor of a query with the SQL of its keys.
-type cursor struct {
-	keys       []paging.Key
-	properties []sortable // one for each key
-	values     []any      // one for each key
-}
-
-// rowComparison returns the cursor as one row-value comparison, such as (a, b) > (x,
+// rowComparison returns a cursor with these values as one row-value comparison, such as (a, b) > (x,
 // y), which reads one index range. ok is false if that is not possible. All keys must
 // be columns, have the same direction and be able to hold the values. No NULL may be
 // equal to the cursor or follow it.
-func (c *cursor) rowComparison(s *statement) (condition string, ok bool) {
-	values := make([]argument, 0, len(c.keys))
-	for i, p := range c.properties {
+func (s *statement) rowComparison(cursor []any) (condition string, ok bool) {
+	values := make([]argument, 0, len(cursor))
+	for i, p := range s.sortProperties {
 		col, plain := p.(column)
-		value, had := col.argument(c.values[i])
-		desc := c.keys[i].Desc
-		if !plain || !had || desc != c.keys[0].Desc || desc && !col.NotNull {
+		value, had := col.argument(cursor[i])
+		desc := s.sort[i].Desc
+		if !plain || !had || desc != s.sort[0].Desc || desc && !col.NotNull {
 			return "", false
 		}
 		values = append(values, value)
 	}
 	left, right := make([]string, 0, len(values)), make([]string, 0, len(values))
-	for i, p := range c.properties {
+	for i, p := range s.sortProperties {
 		key, value := p.keys()[0], s.bindOnce(values[i])
 		if i == 0 {
 			value = s.hideFromPlanner(value)
@@ -42,7 +31,7 @@ func (c *cursor) rowComparison(s *statement) (condition string, ok bool) {
 		left, right = append(left, key.String()), append(right, value)
 	}
 	symbol := " > "
-	if c.keys[0].Desc {
+	if s.sort[0].Desc {
 		symbol = " < "
 	}
 	return row(left) + symbol + row(right), true
@@ -59,13 +48,13 @@ func (s *statement) hideFromPlanner(placeholder string) string {
 	return "(+" + placeholder + ")"
 }
 
-// ranges returns the rows after the cursor as ranges of an index. No row is in two
+// ranges returns the rows after a cursor as ranges of an index. No row is in two
 // ranges.
-func (c *cursor) ranges(s *statement) []indexRange {
+func (s *statement) ranges(cursor []any) []indexRange {
 	var ranges []indexRange
 	var equal []string
-	for i, p := range c.properties {
-		for _, at := range p.at(s, c.keys[i].Desc, c.values[i]) {
+	for i, p := range s.sortProperties {
+		for _, at := range p.at(s, s.sort[i].Desc, cursor[i]) {
 			for _, beyond := range at.beyond {
 				ranges = append(ranges, append(slices.Clone(equal), beyond))
 			}

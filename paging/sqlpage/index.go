@@ -42,6 +42,7 @@ func Indexes(schema paging.Schema, table Table, dialect Dialect, within ...strin
 
 // index is an index that a list needs.
 type index struct {
+	path     string // that it sorts by
 	name     string
 	elements string // as the catalogue has them: the column, or () for an expression, its collation and direction
 	text     string // the statement that creates it
@@ -74,7 +75,7 @@ func (t *Table) indexes(schema paging.Schema, dialect Dialect, within []string) 
 	}
 	var indexes []index
 	for _, sort := range sorts {
-		next, err := t.index(append(leading[:len(leading):len(leading)], sort...), dialect)
+		next, err := t.index(sort[0].Path, append(slices.Clip(leading), sort...), dialect)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +88,7 @@ func byProperty(path string, desc bool) []paging.Key {
 	return paging.Query{Sort: []paging.Key{{Path: path, Desc: desc}}}.Order()
 }
 
-func (t *Table) index(sort []paging.Key, d Dialect) (index, error) {
+func (t *Table) index(path string, sort []paging.Key, d Dialect) (index, error) {
 	var elements, catalogued []string
 	for _, k := range sort {
 		p, err := t.sortProperty(k.Path, "", d)
@@ -107,7 +108,7 @@ func (t *Table) index(sort []paging.Key, d Dialect) (index, error) {
 	if schema, of := t.names(); schema != "" && d == SQLite {
 		name, table = quote(schema)+"."+name, quote(of) // SQLite wants the schema before the index
 	}
-	return index{bare, strings.Join(catalogued, ", "), "CREATE INDEX IF NOT EXISTS " + name + " ON " + table + " " + row(elements)}, nil
+	return index{path, bare, strings.Join(catalogued, ", "), "CREATE INDEX IF NOT EXISTS " + name + " ON " + table + " " + row(elements)}, nil
 }
 
 // catalogued returns the key of an index as the catalogue has it. BINARY is the collation of SQLite

@@ -154,18 +154,11 @@ func (s *statement) each(q paging.Query, visible, parent string, ids []string) s
 	case BigInt:
 		value += "::bigint"
 	}
-	all := slices.Clone(s.table.Select) // and those of the order
-	for _, c := range s.table.Properties {
-		if c.Name != "" {
-			all = append(all, c.Name)
-		}
-	}
-	slices.Sort(all)
 	return `SELECT parents."an id", ` + columns + " FROM json_array_elements_text(" + in + `) WITH ORDINALITY AS parents ("an id", "a key") CROSS JOIN LATERAL (` +
-		s.selecting(slices.Compact(all)...).page(q, and(visible, of.key().String()+" = "+value)) + ") AS " + rowName + ` ORDER BY parents."a key"` + order
+		s.selecting().page(q, and(visible, of.key().String()+" = "+value)) + ") AS " + rowName + ` ORDER BY parents."a key"` + order
 }
 
-// selecting makes what s compiles next select other columns.
+// selecting makes what s compiles next select other columns, or all.
 func (s *statement) selecting(columns ...string) *statement {
 	table := *s.table
 	table.Select = columns

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -137,19 +138,7 @@ func Digits(text string) bool {
 // isUUID reports whether text is a UUID in the form that PostgreSQL writes. All such
 // texts have their hyphens at the same places, and 0-9 are before a-f in ASCII. So
 // their order is the order of the bytes, by which PostgreSQL sorts uuid.
-func isUUID(text string) bool {
-	if len(text) != 36 {
-		return false
-	}
-	for i, c := range []byte(text) {
-		hyphen := i == 8 || i == 13 || i == 18 || i == 23
-		digit := '0' <= c && c <= '9' || 'a' <= c && c <= 'f'
-		if hyphen != (c == '-') || !hyphen && !digit {
-			return false
-		}
-	}
-	return true
-}
+func isUUID(text string) bool { return ascii.IsUUID(text, ascii.LowerHex) }
 
 // documentProperty is the SQL of one property inside a JSON document. Each row may
 // hold a value of another type. So each expression returns only one type and cannot
@@ -290,16 +279,14 @@ func (d documentProperty) at(s *statement, desc bool, value any) []position {
 // convert this text too.
 func (d documentProperty) argument(value any) argument {
 	n, ok := value.(json.Number)
-	switch {
-	case !ok:
+	if !ok {
 		return argument{value, "text"}
-	case d.dialect == PostgreSQL:
-		return driverNumber(d.dialect, n)
 	}
-	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
-		return argument{i, ""}
+	a := driverNumber(d.dialect, n)
+	if _, isFloat := a.value.(float64); isFloat {
+		return argument{string(n), "real"}
 	}
-	return argument{string(n), "real"}
+	return a
 }
 
 func rankOf(value any) int {

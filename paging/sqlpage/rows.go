@@ -2,9 +2,8 @@ package sqlpage
 
 import (
 	"database/sql"
-	"reflect"
-	"slices"
 
+	"github.com/tenantkit/tenantkit/internal/sizeof"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -24,9 +23,6 @@ type Rows struct {
 	limit int  // rows that the page still has room for
 	bytes int  // and bytes
 	more  bool
-
-	into  []any     // the arguments of Scan, if there are Scanners among them,
-	sized []counter // and these
 }
 
 // Next prepares the next row of the page for Scan. It returns false after the last one, or after
@@ -53,24 +49,15 @@ func (r *Rows) More() bool { return r.more }
 // the program sends with each item.
 func (r *Rows) Use(bytes int) { r.bytes -= bytes }
 
-// Scan is sql.Rows.Scan. It counts the bytes of texts.
+// Scan is sql.Rows.Scan. It counts the bytes of the texts that dest then holds.
 func (r *Rows) Scan(dest ...any) error {
-	into := dest
-	r.sized = r.sized[:0]
-	for i, d := range dest {
-		if s, ok := d.(sql.Scanner); ok {
-			if len(r.sized) == 0 {
-				r.into = append(r.into[:0], dest...)
-				into = r.into
-				r.sized = slices.Grow(r.sized, len(dest)) // at once, because pointers lead into it
-			}
-			r.sized = append(r.sized, counter{s, r})
-			r.into[i] = &r.sized[len(r.sized)-1]
+	err := r.rows.Scan(dest...)
+	for _, d := range dest {
+		if text, ok := d.(*string); ok {
+			r.bytes -= len(*text)
+			continue
 		}
-	}
-	err := r.rows.Scan(into...)
-	for _, d := range into {
-		r.bytes -= length(d)
+		sizeof.Use(&r.bytes, d)
 	}
 	return err
 }
@@ -81,36 +68,6 @@ func (r *Rows) Err() error { return r.rows.Err() }
 // Close closes the rows. Once Next has returned false, they are closed. PostgreSQL sends
 // the rows that are left, and the driver skips them, until the context ends.
 func (r *Rows) Close() error { return r.rows.Close() }
-
-// counter counts what a Scanner gets, because nothing else says how much it keeps.
-type counter struct {
-	sql.Scanner
-	rows *Rows
-}
-
-// Scan implements sql.Scanner.
-func (c *counter) Scan(value any) error {
-	c.rows.bytes -= length(value)
-	return c.Scanner.Scan(value)
-}
-
-// length returns the bytes of a text, also behind pointers.
-func length(value any) int {
-	switch value := value.(type) {
-	case *string:
-		return len(*value)
-	case *counter:
-		return 0 // it has counted
-	}
-	v := reflect.ValueOf(value)
-	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
-	if v.Kind() == reflect.String || v.Kind() == reflect.Slice {
-		return v.Len()
-	}
-	return 0
-}
 
 func pageOf(rows *sql.Rows, limit int, each bool) *Rows {
 	return &Rows{rows: rows, each: each, limit: max(limit, 0), bytes: paging.MaxBytes}

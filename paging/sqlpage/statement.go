@@ -158,11 +158,10 @@ func (s *statement) page(q paging.Query, visible string) string {
 	if !resumed {
 		return s.single(where) + s.limit(limit, skip)
 	}
-	c := cursor{s.sort, s.sortProperties, values}
-	if condition, ok := c.rowComparison(s); ok {
+	if condition, ok := s.rowComparison(values); ok {
 		return s.single(and(where, condition)) + s.limit(limit, skip)
 	}
-	ranges := c.ranges(s)
+	ranges := s.ranges(values)
 	if len(ranges) == 0 || s.unionLength(where, ranges) > maxUnion {
 		return s.single(and(where, anyOf(ranges))) + s.limit(limit, skip)
 	}
@@ -254,6 +253,9 @@ func (s *statement) union(where string, ranges []indexRange, limit, skip int64) 
 }
 
 func (s *statement) columns() string {
+	if len(s.table.Select) == 0 {
+		return rowName + ".*"
+	}
 	columns := make([]string, len(s.table.Select))
 	for i, name := range s.table.Select {
 		columns[i] = rowName + "." + quote(name)

@@ -231,7 +231,7 @@ func TestRefused(t *testing.T) {
 		"a column with a quote":         property("b", sqlpage.Column{Name: `b"`}),
 		"a column with a digit first":   property("b", sqlpage.Column{Name: "1b"}),
 		"a column longer than 63 bytes": property("b", sqlpage.Column{Name: strings.Repeat("b", 64)}),
-		"a type that is none":           property("b", sqlpage.Column{Name: "b", Type: 99}),
+		"a type that is none":           property("b", sqlpage.Column{Name: "b", Type: "text"}),
 		"an array in a document":        property("b[]", sqlpage.Column{Name: "b"}),
 		"a quote in a document's path":  property("b'", sqlpage.Column{Name: "b"}),
 		"a storage of another type":     property("b", sqlpage.Column{Name: "b", Type: paging.Integer, Storage: sqlpage.UUID}),

@@ -58,17 +58,3 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
-
-// A request with a token that was seen before, through the whole chain.
-func BenchmarkGuard(b *testing.B) {
-	mux, mount, r := checked(b)
-	for name, h := range map[string]http.Handler{"Mux": mux, "Mount": mount} {
-		b.Run(name, func(b *testing.B) {
-			once := serve(b, h, r)
-			b.ReportAllocs()
-			for b.Loop() {
-				once()
-			}
-		})
-	}
-}

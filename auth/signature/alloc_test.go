@@ -56,8 +56,6 @@ func (s *stream) again() {
 	s.w.mechanism.Replays, s.at = memory, 0
 }
 
-func (s *stream) isOver() bool { return s.at == len(s.nonces) }
-
 func (s *stream) next() *http.Request {
 	s.request.Header["Service-Client-Timestamp"][0] = s.timestamps[s.at]
 	s.request.Header["Service-Client-Nonce"][0] = s.nonces[s.at]
@@ -111,26 +109,3 @@ func TestAllocations(t *testing.T) {
 type accepting struct{}
 
 func (accepting) Claim(context.Context, signing.Use) error { return nil }
-
-// A signed request through the whole chain, memory store included.
-func BenchmarkGuard(b *testing.B) {
-	w := newWorld(b)
-	for name, h := range w.checked() {
-		b.Run(name, func(b *testing.B) {
-			requests := newStream(w, 1<<15)
-			rw := &discard{header: http.Header{}}
-			b.ReportAllocs()
-			for b.Loop() {
-				if requests.isOver() {
-					b.StopTimer()
-					requests.again()
-					b.StartTimer()
-				}
-				h.ServeHTTP(rw, requests.next())
-			}
-			if rw.status != 0 {
-				b.Fatalf("a request was refused with %d: %v", rw.status, rw.header)
-			}
-		})
-	}
-}
