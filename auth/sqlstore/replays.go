@@ -160,16 +160,6 @@ SELECT (SELECT began FROM nonce), EXISTS (SELECT 1 FROM signature)`
 // and no row that another claim has written since: $2 is when it was recorded.
 const unclaimText = `DELETE FROM {replays} WHERE id = $1 AND began = $2`
 
-<<<<<<< HEAD
-// whyText selects, for a claim whose nonce was not recorded, whether there is an epoch
-// and whether the request is inside it. It decides only which error the claim gets, or
-// that an epoch must begin first.
-const whyText = `
-SELECT count(*) = 1, coalesce(bool_and($1::bigint > began AND $2::bigint > {now}), false)
-FROM {replays} WHERE id = '' AND uses <= {now} AND engine = ` + engineText
-
-=======
->>>>>>> main
 // engineText identifies the engine and the table. It changes when the server is
 // restarted and when the table is created again; a standby has another start time than
 // its primary, and a copy by CREATE DATABASE … TEMPLATE another number. It is NULL after a
@@ -266,16 +256,11 @@ const (
 	lookText = `
 SELECT count(*), coalesce($3 > max(began) AND $4 > {now}, false),
 	NOT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)
-<<<<<<< HEAD
-	AND coalesce((SELECT uses < $6 AND abs({now} - began) < $7 FROM {replays} WHERE id = $2), true)
-FROM {replays} WHERE id = x'' AND uses <= {now}`
-=======
 	AND coalesce((SELECT uses < $5 AND abs({now} - began) < $6 FROM {replays} WHERE id = $2), true)
-FROM {replays} WHERE id = `
+FROM {replays} WHERE uses <= {now} AND id = `
 	firstText = lookText + `x''`                           // in SQLite, before the record
 	whyText   = lookText + `'' AND engine = ` + engineText // in PostgreSQL, after it
 )
->>>>>>> main
 
 // look returns the error of a claim, without writing. It is final. If there is none, the claim was not refused,
 // or there was no epoch when it was.
