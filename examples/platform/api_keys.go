@@ -13,7 +13,6 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/mempage"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -100,24 +99,14 @@ func (h apiKeys) list(r *http.Request) (page envelope.List[keyReply], err error)
 	if err != nil {
 		return page, err
 	}
-	first := q
-	first.Skip, first.Limit = 0, q.Skip+q.Limit+1
-	var kept []keyReply
-	cut := false // there are so many bytes that the rest of the page is unknown
+	kept := collect(q, keyReply.property)
 	for record, err := range apikey.Records(ctx, h.stores.apiKeys, apikey.Of{Org: app.Org, App: app.ClientKey, Account: account}) {
 		if err != nil {
 			return page, storeFailed(err)
 		}
-		if kept = append(kept, replyOfKey(record)); len(kept) >= first.Limit+apikey.MaxPage {
-			var more bool
-			if kept, more = mempage.Page(kept, first, keyReply.property); more && len(kept) < first.Limit {
-				cut, first.Limit = true, len(kept)
-			}
-		}
+		kept.add(replyOfKey(record))
 	}
-	page.Data, page.HasMore = mempage.Page(kept, q, keyReply.property)
-	page.HasMore = page.HasMore || cut && len(page.Data) > 0
-	return page, nil
+	return kept.page(), nil
 }
 
 var (
