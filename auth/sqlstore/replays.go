@@ -48,8 +48,9 @@ type replays struct{ store *Store }
 // In a new epoch, a request that was signed ahead of the clock may be accepted once
 // more. So may a request that arrives while somebody deletes rows by hand.
 //
-// All times are of the engine's clock. If that clock is set back and the engine is not
-// restarted, a request whose rows were deleted meanwhile may be accepted again.
+// All times are of the engine's clock. Rows are kept a minute longer than needed. If that
+// clock is set back by more, to before what was needed of the rows that were deleted, a
+// new epoch begins.
 //
 // # Expiry
 //
@@ -143,7 +144,7 @@ const claimText = `
 WITH nonce AS (
 	INSERT INTO {replays} (id, keep, uses, began, engine)
 	SELECT $1::bytea, $4::bigint, 1, {now}, '' FROM {replays} e
-	WHERE e.id = '' AND e.engine = ` + engineText + ` AND $3::bigint > e.began AND $4::bigint > {now}
+	WHERE e.id = '' AND e.engine = ` + engineText + ` AND $3::bigint > e.began AND $4::bigint > {now} AND e.uses <= {now}
 	AND coalesce((SELECT uses < $6::bigint AND abs({now} - began) < $7::bigint FROM {replays} WHERE id = $2::bytea), true)
 	ON CONFLICT (id) DO NOTHING RETURNING began
 ), signature AS (
@@ -175,8 +176,8 @@ const markText = `INSERT INTO {marks} (id, mark) SELECT 1, $1 WHERE NOT EXISTS (
 const beginText = `
 INSERT INTO {replays} AS e (id, keep, uses, began, engine)
 SELECT '', 9223372036854775807, 0, {now}, ` + engineText + `
-ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine = excluded.engine
-WHERE e.engine <> excluded.engine`
+ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine = excluded.engine, uses = 0
+WHERE e.engine <> excluded.engine OR e.uses > {now}`
 
 func (r *replays) claimPostgres(ctx context.Context, args []any) error {
 	q := conn{store: r.store, on: r.store.single}
@@ -256,7 +257,7 @@ const (
 SELECT count(*), coalesce($3 > max(began) AND $4 > {now}, false),
 	NOT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)
 	AND coalesce((SELECT uses < $5 AND abs({now} - began) < $6 FROM {replays} WHERE id = $2), true)
-FROM {replays} WHERE id = `
+FROM {replays} WHERE uses <= {now} AND id = `
 	firstText = lookText + `x''`                           // in SQLite, before the record
 	whyText   = lookText + `'' AND engine = ` + engineText // in PostgreSQL, after it
 )
@@ -282,7 +283,7 @@ func (r *replays) beginSQLite(ctx context.Context) error {
 	}
 	_, err := s.exec(ctx, `
 		INSERT INTO {replays} (id, keep, uses, began, engine) VALUES (x'', 9223372036854775807, 0, coalesce($1, {now}), '')
-		ON CONFLICT (id) DO UPDATE SET began = max(began, excluded.began)`, least)
+		ON CONFLICT (id) DO UPDATE SET began = max(began, excluded.began, iif(uses > {now}, {now}, 0)), uses = iif(uses > {now}, 0, uses)`, least)
 	if err == nil {
 		s.begun.Store(true)
 	}
@@ -293,7 +294,7 @@ func (r *replays) beginSQLite(ctx context.Context) error {
 // had no lock: SQLite takes the write lock before the statement reads.
 const recordText = `
 WITH free AS MATERIALIZED (
-	SELECT {now} AS now FROM {replays} WHERE id = x'' AND $3 > began AND $4 > {now}
+	SELECT {now} AS now FROM {replays} WHERE id = x'' AND $3 > began AND $4 > {now} AND uses <= {now}
 	AND NOT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)
 	AND coalesce((SELECT uses < $6 AND abs({now} - began) < $7 FROM {replays} WHERE id = $2), true)
 )
