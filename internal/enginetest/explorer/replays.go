@@ -166,7 +166,7 @@ func (r *Rule) Moves(s State) (all []Move) {
 	add(Sweep, "SQLite", "PostgreSQL", "Redis")
 	if s.offset > -80_000 {
 		add(StepBack, "Redis")
-		if r.Stepped || r.Engine == "Redis" && s.at[0].latest+1000 >= s.offset {
+		if r.Stepped || r.Engine == "Redis" && s.at[0].latest+redisLatest >= s.offset {
 			add(JumpBack)
 		}
 	}
@@ -448,6 +448,7 @@ func (r *Rule) keep(h *held, u Use, now, until int32) {
 
 const (
 	redisMargin = 60_000
+	redisLatest = 5_000  // how old the latest time of an epoch may be
 	redisBack   = 10_000 // how far the server's clock may step back within an epoch
 	redisAhead  = 300_000
 )
@@ -461,7 +462,7 @@ func (r *Rule) redis(s *State, instance, use int8) string {
 	another := h.begin == never || !h.known || now < h.latest-redisBack
 	switch r.Mistake {
 	case "the epoch is compared only by a server that does not know the script":
-		another = h.begin == never || (!s.script[0] || now > h.latest+1000) && another
+		another = h.begin == never || (!s.script[0] || now > h.latest+redisLatest) && another
 	case "a step back of the clock is not noticed":
 		another = h.begin == never || !h.known
 	case "each claim begins an epoch":
@@ -478,7 +479,7 @@ func (r *Rule) redis(s *State, instance, use int8) string {
 		}
 		r.newEpoch(s, at)
 	}
-	if another || now > h.latest+1000 {
+	if another || now > h.latest+redisLatest {
 		h.latest = now
 	}
 	signed := s.signed[u.Signature]
