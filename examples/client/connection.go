@@ -97,7 +97,7 @@ func (to *connection) held(ctx context.Context) string {
 	var me struct {
 		Scope []string `json:"scope"`
 	}
-	if err := to.fetch(ctx, http.MethodGet, to.at("/accounts/me?scope=true"), "", &me); err != nil || me.Scope == nil {
+	if err := to.fetch(ctx, http.MethodGet, "/accounts/me?scope=true", "", &me); err != nil || me.Scope == nil {
 		return ""
 	}
 	if len(me.Scope) == 0 {
