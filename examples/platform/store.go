@@ -145,6 +145,7 @@ var tables = []string{
 	`CREATE TABLE IF NOT EXISTS platform_token_scopes (
 		org TEXT NOT NULL, client_key TEXT NOT NULL, id TEXT NOT NULL, subject TEXT NOT NULL, minted BIGINT NOT NULL, record TEXT NOT NULL,
 		PRIMARY KEY (org, client_key, id))`,
+	`CREATE INDEX IF NOT EXISTS platform_token_scopes_subject ON platform_token_scopes (org, client_key, subject)`,
 	`CREATE TABLE IF NOT EXISTS platform_usage (
 		org TEXT NOT NULL, owner TEXT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY (org, owner))`,
 	`CREATE TABLE IF NOT EXISTS platform_readiness (id SMALLINT PRIMARY KEY, checked BIGINT NOT NULL)`,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,18 @@ func TestScopesOfEndedTokensAreForgotten(t *testing.T) {
 	s.as(t, "", "DELETE", "/apps/"+s.ClientKey, "").ok(t)
 	if got := kept(t, p, s.ClientKey); len(got) != 0 {
 		t.Errorf("of a deleted app: %v", got)
+	}
+}
+
+// TestForgettingHasAnIndex: an app may have tokens for many subjects, and each mint forgets those of one.
+func TestForgettingHasAnIndex(t *testing.T) {
+	t.Parallel()
+	_, p := inside(t)
+	var plan string
+	err := p.store.db.QueryRow("EXPLAIN QUERY PLAN DELETE FROM platform_token_scopes WHERE org = '' AND client_key = '' AND subject = ''").
+		Scan(new(int), new(int), new(int), &plan)
+	if err != nil || !strings.Contains(plan, "subject=?") {
+		t.Errorf("%s %v", plan, err)
 	}
 }
 
