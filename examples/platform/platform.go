@@ -59,7 +59,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	}
 	p.ready = &readiness{stores: []func(context.Context) error{store.takesWrites, p.stores.takesWrites, secondsFrom(time.Now(), o.policy)}}
 	p.keys = token.Cached(p.stores.keys, keyStaleness)
-	p.tokens = &tokens{store: store, stores: p.stores, ledger: p.stores.ledger, quota: newMintQuota()}
+	p.tokens = &tokens{store: store, stores: p.stores, ledger: p.stores.ledger, quota: newMintQuota(), log: log}
 	p.sessions = &session.Manager{
 		Store:         p.stores.sessions,
 		Attempts:      p.stores.attempts,

@@ -70,6 +70,16 @@ func TestScopesOfEndedTokensAreForgotten(t *testing.T) {
 	}
 }
 
+// TestAMintedTokenIsNotLost: it counts against the tokens of its subject, so the caller must get it.
+func TestAMintedTokenIsNotLost(t *testing.T) {
+	t.Parallel()
+	s, p := inside(t)
+	if _, err := p.store.db.Exec("ALTER TABLE platform_token_scopes RENAME TO elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":[],"permanent":true}`)
+}
+
 // TestForgettingHasAnIndex: an app may have tokens for many subjects, and each mint forgets those of one.
 func TestForgettingHasAnIndex(t *testing.T) {
 	t.Parallel()

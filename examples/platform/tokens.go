@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -20,6 +21,7 @@ type tokens struct {
 	ledger    token.Ledger
 	mechanism *bearer.Mechanism // set when the Guard is made
 	quota     *quota
+	log       *slog.Logger
 }
 
 type mintReply struct {
@@ -112,7 +114,10 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 	if err != nil {
 		return mintReply{}, inFields(err, tokenFields)
 	}
-	return mintReply{string(t), claims.ID, date(claims.Expires)}, h.remember(ctx, app.Org, claims)
+	if err := h.remember(ctx, app.Org, claims); err != nil { // the token is valid, and nobody else has it
+		h.log.WarnContext(ctx, "lists will not have the scope of a token", "jti", claims.ID, "cause", err)
+	}
+	return mintReply{string(t), claims.ID, date(claims.Expires)}, nil
 }
 
 // withinQuota counts a token for an OAuth client.
