@@ -20,7 +20,7 @@ interface SigningKey {
 }
 interface Token extends Item {
   subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
-  name?: string; lastUsed?: string; lastAddress?: string; scope?: string[];
+  name?: string; lastUsed?: string; lastAddress?: string; scope?: string[]; roles?: string[];
 }
 interface APIKey extends Item {
   name: string; app: string; account: string; maker?: string; scope: string[]; networks: string[] | null; created: string; expires?: string;

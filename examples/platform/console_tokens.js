@@ -142,7 +142,7 @@ const held = listing('held', {
     element('span', {}, token.depth > 0 && element('span', { ariaHidden: 'true' }, `${'\u2003'.repeat(token.depth - 1)}└ `),
       element('a', { href: linkTo('audit', [['token', token._id]]) }, code(token._id)), token.name ? element('span', {}, ' ', named(token.name)) : null),
     named(nameOf('account', token.subject), token.subject),
-    cut(token.scope ? token.scope.join(' ') || 'nothing' : 'unknown'),
+    cut(scopeOf(token)),
     named(nameOf('app', token.app), token.app),
     element('span', {}, ...makerOf(token)),
     when(token.issued),
@@ -214,6 +214,10 @@ function treeOf(/** @type {Row[]} */ tokens) {
   const below = (parent, depth) => (made.get(parent) ?? []).flatMap((token) => [{ ...token, depth }, ...below(token._id, depth + 1)]);
   return below('', 0);
 }
+
+// scopeOf says what a token may do. The roles of its subject count, too, so that no token may do nothing for certain.
+/** @param {Token} token */
+const scopeOf = ({ scope, roles = [] }) => (scope ? [...scope, ...roles.map((role) => `role ${role}`)].join(', ') || 'that of its roles' : 'unknown');
 
 // makerOf says who made a token. The server names others only to administrators.
 /** @param {Token} token @returns {Child[]} */

@@ -78,7 +78,7 @@ func (p *platform) adminRoutes(mux router) {
 		saying("The permanent and limited-use tokens that are valid. `maker` is the account that made a token, `makerApp` the "+
 			"client key of the signed request, and `parent` the `jti` of the token that made it. A token ends with its parent, "+
 			"which is in the same list, perhaps on another page: read all pages to find what a token has made. `scope` is missing "+
-			"from a token that another program has minted. In the order "+
+			"from a token that another program has minted. The roles of the subject, and `roles`, add to it. In the order "+
 			"`{\"issued\":1}` a page is found at once, and what is issued meanwhile comes at the end. In other orders the "+
 			"server reads all tokens of the app."))
 	admin.on("GET /admin/ending", adminRead, "List what ends within 14 days", reads(p.tokens.ending).listing(endingSchema).

@@ -33,6 +33,7 @@ type tokenReply struct {
 	MakerApp string   `json:"makerApp,omitempty"` // client key; none: not made by a signed request
 	Parent   string   `json:"parent,omitempty"`   // jti of the token that made it
 	Scope    []string `json:"scope,omitzero"`     // none: unknown, because this server has not minted it
+	Roles    []string `json:"roles,omitempty"`
 }
 
 func replyOf(r token.Record) tokenReply {

@@ -18,6 +18,7 @@ import (
 type tokenScope struct {
 	ID    string   `json:"id"`
 	Scope []string `json:"scope"`
+	Roles []string `json:"roles,omitempty"` // that it adds to those of its subject
 }
 
 // remember keeps the scope of a token that has a record, and forgets those of the subject's tokens that have
@@ -47,7 +48,7 @@ func (h *tokens) remember(ctx context.Context, org auth.OrgKey, c token.Claims) 
 		}
 		return execIn(ctx, tx, nil, `INSERT INTO platform_token_scopes (org, client_key, id, subject, minted, record) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (org, client_key, id) DO UPDATE SET minted = excluded.minted, record = excluded.record`,
-			org, c.Issuer, id, c.Subject, c.IssuedAt.Unix(), asJSON(tokenScope{id, chains}))
+			org, c.Issuer, id, c.Subject, c.IssuedAt.Unix(), asJSON(tokenScope{id, chains, c.Roles}))
 	})
 }
 
@@ -64,7 +65,7 @@ func (h *tokens) addScopes(ctx context.Context, org auth.OrgKey, clientKey strin
 	}
 	for i := range page {
 		if at := slices.IndexFunc(known, func(s *tokenScope) bool { return s.ID == page[i].ID }); at >= 0 {
-			page[i].Scope = known[at].Scope
+			page[i].Scope, page[i].Roles = known[at].Scope, known[at].Roles
 		}
 	}
 	return nil

@@ -70,6 +70,20 @@ func TestScopesOfEndedTokensAreForgotten(t *testing.T) {
 	}
 }
 
+// TestRolesOfAListedToken: without them, a token that its roles let do everything would look harmless.
+func TestRolesOfAListedToken(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.as(t, "", "POST", "/admin/roles", `{"name":"auditor","scope":["admin.read"]}`).ok(t)
+	id := s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":[],"roles":["auditor"],"permanent":true}`)["jti"].(string)
+	for _, item := range s.do(t, call{path: s.tokensPath()}).ok(t)["data"].([]any) {
+		token := item.(value)
+		if diff := cmp.Diff([]any{"auditor"}, token["roles"]); token["_id"] == id && diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // TestAMintedTokenIsNotLost: it counts against the tokens of its subject, so the caller must get it.
 func TestAMintedTokenIsNotLost(t *testing.T) {
 	t.Parallel()
