@@ -339,3 +339,22 @@ func TestN10RowsDeletedByAClockThatWasAhead(t *testing.T) {
 		})
 	}
 }
+
+// TestN10EpochOfAClockThatWasAhead: requests are stale until its time, or until somebody deletes its row.
+func TestN10EpochOfAClockThatWasAhead(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run("N10 "+h.name, func(t *testing.T) {
+			db := h.open(t)
+			s := h.storeIn(t, db)
+			time.Sleep(5 * time.Millisecond)
+			claims(t, "before", s, aUse(), nil)
+			must(db.Exec("UPDATE "+h.prefix+"replays SET began = $1 WHERE keep = 9223372036854775807", time.Now().Add(time.Hour).UnixMilli()))(t)
+			claims(t, "signed before the epoch", s, aUse(), signing.ErrStale)
+			claims(t, "the same after a restart", h.storeIn(t, db), aUse(), signing.ErrStale)
+			run(t, db, "DELETE FROM "+h.prefix+"replays WHERE keep = 9223372036854775807")
+			claims(t, "signed before its row was deleted", s, aUse(), signing.ErrStale)
+			time.Sleep(5 * time.Millisecond)
+			claims(t, "signed anew", s, aUse(), nil)
+		})
+	}
+}
