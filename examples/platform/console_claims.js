@@ -35,6 +35,15 @@ export function decode(token) {
   return { header: read(parts[0], 'header'), claims: read(parts[1], 'claims') };
 }
 
+// mayCount reports whether each request with a token may be one of its uses. An API key does not say.
+export function mayCount(/** @type {string} */ token) {
+  try {
+    return Object.keys(decode(token).claims).some((name) => name.endsWith('cnt'));
+  } catch {
+    return true;
+  }
+}
+
 /** @type {(part: string, name: string) => Claims} */
 function read(part, name) {
   try {

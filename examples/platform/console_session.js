@@ -1,6 +1,7 @@
 // The session of the page: who is signed in, in all sections and in all tabs of a browser.
 
 import { acting, entry, hooks, isOver, own, Refused, requestBy } from './console_api.js';
+import { mayCount } from './console_claims.js';
 import { complain } from './console_fault.js';
 import { announce, ask, mayLose, onClick, onSubmit, quiet } from './console_page.js';
 import { byID, element, named } from './console_render.js';
@@ -146,13 +147,17 @@ export function showCredential() {
 
 // useToken makes a bearer token the credential. '' is the session again.
 export async function useToken(/** @type {string} */ token) {
-  acting.held = token ? await requestBy(token, '/accounts/me?scope=true').then(({ scope }) => scope ?? null, () => null) : null;
   acting.bearer = token;
+  acting.held = null;
   byID('credential-form').reset();
   byID('credential-more').open = false;
   showCredential();
   announce(token ? 'The token now makes the requests.' : 'The token is forgotten.');
-  await steps.visit();
+  const held = token && !mayCount(token) ? await requestBy(token, '/accounts/me?scope=true').then(({ scope }) => scope ?? null, () => null) : null;
+  if (acting.bearer === token) { // still the same user
+    acting.held = held;
+    await steps.visit();
+  }
 }
 
 Object.assign(hooks, { lost, stepUp: reauthenticate, sessionOver: endSession });

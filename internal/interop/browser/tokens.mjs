@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
-import { call, cookieOf, focus, go, heading, open, openAs, openAsMia, settled, signOut, tried, unfold, useToken } from './kit.mjs';
+import { call, cookieOf, focus, go, heading, open, openAs, openAsMia, settled, signIn, signOut, tried, unfold, useToken } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -50,6 +50,14 @@ export const checks = {
     await held.getByText('The token is revoked.').waitFor();
     assert.equal(await row.count(), 0);
     await focus(page, 'held-title');
+    await minted({ Cookie: await cookieOf(tried.account_email, tried.account_password) }, { sub: tried.account_id, scope: [], permanent: true });
+    await held.getByLabel('App', { exact: true }).selectOption('Another, by its id …');
+    await held.getByLabel('App, by id').fill(tried.client_key);
+    await held.getByLabel('App, by id').press('Enter');
+    await rowOf(page, 'Tokens for Mia Member', 'that of its roles').waitFor();
+    await held.getByRole('button', { name: 'Revoke all of the account' }).click();
+    await sure(page, 'Revoke them');
+    await held.getByText(/^\d+ revoked\.$/).waitFor();
     await held.getByLabel('Account', { exact: true }).selectOption('');
     await held.getByRole('alert').getByText('The role administrator.').waitFor();
     assert.equal(await page.locator('#held table').count(), 0);
@@ -192,6 +200,39 @@ export const checks = {
     await go(page, 'Account');
     await signOut(page);
     assert.equal(await page.locator('#held').textContent(), '');
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'a pasted token spends no use on a question, and is not of whoever comes next': async () => {
+    const { page, problems, close } = await openAsMia();
+    const asked = [];
+    page.on('request', (request) => request.url().endsWith('/accounts/me?scope=true') && asked.push(request.url()));
+    const { token } = await minted({ Cookie: await cookieOf(tried.account_email, tried.account_password) }, { sub: tried.account_id, scope: ['*'], maxUses: 9 });
+    await go(page, 'Tokens');
+    await useToken(page, token);
+    assert.deepEqual(asked, []);
+    let release;
+    const wait = new Promise((resolve) => { release = resolve; });
+    await page.route('**/accounts/me?scope=true', async (route) => {
+      await wait;
+      await route.continue();
+    });
+    await unfold(page, 'Use a bearer token');
+    await page.getByRole('textbox', { name: 'Bearer token' }).fill(tried.narrow_token);
+    const waiting = page.waitForRequest('**/accounts/me?scope=true');
+    await page.getByRole('button', { name: 'Use it', exact: true }).click();
+    await waiting;
+    await page.locator('#sign-out').click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click({ timeout: 1000 }).catch(() => {});
+    await heading(page, 'Sign in').waitFor();
+    const told = page.waitForResponse('**/accounts/me?scope=true');
+    release();
+    await told;
+    await settled(page);
+    await signIn(page, tried.reader_email, tried.reader_password);
+    await page.locator('#sign-out').waitFor();
+    assert.equal(await page.locator('#by-token').isVisible(), false);
     assert.deepEqual(problems, []);
     await close();
   },
