@@ -153,11 +153,12 @@ const held = listing('held', {
   none: 'No token to show.',
   arrange: (tokens) => treeOf(chosen(tokens)),
   ask,
-  shown: (tokens) => { byID('held-revoke').hidden = !sub() || !byID('held-app').value || !tokens.length; },
+  shown: (tokens) => { byID('held-revoke').hidden = !sub() || !app() || !tokens.length; },
 });
 
 const manages = () => !acting.bearer && acting.account?.roles.includes('administrator');
 const sub = () => new FormData(byID('held-form')).get('sub').trim();
+const app = () => new FormData(byID('held-form')).get('app').trim(); // perhaps by hand
 
 // openHeld lists what the address says, or else what was minted, or all. Whoever is no administrator lists
 // their own.
@@ -170,13 +171,12 @@ async function openHeld(app = addressed().question.get('app') ?? byID('held-app'
 }
 
 function list() {
-  const app = new FormData(byID('held-form')).get('app').trim();
   noted();
-  left = app ? [app] : offeredApps().filter(({ kid }) => kid).map(({ _id }) => _id);
+  left = app() ? [app()] : offeredApps().filter(({ kid }) => kid).map(({ _id }) => _id);
   return held.open();
 }
 
-const noted = () => note('tokens', [['app', new FormData(byID('held-form')).get('app').trim()], ['sub', sub()], ['ends', byID('held-ends').value]]);
+const noted = () => note('tokens', [['app', app()], ['sub', sub()], ['ends', byID('held-ends').value]]);
 
 /** @param {string} app @param {string} sub */
 const pathOf = (app, sub = '') => `/apps/${encodeURIComponent(app)}${sub && `/subjects/${encodeURIComponent(sub)}`}/tokens`;
@@ -246,7 +246,7 @@ async function revoke(/** @type {Row} */ token) {
 
 async function revokeAll() {
   if (await sure(`Revoke all tokens of this app for ${plainly(nameOf('account', sub()))}?`, 'Revoke them', 'What was made with them ends, too, whoever it is for.')) {
-    const { data } = await request('DELETE', pathOf(byID('held-app').value, sub()));
+    const { data } = await request('DELETE', pathOf(app(), sub()));
     held.set([], false);
     held.say(`${data} revoked.`);
   }
