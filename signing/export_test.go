@@ -78,7 +78,7 @@ func (m *Memory) Entries() int {
 	entries := 0
 	for i := range m.shards {
 		s := &m.shards[i]
-		entries += len(s.keys.keys)
+		entries += len(s.keys)
 		if s.table != nil {
 			entries += s.table.Room()
 		}

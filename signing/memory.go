@@ -3,6 +3,7 @@ package signing
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -24,9 +25,8 @@ import (
 //
 // An accepted request takes about 45 bytes until its Use.Keep, and for up to 17
 // seconds longer. Each client key with remembered requests takes about 300 bytes
-// more if they are kept for minutes. Memory is allocated as it is needed, and later claims reuse it. A 64th
-// of the store, which has some of the client keys, releases its memory when all of its requests have
-// expired.
+// more if they are kept for minutes. Memory is allocated as it is needed, and later claims reuse it or
+// release it.
 //
 // The zero Memory is a store for a million requests. It starts with its first claim,
 // and refuses that claim as stale unless it was signed in the same millisecond. So
@@ -86,10 +86,11 @@ type sweeps struct {
 // rate of a key far below what one lock can serve.
 type shard struct {
 	sync.Mutex
-	keys  tallies
-	table *replaytable.Table // of nonces and signatures
-	total tally
-	_     [64]byte // keeps the locks of two shards out of one cache line
+	keys   map[replaytable.Tag]*tally // by client key
+	table  *replaytable.Table         // of nonces and signatures
+	total  tally
+	pruned uint32   // the tick in which memory was released last
+	_      [64]byte // keeps the locks of two shards out of one cache line
 }
 
 const (
@@ -169,12 +170,12 @@ func (m *Memory) claim(u *Use) error {
 
 	// Both look-ups come before any decision, so that the processor waits for both
 	// reads of memory at the same time.
-	table := s.requests(m.perKey())
+	table := s.requests(tick, m.perKey())
 	used, seen := table.Find(nonce, tick), table.Find(signature, tick)
 	if used != nil || seen != nil && !acceptance(seen.Value).admits(u, now) {
 		return ErrReplayed
 	}
-	count := s.keys.of(key, tick)
+	count := s.keys[key]
 	if count != nil && count.at(tick) >= m.perKey() && m.perKey() < m.requests {
 		return ErrFull
 	}
@@ -190,7 +191,8 @@ func (m *Memory) claim(u *Use) error {
 	}
 	table.Add(nonce, closed, tick, end)
 	if count == nil {
-		count = s.keys.start(key)
+		count = new(tally)
+		s.keys[key] = count
 	}
 	count.add(end)
 	s.total.add(end)
@@ -263,19 +265,25 @@ func (m *Memory) sweep(tick uint32) {
 func (s *shard) sweep(tick uint32) int64 {
 	s.Lock()
 	defer s.Unlock()
-	if s.table != nil && s.table.Ended(tick) {
-		s.table, s.keys = nil, tallies{}
-	}
 	before := s.total.live
-	return int64(before - s.total.at(tick))
+	if s.total.at(tick) == 0 {
+		s.table, s.keys = nil, nil
+	}
+	return int64(before - s.total.live)
 }
 
 // requests returns the table. A new table has the size for a key that uses up its
-// share.
-func (s *shard) requests(perKey int) *replaytable.Table {
-	if s.table == nil {
-		s.table = replaytable.New(perKey)
+// share. Once in a tick it releases memory. Otherwise keys that are busy in turn would each
+// leave room for all of their requests.
+func (s *shard) requests(tick uint32, perKey int) *replaytable.Table {
+	switch {
+	case s.table == nil:
+		s.table, s.keys = replaytable.New(perKey), make(map[replaytable.Tag]*tally)
+	case s.pruned != tick:
+		s.table.Shrink(2*s.total.live, tick)
+		maps.DeleteFunc(s.keys, func(_ replaytable.Tag, count *tally) bool { return count.at(tick) == 0 })
 	}
+	s.pruned = tick
 	return s.table
 }
 

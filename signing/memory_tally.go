@@ -1,11 +1,6 @@
 package signing
 
-import (
-	"maps"
-	"slices"
-
-	"github.com/tenantkit/tenantkit/internal/replaytable"
-)
+import "slices"
 
 // tally counts requests by the tick in which they expire.
 type tally struct {
@@ -39,29 +34,4 @@ func (t *tally) add(end uint32) {
 	}
 	t.ends[i-1].requests++
 	t.live++
-}
-
-// tallies counts the requests of each client key of a shard.
-type tallies struct {
-	keys   map[replaytable.Tag]*tally
-	pruned uint32
-}
-
-// of returns the tally of a key, or nil. Once in a tick it drops those that have expired.
-func (t *tallies) of(key replaytable.Tag, now uint32) *tally {
-	if t.pruned != now {
-		t.pruned = now
-		maps.DeleteFunc(t.keys, func(_ replaytable.Tag, count *tally) bool { return count.at(now) == 0 })
-	}
-	return t.keys[key]
-}
-
-// start makes the tally of a key that has none.
-func (t *tallies) start(key replaytable.Tag) *tally {
-	if t.keys == nil {
-		t.keys = make(map[replaytable.Tag]*tally)
-	}
-	count := new(tally)
-	t.keys[key] = count
-	return count
 }

@@ -427,6 +427,28 @@ func TestMemoryGivesMemoryBack(t *testing.T) {
 			}
 		})
 	})
+	t.Run("where a few claims are left", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			store := signing.NewMemory(10_000)
+			for round := range 30 { // each shard is flooded at some time, and never idle
+				for i := range 300 {
+					expect(t, "trickle", tally{accepted: 1}, claims(t, store, fmt.Sprint("honest ", i), round, 1))
+				}
+				for i := range 9 {
+					key := fmt.Sprint("flood ", 9*round+i)
+					expect(t, key, tally{accepted: 1000}, claims(t, store, key, 0, 1000))
+				}
+				time.Sleep(tolerance - tick)
+				for i := range 300 {
+					expect(t, "trickle", tally{accepted: 1}, claims(t, store, fmt.Sprint("honest ", i), 1000+round, 1))
+				}
+				time.Sleep(3 * tick)
+			}
+			if got := store.Entries(); got > 60_000 {
+				t.Errorf("room for %d entries with 9,600 requests at once", got)
+			}
+		})
+	})
 }
 
 func TestMemoryDoesNotGrowInUse(t *testing.T) {

@@ -1,6 +1,8 @@
 package token
 
 import (
+	"fmt"
+
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/tenantkit/tenantkit/internal/compact"
@@ -33,11 +35,23 @@ func (c *Cache) Len() (entries, bytes int) {
 
 func (c *CachedKeys) Len() int { kept, _ := c.found.Len(&c.of); return kept }
 
+// Make is Ensure by a call that found no pair, after another one has made it.
+func (m *MemoryKeys) Make(org OrgKey, clientKey string) (*PublicKey, error) {
+	return m.make(org, clientKey, false)
+}
+
 // Len returns how many records are stored, and of how many subjects.
 func (m *MemoryLedger) Len() (records, subjects int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.records), len(m.subjects)
+}
+
+// Fill adds n records of a holder without a look at those that are there.
+func (m *MemoryLedger) Fill(of Holder, n int) {
+	for i := range n {
+		m.add(&issuedRecord{Record: Record{ID: fmt.Sprint(i), Org: of.Org, ClientKey: of.ClientKey, Subject: of.Subject}})
+	}
 }
 
 // SetParent gives a record a parent that Issue would not accept.

@@ -37,8 +37,8 @@ var (
 	_ Exposed = (*MemoryKeys)(nil)
 )
 
-// change replaces the keys of an app by what f returns, and deletes them for nil. f gets nil for an app
-// without keys, unless that is the error absent.
+// change replaces the keys of an app by what f makes of them, and deletes them for nil. If the org has no
+// such app, it returns absent. Without absent, f then gets nil, but an app of another org is an error.
 func (m *MemoryKeys) change(org OrgKey, clientKey string, absent error, f func(old *appKeys) (*appKeys, error)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,7 +51,7 @@ func (m *MemoryKeys) change(org OrgKey, clientKey string, absent error, f func(o
 		return errForeign
 	}
 	changed, err := f(old)
-	if err == nil {
+	if err == nil && changed != old {
 		m.set(clientKey, changed)
 	}
 	return err

@@ -36,7 +36,8 @@ type inApp struct{ clientKey, id string }
 // issuedRecord is a record, and when the grace of its latest Renew ends.
 type issuedRecord struct {
 	Record
-	graced time.Time
+	graced  time.Time
+	removed bool // by remove, which takes it out of both maps
 }
 
 // sweepFrom is the number of records from which on the dead ones are looked for.
@@ -181,11 +182,16 @@ func (m *MemoryLedger) add(r *issuedRecord) {
 	m.subjects[subject] = append(m.subjects[subject], r)
 }
 
+// remove reads the records of each subject once, however many of them go.
 func (m *MemoryLedger) remove(all ...*issuedRecord) {
+	subjects := map[inApp]bool{}
 	for _, r := range all {
+		r.removed = true
 		delete(m.records, inApp{r.ClientKey, r.ID})
-		subject := inApp{r.ClientKey, r.Subject}
-		m.subjects[subject] = slices.DeleteFunc(m.subjects[subject], func(other *issuedRecord) bool { return other == r })
+		subjects[inApp{r.ClientKey, r.Subject}] = true
+	}
+	for subject := range subjects {
+		m.subjects[subject] = slices.DeleteFunc(m.subjects[subject], func(r *issuedRecord) bool { return r.removed })
 		if len(m.subjects[subject]) == 0 {
 			delete(m.subjects, subject)
 		}

@@ -399,6 +399,23 @@ func TestMemoryLedgerForgetsTheDead(t *testing.T) {
 	}
 }
 
+// TestMemoryLedgerForgetsManyOfASubject holds the lock of all apps: the work must not grow with the square.
+func TestMemoryLedgerForgetsManyOfASubject(t *testing.T) {
+	const many = 100_000
+	ledger, of := &token.MemoryLedger{}, heldBy(appA, account)
+	ledger.Fill(of, many)
+	start := time.Now()
+	if n, err := ledger.RevokeSubject(t.Context(), of); n != many || err != nil {
+		t.Errorf("RevokeSubject = %d, %v", n, err)
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("RevokeSubject took %v", took)
+	}
+	if records, subjects := ledger.Len(); records != 0 || subjects != 0 {
+		t.Errorf("%d records of %d subjects are left", records, subjects)
+	}
+}
+
 func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
 	ledger := &token.MemoryLedger{}
 	var last token.Record

@@ -338,6 +338,22 @@ func TestMakerKey(t *testing.T) {
 	}
 }
 
+// TestEnsureThatComesLateChangesNothing has an app whose former key has ended, and is another app's now.
+func TestEnsureThatComesLateChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	present := w.rotate(t, time.Minute)
+	w.advance(2 * time.Minute)
+	if err := w.keys.Put(t.Context(), pairOf(t, 0, appB)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.keys.Make("acme", appA); err != nil || got.KeyID != present.KeyID {
+		t.Errorf("Ensure = %v, %v", got, err)
+	}
+	if got, err := w.keys.Public(t.Context(), kid(t, 0)); err != nil || got.ClientKey != appB {
+		t.Errorf("the other app's key: %v, %v", got, err)
+	}
+}
+
 func (w *world) records(t testing.TB) int {
 	t.Helper()
 	list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)

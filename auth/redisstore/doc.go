@@ -61,7 +61,10 @@
 // power, and some milliseconds with the process, while a sync runs. A replica that is
 // promoted lacks what had not reached it, because replication is asynchronous. A logout, a
 // revocation or the use of a token may then be undone. Replays hold nevertheless: no request
-// is accepted twice, but for one that was signed ahead of the server's clock.
+// is accepted twice, but for one that was signed ahead of the server's clock, or by a
+// primary that was cut off. With min-replicas-to-write such a primary confirms no more than
+// min-replicas-max-lag seconds that are then lost. Without it there is no bound, and Open
+// warns by slog if the server that it asks has replicas.
 //
 // Open checks these settings and refuses those that break a promise. Its error names
 // the setting and the remedy. It checks once and does not notice later changes. The

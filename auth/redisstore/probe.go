@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 )
@@ -77,6 +78,10 @@ func probe(ctx context.Context, do Do) (settings, error) {
 			}
 		}
 		found[r.setting] = cmp.Or(spelled[value], value)
+	}
+	// INFO has the second line if min-replicas-to-write and min-replicas-max-lag are set.
+	if n := cmp.Or(lines["connected_slaves"], "0"); n != "0" && lines["min_slaves_good_slaves"] == "" {
+		slog.WarnContext(ctx, "redisstore: a replica that takes over may lack logouts, revocations and uses, however old: set min-replicas-to-write", "replicas", n)
 	}
 	return found, nil
 }

@@ -35,6 +35,8 @@ func lua(name string) string {
 type script struct {
 	text string
 	name func() string
+
+	declares bool // all keys that it touches, so that it needs no absent one: see shard
 }
 
 // newScript returns a script that first checks the version.
@@ -46,7 +48,12 @@ func newScript(parts ...string) *script {
 func newChecking(parts ...string) *script {
 	parts = append([]string{"local version = '" + version + "'", lua("version")}, parts...)
 	text := strings.Join(parts, "\n")
-	return &script{text, sync.OnceValue(func() string { return nameOf(text) })}
+	return &script{text: text, name: sync.OnceValue(func() string { return nameOf(text) })}
+}
+
+func declaring(s *script) *script {
+	s.declares = true
+	return s
 }
 
 // nameOf returns the server's name of a script, the SHA-1 of its text. It is only a
@@ -64,8 +71,9 @@ type shard struct {
 	version any // its key, made once
 
 	// absent is in a cluster a key that never exists. While a slot moves, a server executes only
-	// commands whose keys are all on it, so it refuses each script as a whole. A script could
-	// otherwise take for deleted what is still, or already, on the other server.
+	// commands whose keys are all on it, so it refuses each script as a whole. A script that
+	// finds keys by others could otherwise take for deleted what is still, or already, on the other
+	// server.
 	absent any
 }
 
@@ -75,7 +83,7 @@ type shard struct {
 // the version.
 func (s *shard) run(ctx context.Context, script *script, keys []string, args ...string) (any, error) {
 	ours := []any{s.absent, s.version}
-	if s.absent == nil {
+	if s.absent == nil || script.declares {
 		ours = ours[1:]
 	}
 	command := make([]any, 0, 5+len(keys)+len(args))

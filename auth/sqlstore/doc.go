@@ -59,10 +59,12 @@
 // synchronous NORMAL.
 //
 // PostgreSQL must be a primary, 12 or later, with the isolation level read committed.
-// fsync, full_page_writes and synchronous_commit must not be off. A promoted standby
-// may lack the latest commits, unless it is a synchronous standby (synchronous_standby_names,
-// and synchronous_commit on or remote_apply). A spent use or a revoked token may then be
-// valid again. Replays begin a new epoch instead, see Replays.
+// fsync, full_page_writes and synchronous_commit must not be off, nor the last one local. A
+// promoted standby may lack the latest commits, unless it is a synchronous standby
+// (synchronous_standby_names, and synchronous_commit on or remote_apply). A spent use or a
+// revoked token may then be valid again. Open warns by slog if there are standbys and
+// synchronous_standby_names is empty: it cannot see which of them takes over. Replays begin a
+// new epoch instead, see Replays.
 //
 // SQLite must be 3.42 or later, with a database file. Set synchronous to FULL or EXTRA:
 // with NORMAL, which Open accepts, a power loss may undo confirmed changes. Prefer

@@ -30,8 +30,9 @@ type ledger struct{ store *Store }
 // of each.
 //
 // Each Issue deletes the dead records of its subject, and those of replaced keys that
-// were issued more than an hour before. An Issue of a record with a parent also looks at some others
-// that have one, and deletes those whose ancestors are dead, so that these stay fewer than the live ones.
+// were issued more than an hour before. An Issue of a record with a parent also looks at eight others
+// that have one, and deletes those whose ancestors are dead, so that these do not add up. Sweep does not look
+// for them: after the last Issue they stay, no more of a subject than it had tokens.
 //
 // Names are stored as text. A name that is not UTF-8 or holds a zero byte cannot be
 // issued, so it is unknown.

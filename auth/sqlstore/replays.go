@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/signing"
@@ -47,8 +48,9 @@ type replays struct{ store *Store }
 // In a new epoch, a request that was signed ahead of the clock may be accepted once
 // more. So may a request that arrives while somebody deletes rows by hand.
 //
-// All times are of the engine's clock. If that clock is set back and the engine is not
-// restarted, a request whose rows were deleted meanwhile may be accepted again.
+// All times are of the engine's clock. Rows are kept a minute longer than needed. If that
+// clock is set back by more, to before what was needed of the rows that were deleted, a
+// new epoch begins.
 //
 // # Expiry
 //
@@ -142,7 +144,7 @@ const claimText = `
 WITH nonce AS (
 	INSERT INTO {replays} (id, keep, uses, began, engine)
 	SELECT $1::bytea, $4::bigint, 1, {now}, '' FROM {replays} e
-	WHERE e.id = '' AND e.engine = ` + engineText + ` AND $3::bigint > e.began AND $4::bigint > {now}
+	WHERE e.id = '' AND e.engine = ` + engineText + ` AND $3::bigint > e.began AND $4::bigint > {now} AND e.uses <= {now}
 	AND coalesce((SELECT uses < $6::bigint AND abs({now} - began) < $7::bigint FROM {replays} WHERE id = $2::bytea), true)
 	ON CONFLICT (id) DO NOTHING RETURNING began
 ), signature AS (
@@ -157,13 +159,6 @@ SELECT (SELECT began FROM nonce), EXISTS (SELECT 1 FROM signature)`
 // unclaimText deletes the nonce of a claim that lost its signature to a concurrent one,
 // and no row that another claim has written since: $2 is when it was recorded.
 const unclaimText = `DELETE FROM {replays} WHERE id = $1 AND began = $2`
-
-// whyText selects, for a claim whose nonce was not recorded, whether there is an epoch
-// and whether the request is inside it. It decides only which error the claim gets, or
-// that an epoch must begin first.
-const whyText = `
-SELECT count(*) = 1, coalesce(bool_and($1::bigint > began AND $2::bigint > {now}), false)
-FROM {replays} WHERE id = '' AND engine = ` + engineText
 
 // engineText identifies the engine and the table. It changes when the server is
 // restarted and when the table is created again; a standby has another start time than
@@ -181,15 +176,15 @@ const markText = `INSERT INTO {marks} (id, mark) SELECT 1, $1 WHERE NOT EXISTS (
 const beginText = `
 INSERT INTO {replays} AS e (id, keep, uses, began, engine)
 SELECT '', 9223372036854775807, 0, {now}, ` + engineText + `
-ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine = excluded.engine
-WHERE e.engine <> excluded.engine`
+ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine = excluded.engine, uses = 0
+WHERE e.engine <> excluded.engine OR e.uses > {now}`
 
 func (r *replays) claimPostgres(ctx context.Context, args []any) error {
 	q := conn{store: r.store, on: r.store.single}
-	// Try twice: the first statement records nothing if there is no epoch.
-	for range 2 {
+	// Try three times: there may be no epoch, and a concurrent claim may begin it.
+	for range 3 {
 		var recorded sql.NullInt64 // when, unless the nonce was refused
-		var accepted, begun, inTime bool
+		var accepted bool
 		err := q.one(ctx, claimText, args, &recorded, &accepted)
 		switch {
 		case err != nil || accepted:
@@ -197,11 +192,11 @@ func (r *replays) claimPostgres(ctx context.Context, args []any) error {
 		case recorded.Valid:
 			return cmp.Or(unclaim(ctx, q, args[0], recorded.Int64), signing.ErrReplayed)
 		}
-		err = q.one(ctx, whyText, args[2:4], &begun, &inTime)
-		if err != nil || begun {
-			return cmp.Or(err, verdict(inTime, false))
+		begun, err := r.look(ctx, whyText, args)
+		if err == nil && !begun {
+			err = r.begin(ctx)
 		}
-		if err = r.begin(ctx); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -232,7 +227,12 @@ func (r *replays) begin(ctx context.Context) error {
 func (r *replays) claimSQLite(ctx context.Context, args []any) error {
 	// Try three times: there may be no epoch, and a concurrent claim may come first.
 	for range 3 {
-		begun, err := r.look(ctx, args)
+		// Before the first claim of this Store there is no epoch, whatever the table says: the file may
+		// be a copy restored before.
+		begun, err := r.store.begun.Load(), error(nil)
+		if begun {
+			begun, err = r.look(ctx, firstText, args)
+		}
 		if err != nil {
 			return err
 		}
@@ -251,22 +251,22 @@ func (r *replays) claimSQLite(ctx context.Context, args []any) error {
 }
 
 // lookText selects whether there is an epoch, whether a claim is in time, and whether
-// its nonce and its signature are free.
-const lookText = `
+// its nonce and its signature are free. The condition of the epoch's row follows.
+const (
+	lookText = `
 SELECT count(*), coalesce($3 > max(began) AND $4 > {now}, false),
 	NOT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)
-	AND coalesce((SELECT uses < $6 AND abs({now} - began) < $7 FROM {replays} WHERE id = $2), true)
-FROM {replays} WHERE id = x''`
+	AND coalesce((SELECT uses < $5 AND abs({now} - began) < $6 FROM {replays} WHERE id = $2), true)
+FROM {replays} WHERE uses <= {now} AND id = `
+	firstText = lookText + `x''`                           // in SQLite, before the record
+	whyText   = lookText + `'' AND engine = ` + engineText // in PostgreSQL, after it
+)
 
-// look returns the error of a claim, without writing. It is final; recordText decides about the
-// other claims. It reports no epoch before the first claim of this Store, whatever the
-// table says: the file may be a copy restored before.
-func (r *replays) look(ctx context.Context, args []any) (begun bool, err error) {
-	if !r.store.begun.Load() {
-		return false, nil
-	}
+// look returns the error of a claim, without writing. It is final. If there is none, the claim was not refused,
+// or there was no epoch when it was.
+func (r *replays) look(ctx context.Context, text string, args []any) (begun bool, err error) {
 	var inTime, free bool
-	err = r.store.find(ctx, lookText, args, &begun, &inTime, &free)
+	err = r.store.find(ctx, text, slices.Delete(slices.Clone(args), 4, 5), &begun, &inTime, &free)
 	if err != nil || !begun {
 		return false, err
 	}
@@ -283,7 +283,7 @@ func (r *replays) beginSQLite(ctx context.Context) error {
 	}
 	_, err := s.exec(ctx, `
 		INSERT INTO {replays} (id, keep, uses, began, engine) VALUES (x'', 9223372036854775807, 0, coalesce($1, {now}), '')
-		ON CONFLICT (id) DO UPDATE SET began = max(began, excluded.began)`, least)
+		ON CONFLICT (id) DO UPDATE SET began = max(began, excluded.began, iif(uses > {now}, {now}, 0)), uses = iif(uses > {now}, 0, uses)`, least)
 	if err == nil {
 		s.begun.Store(true)
 	}
@@ -294,7 +294,7 @@ func (r *replays) beginSQLite(ctx context.Context) error {
 // had no lock: SQLite takes the write lock before the statement reads.
 const recordText = `
 WITH free AS MATERIALIZED (
-	SELECT {now} AS now FROM {replays} WHERE id = x'' AND $3 > began AND $4 > {now}
+	SELECT {now} AS now FROM {replays} WHERE id = x'' AND $3 > began AND $4 > {now} AND uses <= {now}
 	AND NOT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)
 	AND coalesce((SELECT uses < $6 AND abs({now} - began) < $7 FROM {replays} WHERE id = $2), true)
 )

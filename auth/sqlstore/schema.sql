@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS {schema} ( -- one row
 CREATE TABLE IF NOT EXISTS {replays} (
 	id {bytes} PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
 	keep {int} NOT NULL,     -- Unix milliseconds
-	uses {int} NOT NULL,     -- acceptances of a signature; a huge number for single use
+	uses {int} NOT NULL,     -- acceptances of a signature; a huge number for single use; of the epoch: up to which keep rows are deleted
 	began {int} NOT NULL,    -- first acceptance, Unix milliseconds
 	engine {text} NOT NULL    -- of the epoch: identity of the engine and the table
 ){strict};

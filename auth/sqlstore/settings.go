@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,8 +37,10 @@ func (s *Store) checkSettings(ctx context.Context) error {
 		SELECT 'file', coalesce(max(file), '') FROM pragma_database_list WHERE name = 'main'`
 	if s.dialect == PostgreSQL {
 		text = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version_num', 'fsync', 'full_page_writes',
-				'synchronous_commit', 'data_sync_retry', 'zero_damaged_pages', 'default_transaction_isolation', 'default_transaction_read_only')
-			UNION ALL SELECT 'recovery', pg_is_in_recovery()::text`
+				'synchronous_commit', 'synchronous_standby_names', 'data_sync_retry', 'zero_damaged_pages', 'default_transaction_isolation', 'default_transaction_read_only')
+			UNION ALL SELECT 'recovery', pg_is_in_recovery()::text
+			UNION ALL SELECT 'standbys', count(*)::text FROM pg_stat_replication
+			WHERE pid NOT IN (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)`
 	}
 	found := settings{s.dialect, map[string]string{}}
 	err := conn{store: s, on: s.single}.each(ctx, text, nil, func(rows *sql.Rows) error {
@@ -48,6 +51,9 @@ func (s *Store) checkSettings(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	if n := found.values["standbys"]; cmp.Or(n, "0") != "0" && found.values["synchronous_standby_names"] == "" {
+		slog.WarnContext(ctx, "sqlstore: a standby that takes over may lack logouts, revocations and uses: set synchronous_standby_names, unless none takes over", "standbys", n)
 	}
 	errs := append(found.lossy(s.options.UnsafeDurability), found.tooOld())
 	for _, r := range rules {
@@ -74,7 +80,7 @@ var (
 	lossyRules = []rule{
 		{"fsync", []string{"off"}, "set it to on in postgresql.conf"},
 		{"full_page_writes", []string{"off"}, "set it to on in postgresql.conf"},
-		{"synchronous_commit", []string{"off"}, "set it to on in postgresql.conf, for this role or for this connection"},
+		{"synchronous_commit", []string{"off", "local"}, "set it to on in postgresql.conf, for this role or for this connection"},
 		// With these, what the disk has failed to keep is taken for written, or for empty.
 		{"data_sync_retry", []string{"on"}, "set it to off in postgresql.conf"},
 		{"zero_damaged_pages", []string{"on"}, "set it to off in postgresql.conf"},

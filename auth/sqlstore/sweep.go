@@ -23,7 +23,7 @@ const (
 	batchesPerSweep = 100
 
 	// looksPerIssue is the number of descendants that an Issue of a descendant checks.
-	// It keeps the dead ones from outnumbering the live ones.
+	// Each Issue adds one, so the dead ones do not add up.
 	looksPerIssue = 8
 )
 
@@ -31,9 +31,15 @@ const (
 // former secrets that have ended.
 var deadFormersText = expiredText("{formers}", "client_key, id", "ends", "{now}")
 
+// forgetText says in the epoch's row which claims may be deleted from now on: those that ended a minute
+// before, so that the clock may be set back by as much. If it is set back by more, a new epoch begins,
+// because some of them should be there.
+const forgetText = `UPDATE {replays} SET uses = {now} - 60000
+	WHERE keep = 9223372036854775807 AND uses < {now} - 70000`
+
 // deleteExpired lists statements that each delete at most $1 expired rows. Each uses an index.
 var deleteExpired = []string{
-	expiredText("{replays}", "id", "keep", "{now}"),
+	expiredText("{replays}", "id", "keep", "uses FROM {replays} WHERE keep = 9223372036854775807"),
 	expiredText("{ledger}", "client_key, id", "expires", "{now} / 1000"),
 	expiredText("{sessions}", "hash", "expires", "{now}"),
 	expiredText("{attempts}", "org, key", "swapped", "{now} - 86400000"),
@@ -62,6 +68,9 @@ var deadDescendantsText = `DELETE FROM {ledger} WHERE (client_key, id) IN (
 // rows is a transaction. Writes delete expired rows, too. Where writes are rare, let Run call it.
 // Any number of instances may call it at the same time.
 func (s *Store) Sweep(ctx context.Context) error {
+	if _, err := s.exec(ctx, forgetText); err != nil {
+		return failed("sweep", err)
+	}
 	for _, statement := range deleteExpired {
 		if err := s.sweep(ctx, statement, batchesPerSweep, batch); err != nil {
 			return failed("sweep", err)
@@ -131,6 +140,9 @@ func (s *Store) countWrite(ctx context.Context) {
 // if the time is too short for all, each has its turn. A later call tries again after an
 // error.
 func (s *Store) sweepSome(ctx context.Context, turn int) {
+	if _, err := s.exec(ctx, forgetText); err != nil {
+		return
+	}
 	for i := range deleteExpired {
 		if s.sweep(ctx, deleteExpired[(turn+i)%len(deleteExpired)], smallBatches, smallBatch) != nil {
 			return

@@ -189,30 +189,13 @@ func testKeyUsesRace(t *testing.T, k *apiKeys) {
 }
 
 func testKeySeen(t *testing.T, k *apiKeys) {
-	home, away := netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/48")
-	for _, uses := range []int64{0, 10} {
-		r := k.add(t, keyUses(uses))
-		at := r.Created
-		for _, use := range []struct {
-			after time.Duration
-			from  netip.Prefix
-			seen  time.Duration
-			where netip.Prefix
-		}{
-			{0, home, 0, home},
-			{time.Minute, away, 0, home},
-			{-time.Minute, away, 0, home}, // by a clock that is behind
-			{time.Hour - time.Millisecond, away, 0, home},
-			{time.Hour, away, time.Hour, away},
-			{2 * time.Hour, netip.Prefix{}, 2 * time.Hour, netip.Prefix{}},
-		} {
-			suite.Expect(t, "Use", k.Use(t.Context(), r.ID, at.Add(use.after), use.from), nil)
-			if got := k.get(t, r.ID); !got.Seen.Equal(at.Add(use.seen)) || got.From != use.where {
-				t.Errorf("used after %v, of %d: seen after %v from %v", use.after, uses, got.Seen.Sub(at), got.From)
-			}
-		}
-		if got := k.get(t, r.ID); got.Used != min(uses, 6) {
-			t.Errorf("%d uses, of %d", got.Used, uses)
+	for _, limit := range []int64{0, 10} {
+		r := k.add(t, keyUses(limit))
+		uses := suite.Seen(t, r.Created, func(at time.Time, from netip.Prefix) {
+			suite.Expect(t, "Use", k.Use(t.Context(), r.ID, at, from), nil)
+		}, func() (time.Time, netip.Prefix) { got := k.get(t, r.ID); return got.Seen, got.From })
+		if got := k.get(t, r.ID); got.Used != min(limit, uses) {
+			t.Errorf("%d uses, of %d", got.Used, limit)
 		}
 	}
 }

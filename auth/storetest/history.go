@@ -26,7 +26,7 @@ func History(t *testing.T, stores ...any) {
 	t.Helper()
 	all := history.Stores{Run: rand.Text()}
 	for _, store := range stores {
-		before := len(all.Kinds())
+		before := len(all.Names())
 		add(&all.Replays, store)
 		add(&all.Ledger, store)
 		add(&all.Sessions, store)
@@ -34,11 +34,11 @@ func History(t *testing.T, stores ...any) {
 		add(&all.Factors, store)
 		add(&all.Keys, store)
 		add(&all.Idempotency, store)
-		if len(all.Kinds()) == before {
+		if len(all.Names()) == before {
 			t.Fatalf("%T is none of the stores that History knows, or there are two of its kind", store)
 		}
 	}
-	for _, kind := range all.Kinds() {
+	for _, kind := range all.Names() {
 		t.Run(kind, func(t *testing.T) {
 			for id := range int64(historyGroups) {
 				if err := history.Check(historyOf(t, &all, kind, id)); err != nil {

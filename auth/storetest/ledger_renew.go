@@ -54,12 +54,17 @@ func testRenew(t *testing.T, l *suite.Ledger) {
 	}
 }
 
-// testReuse presents a token after its grace: the family ends, also for whoever has renewed it.
-func testReuse(t *testing.T, l *suite.Ledger) {
-	for name, use := range map[string]func(token.Record) error{
+// presents are the verbs that present a token.
+func presents(t *testing.T, l *suite.Ledger) map[string]func(token.Record) error {
+	return map[string]func(token.Record) error{
 		"Spend": func(r token.Record) error { return l.Use(t.Context(), r) },
 		"Renew": func(r token.Record) error { return l.Renew(t.Context(), r, successor(r), time.Hour) },
-	} {
+	}
+}
+
+// testReuse presents a token after its grace: the family ends, also for whoever has renewed it.
+func testReuse(t *testing.T, l *suite.Ledger) {
+	for name, use := range presents(t, l) {
 		for _, uses := range []int64{0, 1000} {
 			graces := []time.Duration{-time.Hour, 0}
 			if name == "Spend" && uses == 0 { // once, because it takes its time
@@ -96,10 +101,7 @@ func testReuse(t *testing.T, l *suite.Ledger) {
 // testReuseWithinAGrace presents a token two generations behind. The grace of a later renewal must not
 // hide it: a thief who renews again and again would never be found out.
 func testReuseWithinAGrace(t *testing.T, l *suite.Ledger) {
-	for name, use := range map[string]func(token.Record) error{
-		"Spend": func(r token.Record) error { return l.Use(t.Context(), r) },
-		"Renew": func(r token.Record) error { return l.Renew(t.Context(), r, successor(r), time.Hour) },
-	} {
+	for name, use := range presents(t, l) {
 		for _, uses := range []int64{0, 1000} {
 			first := l.Add(t, suite.Limited(uses))
 			second := renew(t, l, first, time.Hour)

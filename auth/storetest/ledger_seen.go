@@ -28,30 +28,15 @@ func listed(t *testing.T, l *suite.Ledger, r token.Record) token.Record {
 
 func testSeen(t *testing.T, l *suite.Ledger) {
 	at := l.F.Time().UTC().Truncate(time.Millisecond)
-	elsewhere := netip.MustParsePrefix("2001:db8:1::/48")
 	for _, uses := range []int64{0, suite.Many} {
 		r := l.Add(t, func(r *token.Record) { r.MaxUses, r.Seen, r.From = uses, at, anywhere })
 		if got := listed(t, l, r); !got.Seen.IsZero() || got.From.IsValid() {
 			t.Errorf("issued with a use: %v from %v", got.Seen, got.From)
 		}
-		for _, use := range []struct {
-			after time.Duration
-			from  netip.Prefix
-			seen  time.Duration
-			where netip.Prefix
-		}{
-			{0, anywhere, 0, anywhere},
-			{time.Hour - time.Millisecond, elsewhere, 0, anywhere},
-			{-time.Hour, elsewhere, 0, anywhere},
-			{time.Hour, elsewhere, time.Hour, elsewhere},
-			{2 * time.Hour, netip.Prefix{}, 2 * time.Hour, netip.Prefix{}},
-		} {
-			l.Spends(t, "a use", used(r, at.Add(use.after), use.from), nil)
+		suite.Seen(t, at, func(at time.Time, from netip.Prefix) {
+			l.Spends(t, "a use", used(r, at, from), nil)
 			l.Spends(t, "a use that is not to be recorded", used(r, time.Time{}, anywhere), nil)
-			if got := listed(t, l, r); !got.Seen.Equal(at.Add(use.seen)) || got.From != use.where {
-				t.Errorf("used after %v, of %d: seen after %v from %v", use.after, uses, got.Seen.Sub(at), got.From)
-			}
-		}
+		}, func() (time.Time, netip.Prefix) { got := listed(t, l, r); return got.Seen, got.From })
 		other := used(r, at.Add(9*time.Hour), anywhere)
 		other.KeyID = suite.Random()
 		l.Spends(t, "another token's", other, token.ErrRevoked)

@@ -16,12 +16,11 @@ import (
 // may be the same one each time, and in use.
 func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) {
 	suite.Run(t, suite.Tests[func(*testing.T, *suite.Replays)]{
-		{"N02 an exact replay is refused", testReplay},
-		{"N02 one request at once is accepted once", testReplayRace},
-		{"N02 one signature at once with fresh nonces is accepted once", testSignatureRace},
-		{"N02 one nonce at once under many signatures is accepted once", testNonceRace},
-		{"requests at once that differ are all accepted", testDistinctRace},
-		{"N02b a nonce is refused under a new timestamp", testNonceAgain},
+		{"N02 one request at once is accepted once", races(1, sameRequest)},
+		{"N02 one signature at once with fresh nonces is accepted once", races(1, freshNonce)},
+		{"N02 one nonce at once under many signatures is accepted once", races(1, sameNonce)},
+		{"requests at once that differ are all accepted", races(suite.Crowd, another)},
+		{"N02 an exact replay is refused, and a nonce under a new timestamp", testNonceAgain},
 		{"N15 a signature is refused under a fresh nonce, and leaves no nonce", testSignatureAgain},
 		{"N03 client keys never meet", testClientKeys},
 		{"nonces differ in case", testNonceCase},
@@ -29,11 +28,10 @@ func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) 
 		{"N08 retention counts from the signed time", testSignedAhead},
 		{"N10 verifiers whose clocks differ", testSkew},
 		{"a nonce and a signature are remembered until Keep", testKeep},
-		{"S14 siblings are accepted, and no more of them", testSiblings},
-		{"S14 siblings at once are accepted, and no more of them", testSiblingRace},
+		{"S14 siblings are accepted, and no more of them, and a replay takes no place", testSiblings},
+		{"S14 siblings at once are accepted, and no more of them", races(8, sibling)},
 		{"S14 siblings are over with the window", testSiblingWindow},
 		{"S14 single use is for good", testSingleUse},
-		{"a replay takes no sibling's place", testSiblingReplay},
 		{"V18 a nonce is known once it was accepted, if the store can look it up", testUsedNonces},
 		{"a call whose context has ended returns", testReplaysContext},
 	}, func(t *testing.T, test func(*testing.T, *suite.Replays)) {
@@ -41,42 +39,36 @@ func Replays(t *testing.T, open func(t *testing.T) signing.Replays, f Features) 
 	})
 }
 
-func testReplay(t *testing.T, r *suite.Replays) {
-	u := r.Fresh()
-	r.Claims(t, "first", u, nil)
-	for range 3 {
-		r.Claims(t, "again", u, signing.ErrReplayed)
+// races returns the subtest of a crowd of requests that are like one, of which so many are accepted.
+func races(want int, like func(r *suite.Replays, one signing.Use, i int) signing.Use) func(*testing.T, *suite.Replays) {
+	return func(t *testing.T, r *suite.Replays) {
+		r.Races(t, want, func(one signing.Use, i int) signing.Use { return like(r, one, i) })
 	}
 }
 
-func testReplayRace(t *testing.T, r *suite.Replays) {
-	r.Races(t, 1, func(one signing.Use, _ int) signing.Use { return one })
+func sameRequest(_ *suite.Replays, one signing.Use, _ int) signing.Use { return one }
+func another(r *suite.Replays, _ signing.Use, _ int) signing.Use       { return r.Fresh() }
+func sibling(r *suite.Replays, one signing.Use, _ int) signing.Use     { return r.Sibling(one) }
+
+func freshNonce(_ *suite.Replays, one signing.Use, _ int) signing.Use {
+	one.Nonce = suite.NewNonce()
+	return one
 }
 
-func testSignatureRace(t *testing.T, r *suite.Replays) {
-	r.Races(t, 1, func(one signing.Use, _ int) signing.Use {
-		one.Nonce = suite.NewNonce()
-		return one
-	})
-}
-
-func testNonceRace(t *testing.T, r *suite.Replays) {
-	r.Races(t, 1, func(one signing.Use, i int) signing.Use {
-		u := r.Fresh()
-		u.Nonce = one.Nonce
-		// Requests that were signed at different times are kept for different times.
-		u.Keep = u.Keep.Add(time.Duration(i) * time.Second)
-		return u
-	})
-}
-
-func testDistinctRace(t *testing.T, r *suite.Replays) {
-	r.Races(t, suite.Crowd, func(signing.Use, int) signing.Use { return r.Fresh() })
+func sameNonce(r *suite.Replays, one signing.Use, i int) signing.Use {
+	u := r.Fresh()
+	u.Nonce = one.Nonce
+	// Requests that were signed at different times are kept for different times.
+	u.Keep = u.Keep.Add(time.Duration(i) * time.Second)
+	return u
 }
 
 func testNonceAgain(t *testing.T, r *suite.Replays) {
 	u := r.Fresh()
 	r.Claims(t, "first", u, nil)
+	for range 3 {
+		r.Claims(t, "again", u, signing.ErrReplayed)
+	}
 	for _, by := range []time.Duration{time.Millisecond, time.Second, time.Minute} {
 		later := r.Fresh()
 		later.Nonce = u.Nonce
@@ -226,7 +218,11 @@ func testRefusedIsNotRecorded(t *testing.T, r *suite.Replays) {
 func testSiblings(t *testing.T, r *suite.Replays) {
 	u := r.Fresh()
 	for i := range 8 {
-		r.Claims(t, fmt.Sprint("sibling ", i+1), r.Sibling(u), nil)
+		s := r.Sibling(u)
+		r.Claims(t, fmt.Sprint("sibling ", i+1), s, nil)
+		for range 4 {
+			r.Claims(t, "its replay", s, signing.ErrReplayed)
+		}
 	}
 	for range 3 {
 		r.Claims(t, "ninth", r.Sibling(u), signing.ErrReplayed)
@@ -239,10 +235,6 @@ func testSiblings(t *testing.T, r *suite.Replays) {
 	third.Siblings = 2
 	r.Claims(t, "third, where two are allowed", third, signing.ErrReplayed)
 	r.Claims(t, "third of eight", r.Sibling(fewer), nil)
-}
-
-func testSiblingRace(t *testing.T, r *suite.Replays) {
-	r.Races(t, 8, func(one signing.Use, _ int) signing.Use { return r.Sibling(one) })
 }
 
 func testSiblingWindow(t *testing.T, r *suite.Replays) {
@@ -277,16 +269,5 @@ func testSingleUse(t *testing.T, r *suite.Replays) {
 		then := r.Sibling(v)
 		alter(&then)
 		r.Claims(t, "then with "+name, then, signing.ErrReplayed)
-	}
-}
-
-func testSiblingReplay(t *testing.T, r *suite.Replays) {
-	u := r.Fresh()
-	for i := range 8 {
-		s := r.Sibling(u)
-		r.Claims(t, fmt.Sprint("sibling ", i+1), s, nil)
-		for range 4 {
-			r.Claims(t, "its replay", s, signing.ErrReplayed)
-		}
 	}
 }

@@ -177,17 +177,7 @@ func sessionCancelled(t *suite.Sessions) {
 	ctx := suite.Ended(t.T)
 	next := s
 	next.Hash = suite.NewHash()
-	for verb, run := range map[string]func() error{
-		"Get":       func() error { _, err := t.Store.Get(ctx, s.Org, s.Hash); return err },
-		"Touch":     func() error { return t.Store.Touch(ctx, s.Org, s.Hash, s.Seen.Add(time.Second)) },
-		"Replace":   func() error { return t.Store.Replace(ctx, s.Org, s.Hash, next) },
-		"Delete":    func() error { return t.Store.Delete(ctx, s.Org, s.Hash) },
-		"DeleteID":  func() error { return t.Store.DeleteID(ctx, t.Org, t.ID("ann"), s.ID) },
-		"DeleteAll": func() error { _, err := t.Store.DeleteAll(ctx, t.Org, t.ID("ann"), ""); return err },
-		"DeleteOrg": func() error { _, err := t.Store.DeleteOrg(ctx, t.Org); return err },
-		"List":      func() error { _, err := t.Store.List(ctx, t.Org, t.ID("ann")); return err },
-		"Create":    func() error { return t.Store.Create(ctx, fresh, 1) },
-	} {
+	for verb, run := range t.Verbs(ctx, s, next, fresh) {
 		// These errors say something about the record, which nobody has looked up.
 		suite.Fails(t.T, verb, run(), auth.ErrNotFound, session.ErrEvicted)
 	}

@@ -65,46 +65,26 @@ func sessionRaceDeleteID(t *suite.Sessions) {
 // sessionRaceEnd ends a record by each verb in turn, while other calls touch and replace
 // it.
 func sessionRaceEnd(t *suite.Sessions) {
-	const rounds = 200
-	ends := []func(s session.Session) error{
-		func(s session.Session) error { return t.Store.Delete(t.Context(), s.Org, s.Hash) },
-		func(s session.Session) error { return t.Store.DeleteID(t.Context(), s.Org, s.Account, s.ID) },
-		func(s session.Session) error {
-			_, err := t.Store.DeleteAll(t.Context(), s.Org, s.Account, "")
-			return err
-		},
-		func(s session.Session) error {
-			_, err := t.Store.DeleteOrg(t.Context(), s.Org)
-			return err
-		},
-		func(s session.Session) error {
-			newer := s
-			newer.Hash, newer.ID, newer.Created = suite.NewHash(), suite.NewID(), s.Created.Add(time.Second)
-			return t.Store.Create(t.Context(), newer, 1)
-		},
-	}
-	for round := range rounds {
+	ends := []string{"Delete", "DeleteID", "DeleteAll", "DeleteOrg", "Create"}
+	for round := range 200 {
 		s := t.One(fmt.Sprint("ann-", round))
-		next := s
+		next, newer := s, s
 		next.Hash = suite.NewHash()
+		newer.Hash, newer.ID, newer.Created = suite.NewHash(), suite.NewID(), s.Created.Add(time.Second)
 		t.Create(0, s)
+		verbs, end := t.Verbs(t.Context(), s, next, newer), ends[round%len(ends)]
 		errs := suite.AtOnce(4, func(i int) error {
-			switch i {
-			case 0:
-				return t.Store.Replace(t.Context(), s.Org, s.Hash, next)
-			case 1:
-				return t.Store.Touch(t.Context(), s.Org, s.Hash, s.Seen.Add(time.Minute))
-			case 2:
-				return t.Store.Touch(t.Context(), next.Org, next.Hash, s.Seen.Add(time.Minute))
+			if i < 3 {
+				return []func() error{verbs["Replace"], verbs["Touch"], t.Verbs(t.Context(), next, s, s)["Touch"]}[i]()
 			}
-			err := ends[round%len(ends)](s)
+			err := verbs[end]()
 			if err == nil {
 				t.Gone("at once", s, next)
 			}
 			return err
 		})
 		suite.Tally(t.T, errs[:3], auth.ErrNotFound)
-		suite.Expect(t.T, fmt.Sprint("the end of round ", round), errs[3], nil)
+		suite.Expect(t.T, fmt.Sprint(end, ", round ", round), errs[3], nil)
 		t.Gone("after all", s, next)
 	}
 }

@@ -19,38 +19,25 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/audit"
-	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/walk"
 )
-
-// audit has the commands for the audit log of an org.
-func (c cli) audit() *cobra.Command {
-	return group("audit", "Lists, verifies and exports the org's audit log.", c.listAudit(), c.verifyAudit(), c.exportAudit())
-}
 
 const auditPaths = "n,time,verb,actor,account,app,credential,token,session,by,address,agent,mail,detail,reason,count,route,request,salt,commitment,hash"
 
 func (c cli) listAudit() *cobra.Command {
 	var o listOptions
-	return c.sending("audit list", 0, o.define, func(ctx context.Context, to *connection, _ []string) error {
-		if o.sort == "" {
-			o.sort = `{"n":-1}`
-		}
-		o.paths = cmp.Or(o.paths, auditPaths)
+	return c.sending("audit list", cobra.NoArgs, o.define, func(ctx context.Context, to *connection, _ []string) error {
+		o.sort, o.paths = cmp.Or(o.sort, `{"n":-1}`), cmp.Or(o.paths, auditPaths)
 		return c.walk(ctx, to, &o, "/audit")
 	})
 }
 
-// entries calls f with the entries that a filter selects, the oldest first.
-func (to *connection) entries(ctx context.Context, where string, desc bool, most int, f func(*audit.Entry) error) error {
-	q := paging.Query{Sort: []paging.Key{{Path: "n", Desc: desc}}, Limit: 1000, Paths: strings.Split(auditPaths, ",")}
-	if where != "" {
-		var err error
-		if q.Where, err = paging.ParseFilter(where); err != nil {
-			return err
-		}
+// entries calls f with the entries that options select, the oldest first unless they say otherwise.
+func (to *connection) entries(ctx context.Context, o listOptions, f func(*audit.Entry) error) error {
+	o.sort, o.paths, o.limit = cmp.Or(o.sort, "n"), auditPaths, 1000
+	list, err := o.list(to, "/audit")
+	if err != nil {
+		return err
 	}
-	list := walk.List[item]{Client: to.client(), URL: to.at("/audit"), Query: q, Max: most}
 	for i, err := range list.All(ctx) {
 		var e audit.Entry
 		if err == nil {
@@ -69,7 +56,7 @@ func (to *connection) entries(ctx context.Context, where string, desc bool, most
 
 // org returns the org of the URL, which ends with the org and the version.
 func (to *connection) org() auth.OrgKey {
-	at, _ := url.Parse(to.url) // checked before
+	at, _ := url.Parse(to.URL) // checked before
 	segments := strings.Split(strings.Trim(at.Path, "/"), "/")
 	return auth.OrgKey(segments[max(len(segments)-2, 0)])
 }
@@ -80,7 +67,7 @@ func (c cli) verifyAudit() *cobra.Command {
 		flags.StringVar(&file, "checkpoint", "", "`file` of the server's -audit-checkpoint, kept where who can write to the database cannot")
 		flags.StringVar(&key, "checkpoint-key", "", "public `key` that has signed it, as the lines have it (default: any)")
 	}
-	return c.sending("audit verify", 0, define, func(ctx context.Context, to *connection, _ []string) (err error) {
+	return c.sending("audit verify", cobra.NoArgs, define, func(ctx context.Context, to *connection, _ []string) (err error) {
 		var v audit.Verifier
 		heads := []audit.Head{{}} // none
 		if file != "" {
@@ -94,18 +81,19 @@ func (c cli) verifyAudit() *cobra.Command {
 				Hash, Time string
 			}
 		}
-		if err := to.fetch(ctx, http.MethodGet, to.at("/audit/head"), "", &reply); err != nil {
+		if err := to.fetch(ctx, http.MethodGet, "/audit/head", "", &reply); err != nil {
 			return err
 		}
 		head := audit.Head{Org: to.org(), Count: reply.Data.Count, Hash: reply.Data.Hash}
 		head.Time, _ = time.Parse(time.RFC3339, reply.Data.Time) // none without an entry
 		v.After.Org = head.Org
-		err = to.entries(ctx, `{"verb":"audit.sealed"}`, true, 1, func(e *audit.Entry) error {
+		err = to.entries(ctx, listOptions{where: `{"verb":"audit.sealed"}`, sort: `{"n":-1}`, max: 1}, func(e *audit.Entry) error {
 			v.After, _ = e.Sealed()
 			return nil
 		})
 		if err == nil {
-			err = to.entries(ctx, fmt.Sprintf(`{"n":{"$gt":%d,"$lte":%d}}`, v.After.Count, head.Count), false, 0, func(e *audit.Entry) error {
+			rows := listOptions{all: true, where: fmt.Sprintf(`{"n":{"$gt":%d,"$lte":%d}}`, v.After.Count, head.Count)}
+			err = to.entries(ctx, rows, func(e *audit.Entry) error {
 				for len(heads) > 1 && (heads[0].Count < e.N || heads[0].Count == e.N && heads[0].Hash == e.Hash) {
 					heads = heads[1:]
 				}
@@ -126,8 +114,8 @@ func (c cli) verifyAudit() *cobra.Command {
 }
 
 func (c cli) exportAudit() *cobra.Command {
-	return c.sending("audit export", 0, nil, func(ctx context.Context, to *connection, _ []string) error {
-		return to.entries(ctx, "", false, 0, func(e *audit.Entry) error {
+	return c.sending("audit export", cobra.NoArgs, nil, func(ctx context.Context, to *connection, _ []string) error {
+		return to.entries(ctx, listOptions{all: true}, func(e *audit.Entry) error {
 			line, err := ocsf(e)
 			if err == nil {
 				_, err = c.out.Write(append(line, '\n'))
@@ -152,11 +140,9 @@ func readCheckpoints(file, key string, org auth.OrgKey) (heads []audit.Head, err
 	}
 	lines := strings.SplitAfter(string(text), "\n")
 	for i, line := range lines {
-		if line == "" || !strings.HasSuffix(line, "\n") && i == len(lines)-1 && !complete(line) {
-			continue
-		}
 		head, by, err := audit.ReadCheckpoint(line)
 		switch {
+		case err != nil && i == len(lines)-1: // has no newline; "" if the file is whole
 		case err != nil:
 			return nil, fmt.Errorf("%s: line %d: %w", file, i+1, err)
 		case key != "" && key != base64.RawURLEncoding.EncodeToString(by):
@@ -170,9 +156,4 @@ func readCheckpoints(file, key string, org auth.OrgKey) (heads []audit.Head, err
 	}
 	slices.SortStableFunc(heads, func(a, b audit.Head) int { return cmp.Compare(a.Count, b.Count) })
 	return slices.Compact(heads), nil
-}
-
-func complete(line string) bool {
-	_, _, err := audit.ReadCheckpoint(line)
-	return err == nil
 }

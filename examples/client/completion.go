@@ -20,8 +20,15 @@ type schema struct {
 	} `json:"properties"`
 }
 
-// completePaths offers the lists that the server has as PATH, and their properties to --paths and --sort.
-func (c cli) completePaths(cmd *cobra.Command, to *connection) {
+// offer offers a shell what flags and arguments can be: the lists that the server has as PATH, and their
+// properties to --paths and --sort.
+func (c cli) offer(cmd *cobra.Command, to *connection) {
+	_ = cmd.RegisterFlagCompletionFunc("profile", c.profileNames)
+	_ = cmd.RegisterFlagCompletionFunc("signature", cobra.FixedCompletions([]string{"1", "2"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.MarkFlagFilename("demo-json")
+	if _, arguments, _ := strings.Cut(cmd.Use, " "); !strings.HasPrefix(arguments, "PATH") {
+		return
+	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) (paths []string, _ cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			for _, s := range c.schemas(cmd.Context(), to) {
@@ -54,7 +61,7 @@ func (c cli) schemas(ctx context.Context, to *connection) []schema {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var all envelope.List[schema]
-	if to.complete(c) != nil || to.fetch(ctx, http.MethodGet, to.at("/schemas?limit=1000"), "", &all) != nil {
+	if to.complete(c) != nil || to.fetch(ctx, http.MethodGet, "/schemas?limit=1000", "", &all) != nil {
 		return nil
 	}
 	return all.Data

@@ -1,47 +1,28 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/tenantkit/tenantkit/envelope"
 )
 
 // rotate gives an app another secret, and prints it.
 func (c cli) rotate() *cobra.Command {
-	overlap := 24 * time.Hour
+	body := struct {
+		Grace seconds `json:"grace"`
+	}{24 * 60 * 60}
 	define := func(flags *pflag.FlagSet) {
-		flags.DurationVar(&overlap, "overlap", overlap, "how long the former secret still works, in whole seconds; 0 ends all former ones")
+		flags.Var(&body.Grace, "overlap", "how long the former secret still works, in whole seconds; 0s ends all former ones")
 	}
-	return c.sendingOne("rotate", define, func(ctx context.Context, to *connection, app string) error {
-		seconds, err := wholeSeconds("--overlap", overlap)
-		if err != nil {
-			return err
-		}
-		body, _ := json.Marshal(map[string]int64{"grace": seconds}) // a map of numbers
-		var rotated envelope.Result[json.RawMessage]
-		if err := to.fetch(ctx, http.MethodPost, to.at("/apps/"+url.PathEscape(cmp.Or(app, to.key))+"/secret"), string(body), &rotated); err != nil {
-			return err
-		}
-		return c.printSecret(to, rotated.Data)
+	return c.sending("rotate", cobra.MaximumNArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
+		return c.create(ctx, to, to.app(first(args))+"/secret", body)
 	})
 }
 
-// sendingOne is sending for a command with one argument, which is "" if it is left out.
-func (c cli) sendingOne(name string, define func(*pflag.FlagSet), run func(ctx context.Context, to *connection, arg string) error) *cobra.Command {
-	cmd := c.sending(name, -1, define, func(ctx context.Context, to *connection, args []string) error {
-		return run(ctx, to, append(args, "")[0])
-	})
-	cmd.Args = cobra.MaximumNArgs(1)
-	return cmd
-}
+func first(args []string) string { return append(args, "")[0] }
 
 // tokens lists the tokens of an app, or revokes some.
 func (c cli) tokens() *cobra.Command {
@@ -50,25 +31,33 @@ func (c cli) tokens() *cobra.Command {
 		flags.StringVar(&of, "of", "", "`id` of the account whose tokens are meant (default: those of all accounts, for administrators)")
 		flags.StringVar(&revoke, "revoke", "", "revoke the token of this `id`, or with all those of --of")
 	}
-	return c.sendingOne("tokens", define, func(ctx context.Context, to *connection, app string) error {
-		path := "/apps/" + url.PathEscape(cmp.Or(app, to.key))
-		subject := path + "/subjects/" + url.PathEscape(of) + "/tokens"
+	return c.sending("tokens", cobra.MaximumNArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
+		path := to.app(first(args))
 		switch {
-		case revoke == "all" && of != "":
-			return c.send(ctx, to, http.MethodDelete, subject, "")
-		case revoke != "":
-			return c.send(ctx, to, http.MethodDelete, path+"/tokens/"+url.PathEscape(revoke), "")
-		case of != "":
-			return c.walk(ctx, to, &listOptions{all: true}, subject)
+		case of != "" && (revoke == "" || revoke == "all"):
+			path += "/subjects/" + url.PathEscape(of)
+		case revoke == "all":
+			return usageError("--revoke all needs --of")
 		}
-		return c.walk(ctx, to, &listOptions{all: true}, path+"/tokens")
+		return c.listOrEnd(ctx, to, path+"/tokens", revoke)
 	})
+}
+
+// listOrEnd lists what is at a path, or ends the one with an id, or all.
+func (c cli) listOrEnd(ctx context.Context, to *connection, path, end string) error {
+	switch end {
+	case "":
+		return c.walk(ctx, to, &listOptions{all: true}, path)
+	case "all":
+		return c.send(ctx, to, http.MethodDelete, path, "")
+	}
+	return c.send(ctx, to, http.MethodDelete, path+"/"+url.PathEscape(end), "")
 }
 
 // accounts lists the accounts of the org, or prints one.
 func (c cli) accounts() *cobra.Command {
-	return c.sendingOne("accounts", nil, func(ctx context.Context, to *connection, id string) error {
-		if id != "" {
+	return c.sending("accounts", cobra.MaximumNArgs(1), nil, func(ctx context.Context, to *connection, args []string) error {
+		if id := first(args); id != "" {
 			return c.send(ctx, to, http.MethodGet, "/admin/accounts/"+url.PathEscape(id), "")
 		}
 		return c.walk(ctx, to, &listOptions{all: true}, "/admin/accounts")
@@ -81,14 +70,7 @@ func (c cli) sessions() *cobra.Command {
 	define := func(flags *pflag.FlagSet) {
 		flags.StringVar(&end, "end", "", "end the session of this `id`, or with all every one")
 	}
-	return c.sending("sessions", 1, define, func(ctx context.Context, to *connection, args []string) error {
-		path := "/admin/accounts/" + url.PathEscape(args[0]) + "/sessions"
-		switch end {
-		case "":
-			return c.walk(ctx, to, &listOptions{all: true}, path)
-		case "all":
-			return c.send(ctx, to, http.MethodDelete, path, "")
-		}
-		return c.send(ctx, to, http.MethodDelete, path+"/"+url.PathEscape(end), "")
+	return c.sending("sessions", cobra.ExactArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
+		return c.listOrEnd(ctx, to, "/admin/accounts/"+url.PathEscape(args[0])+"/sessions", end)
 	})
 }

@@ -22,27 +22,26 @@ import (
 
 func (c cli) list() *cobra.Command {
 	var o listOptions
-	return c.sending("list", 1, o.define, func(ctx context.Context, to *connection, args []string) error {
+	return c.sending("list", cobra.ExactArgs(1), o.define, func(ctx context.Context, to *connection, args []string) error {
 		return c.walk(ctx, to, &o, args[0])
 	})
 }
 
 func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path string) error {
-	if err := checkPath(path); err != nil {
+	list, err := o.list(to, path)
+	if err != nil {
 		return err
 	}
-	query, err := o.query()
-	if err != nil {
-		return usageError(err.Error())
-	}
-	list := walk.List[item]{Client: to.client(), URL: to.at(path), Query: query, Property: o.rest, Max: o.most(), After: o.resume}
-	n, err := c.print(list.All(ctx), c.screen && !to.json && !c.query.given())
+	n, err := c.print(list.All(ctx), c.tabular(to))
 	err = stoppedWalk(list.URL, err)
-	if err == nil && o.unbounded() && n == list.Max {
+	if err == nil && !o.all && o.max == 0 && o.limit == 0 && n == someItems {
 		fmt.Fprintf(c.errs, "client: these are the first %d items; --all prints all of them\n", n)
 	}
 	return err
 }
+
+// tabular reports whether to print items as a table.
+func (c cli) tabular(to *connection) bool { return c.screen && !to.json && !c.query.given() }
 
 type listOptions struct {
 	all                              bool
@@ -63,28 +62,26 @@ func (o *listOptions) define(flags *pflag.FlagSet) {
 	flags.StringVar(&o.rest, "rest", "", "list `property` to print, of the object at PATH; its name stands in front of each list argument")
 }
 
-func (o *listOptions) unbounded() bool { return !o.all && o.max == 0 && o.limit == 0 }
-
-// most returns how many items to print, 0 for all.
-func (o *listOptions) most() int {
-	if o.all {
-		return int(o.max)
+func (o *listOptions) list(to *connection, path string) (*walk.List[item], error) {
+	list := &walk.List[item]{Client: to.client(), URL: to.at(path), Property: o.rest, Max: int(o.max), After: o.resume}
+	if !o.all {
+		list.Max = int(cmp.Or(o.max, o.limit, someItems))
 	}
-	return int(cmp.Or(o.max, o.limit, someItems))
-}
-
-func (o *listOptions) query() (q paging.Query, err error) {
-	q.Limit = int(o.limit)
-	if o.where != "" {
-		if q.Where, err = paging.ParseFilter(o.where); err != nil {
-			return q, err
-		}
+	err := checkPath(path)
+	list.Query.Limit = int(o.limit)
+	if o.where != "" && err == nil {
+		list.Query.Where, err = paging.ParseFilter(o.where)
 	}
 	if o.paths != "" {
-		q.Paths = strings.Split(o.paths, ",")
+		list.Query.Paths = strings.Split(o.paths, ",")
 	}
-	q.Sort, err = parseSort(o.sort)
-	return q, err
+	if err == nil {
+		list.Query.Sort, err = parseSort(o.sort)
+	}
+	if err != nil {
+		return nil, usageError(err.Error())
+	}
+	return list, nil
 }
 
 // parseSort reads an object such as {"c_likes":-1,"c_sent":1}, whose order counts,
@@ -116,8 +113,7 @@ type item struct {
 	text json.RawMessage
 }
 
-func (i item) ItemID() string               { return i.id }
-func (i item) MarshalJSON() ([]byte, error) { return i.text, nil }
+func (i item) ItemID() string { return i.id }
 
 func (i *item) UnmarshalJSON(text []byte) error {
 	var known envelope.Item

@@ -1,6 +1,6 @@
 // Client talks to a server of the service interface, with requests that package
 // signing signs. It also checks scope chains. Run it with --help to see its
-// commands. Start reading in commands.go; the help texts are in manual.go.
+// commands. Start reading in commands.go; the help texts are in manual.txt.
 package main
 
 import (
@@ -101,9 +101,9 @@ func isUnreachable(err error) bool {
 }
 
 func (c cli) report(err error) {
-	refused, ok := errors.AsType[*refusedJSON](err)
+	rejected, ok := errors.AsType[*rejectedJSON](err)
 	if ok && !errors.As(err, new(*interrupted)) {
-		fmt.Fprintf(c.errs, "%s\n", refused.fault.Encode(""))
+		fmt.Fprintf(c.errs, "%s\n", rejected.fault.Encode(""))
 		return
 	}
 	fmt.Fprintln(c.errs, c.painted(c.terminal, red, "client:"), err)
@@ -112,11 +112,11 @@ func (c cli) report(err error) {
 	}
 }
 
-// refusedJSON is a fault that is printed as JSON, because --json was given.
-type refusedJSON struct{ fault *envelope.Fault }
+// rejectedJSON is a fault that is printed as JSON, because --json was given.
+type rejectedJSON struct{ fault *envelope.Fault }
 
-func (e *refusedJSON) Error() string { return e.fault.Error() }
-func (e *refusedJSON) Unwrap() error { return e.fault }
+func (e *rejectedJSON) Error() string { return e.fault.Error() }
+func (e *rejectedJSON) Unwrap() error { return e.fault }
 
 // profilesFile returns the file of the profiles in the user's configuration, or "" if the user
 // has none.

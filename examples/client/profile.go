@@ -6,15 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -28,12 +25,7 @@ const defaultProfile = "default"
 
 var profileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-var (
-	errNoProfile = errors.New("there is no such profile; client login keeps one")
-
-	// errSharedFolder is returned for a folder in which other users can replace the profiles.
-	errSharedFolder = errors.New("other users can write to this folder, and so replace the profiles in it: run chmod go-w on it")
-)
+var errNoProfile = errors.New("there is no such profile; client login keeps one")
 
 // profiles are the servers and credentials that a file of the user keeps. The secrets are in
 // plain text: the permissions of the file protect them.
@@ -69,21 +61,9 @@ func (c cli) readProfiles() (p profiles, err error) {
 	if c.profiles == "" {
 		return p, nil
 	}
-	folder := filepath.Dir(c.profiles)
-	for _, folder := range []string{filepath.Dir(folder), folder} {
-		info, err := os.Stat(folder)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return p, nil // login makes it
-		case err != nil:
-			return p, err
-		case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
-			return p, fmt.Errorf("%s: %w", folder, errSharedFolder)
-		}
-	}
-	text, err := private.ReadUnlinked(c.profiles)
+	text, err := private.ReadOwn(c.profiles)
 	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
+		return p, nil // login makes it
 	} else if err != nil {
 		return p, err
 	}
@@ -106,9 +86,8 @@ func (c cli) writeProfiles(p profiles) error {
 }
 
 func (c cli) login() *cobra.Command {
-	var to connection
-	return c.connecting(c.flags("login", &to), 0, &to, func(ctx context.Context, _ []string) error {
-		name := cmp.Or(to.profile, defaultProfile)
+	return c.connecting("login", cobra.NoArgs, nil, func(ctx context.Context, to *connection, _ []string) error {
+		name := cmp.Or(to.name, defaultProfile)
 		switch {
 		case !profileName.MatchString(name):
 			return usageError(fmt.Sprintf("--profile %q: up to 64 letters, digits, - and _", name))
@@ -117,7 +96,7 @@ func (c cli) login() *cobra.Command {
 		}
 		all, err := c.readProfiles() // before the user types a secret
 		if err == nil {
-			err = to.completeByAsking(ctx, c)
+			err = to.ask(ctx, c)
 		}
 		if err != nil {
 			return err
@@ -126,10 +105,10 @@ func (c cli) login() *cobra.Command {
 			ID   string `json:"_id"`
 			Name string `json:"name"`
 		}
-		if err := to.fetch(ctx, http.MethodGet, to.at("/accounts/me"), "", &me); err != nil {
+		if err := to.fetch(ctx, http.MethodGet, "/accounts/me", "", &me); err != nil {
 			return err
 		}
-		all.Known[name] = profile{to.url, to.key, string(to.secret), to.account, to.header, to.version}
+		all.Known[name] = to.profile
 		if err := c.writeProfiles(all); err != nil {
 			return err
 		}
@@ -138,86 +117,81 @@ func (c cli) login() *cobra.Command {
 			fmt.Fprintf(c.errs, "client: commands without --profile use %s; client profile use %s changes that\n", current, name)
 		}
 		if to.json {
-			return c.printJSONOf(all.listed(name), true)
+			return c.printJSONOf(all.listed(name))
 		}
-		_, err = fmt.Fprintf(c.out, "profile %s: %s at %s\n", name, printable(cmp.Or(me.Name, me.ID)), to.url)
+		_, err = fmt.Fprintf(c.out, "profile %s: %s at %s\n", name, printable(cmp.Or(me.Name, me.ID)), to.URL)
 		return err
 	})
 }
 
-// completeByAsking is complete for a new profile: no other profile is used, and the user
-// is asked for what is missing. Without a terminal the secret is read from standard input.
-func (to *connection) completeByAsking(ctx context.Context, c cli) error {
+// ask is complete for a new profile: no other profile is used, and the user is asked for
+// what is missing. Without a terminal the secret is read from standard input.
+func (to *connection) ask(ctx context.Context, c cli) error {
 	if err := to.fillServer(c.getenv); err != nil {
 		return err
 	}
 	to.settle(c.getenv, profile{})
+	ask := c.ask
+	if ask == nil {
+		ask = func(_ context.Context, _ string, isSecret bool) (string, error) {
+			if !isSecret {
+				return "", usageError("--url and --key are needed, or a demo file; client login --help has examples")
+			}
+			return c.readSecret(4 << 10)
+		}
+	}
 	for _, missing := range []struct {
 		value  *string
 		prompt string
-	}{
-		{&to.url, "URL, with org and version: "},
-		{&to.key, "client key: "},
-		{(*string)(&to.secret), "secret, which is not shown: "},
-	} {
-		isSecret := missing.value == (*string)(&to.secret)
-		var err error
-		switch {
-		case *missing.value != "":
-		case c.ask != nil:
-			*missing.value, err = c.ask(ctx, missing.prompt, isSecret)
-		case isSecret:
-			var text []byte
-			text, err = io.ReadAll(io.LimitReader(c.in, 4<<10))
-			*missing.value = strings.TrimSpace(string(text))
+	}{{&to.URL, "URL, with org and version: "}, {&to.Key, "client key: "}, {&to.Secret, "secret, which is not shown: "}} {
+		if *missing.value == "" {
+			var err error
+			if *missing.value, err = ask(ctx, missing.prompt, missing.value == &to.Secret); err != nil {
+				return err
+			}
 		}
-		switch {
-		case err != nil:
-			return err
-		case *missing.value == "" && isSecret:
-			return usageError("no secret was given")
-		case *missing.value == "":
-			return usageError("--url and --key are needed, or a demo file; client login --help has examples")
-		}
-		to.url = strings.TrimSuffix(to.url, "/")
-		if err := checkURL(to.url); err != nil {
+		to.URL = strings.TrimSuffix(to.URL, "/")
+		if err := to.check(); err != nil {
 			return err // before the user types a secret
 		}
 	}
-	return to.checkVersion()
-}
-
-func checkURL(text string) error {
-	base, err := url.Parse(text)
-	if err != nil || base.Host == "" || base.User != nil || base.Scheme != "https" && base.Scheme != "http" {
-		return usageError("--url is http:// or https://, a host, and the org and version, without a password")
+	if to.Key == "" || to.Secret == "" {
+		return usageError("no key or no secret was given")
 	}
 	return nil
 }
 
-func (c cli) logout() *cobra.Command {
-	flags := flagSet("logout")
-	given := flags.String("profile", "", "`name` of the profile (default: the one in use)")
-	cmd := c.command(flags, 0, func(context.Context, []string) error {
-		all, err := c.readProfiles()
-		if err != nil {
-			return err
-		}
-		name := cmp.Or(*given, all.current())
-		if _, err := all.get(name); err != nil {
-			return err
-		}
-		delete(all.Known, name)
-		if all.Current == name {
-			all.Current = ""
-		}
-		if err := c.writeProfiles(all); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(c.out, "profile %s deleted; its credential stays valid\n", name)
+// changeProfiles changes the profiles in the file, and prints what change returns.
+func (c cli) changeProfiles(change func(*profiles) (string, error)) error {
+	all, err := c.readProfiles()
+	if err != nil {
 		return err
+	}
+	done, err := change(&all)
+	if err == nil {
+		err = c.writeProfiles(all)
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(c.out, done)
+	}
+	return err
+}
+
+func (c cli) logout() *cobra.Command {
+	var name string
+	cmd := c.command("logout", cobra.NoArgs, func(context.Context, []string) error {
+		return c.changeProfiles(func(all *profiles) (string, error) {
+			name := cmp.Or(name, all.current())
+			_, err := all.get(name)
+			delete(all.Known, name)
+			if all.Current == name {
+				all.Current = ""
+			}
+			return fmt.Sprintf("profile %s deleted; its credential stays valid", name), err
+		})
 	})
-	c.completeProfiles(cmd)
+	cmd.Flags().StringVar(&name, "profile", "", "`name` of the profile (default: the one in use)")
+	_ = cmd.RegisterFlagCompletionFunc("profile", c.profileNames)
 	return cmd
 }
 
@@ -235,9 +209,8 @@ func (p profiles) listed(name string) listed {
 }
 
 func (c cli) listProfiles() *cobra.Command {
-	flags := flagSet("profile list")
-	asJSON := flags.Bool("json", false, "print JSON")
-	return c.command(flags, 0, func(context.Context, []string) error {
+	var asJSON bool
+	cmd := c.command("profile list", cobra.NoArgs, func(context.Context, []string) error {
 		all, err := c.readProfiles()
 		if err != nil {
 			return err
@@ -246,8 +219,8 @@ func (c cli) listProfiles() *cobra.Command {
 		for _, name := range slices.Sorted(maps.Keys(all.Known)) {
 			list = append(list, all.listed(name))
 		}
-		if *asJSON {
-			return c.printJSONOf(list, true)
+		if asJSON {
+			return c.printJSONOf(list)
 		}
 		if len(list) == 0 {
 			fmt.Fprintln(c.errs, "client: there is no profile; client login keeps one")
@@ -258,35 +231,24 @@ func (c cli) listProfiles() *cobra.Command {
 		}
 		return rows.Flush()
 	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
 }
 
 func (c cli) useProfile() *cobra.Command {
-	cmd := c.command(flagSet("profile use"), 1, func(_ context.Context, args []string) error {
-		all, err := c.readProfiles()
-		if err != nil {
-			return err
-		}
-		p, err := all.get(args[0])
-		if err != nil {
-			return err
-		}
-		all.Current = args[0]
-		if err := c.writeProfiles(all); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(c.out, "profile %s: %s\n", args[0], printable(p.URL))
-		return err
+	cmd := c.command("profile use", cobra.ExactArgs(1), func(_ context.Context, args []string) error {
+		return c.changeProfiles(func(all *profiles) (string, error) {
+			p, err := all.get(args[0])
+			all.Current = args[0]
+			return fmt.Sprintf("profile %s: %s", args[0], printable(p.URL)), err
+		})
 	})
 	cmd.ValidArgs, _ = c.profileNames(nil, nil, "")
 	return cmd
 }
 
-// completeProfiles makes a shell offer profiles as the value of --profile.
-func (c cli) completeProfiles(cmd *cobra.Command) {
-	_ = cmd.RegisterFlagCompletionFunc("profile", c.profileNames)
-}
-
+// profileNames offers profiles to a shell.
 func (c cli) profileNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	all, _ := c.readProfiles() // a shell completes nothing of a file that is refused
+	all, _ := c.readProfiles() // none of a file that is refused
 	return slices.Sorted(maps.Keys(all.Known)), cobra.ShellCompDirectiveNoFileComp
 }

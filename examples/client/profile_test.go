@@ -190,7 +190,7 @@ func TestProfilesThatAreRefused(t *testing.T) {
 				for _, args := range []string{
 					"get /echo", "get --profile default /echo", "login --url " + p.URL + " --key " + key, "profile list", "profile use default",
 				} {
-					if _, _, err := h.client(t, secret, "", strings.Fields(args)...); !errors.Is(err, errSharedFolder) {
+					if _, _, err := h.client(t, secret, "", strings.Fields(args)...); !errors.Is(err, private.ErrSharedFolder) {
 						t.Errorf("%s: %v", args, err)
 					}
 				}

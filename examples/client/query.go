@@ -58,10 +58,7 @@ func (c cli) printQueried(text []byte) error {
 			}
 			line = string(encoded)
 		}
-		if c.screen {
-			line = printable(line)
-		}
-		if _, err := fmt.Fprintln(c.out, line); err != nil {
+		if err := c.printText(line); err != nil {
 			return err
 		}
 	}

@@ -18,15 +18,13 @@ import (
 )
 
 func (c cli) change(name, method string, least, most int) *cobra.Command {
-	cmd := c.sending(name, -1, nil, func(ctx context.Context, to *connection, args []string) error {
+	return c.sending(name, cobra.RangeArgs(least, most), nil, func(ctx context.Context, to *connection, args []string) error {
 		body, err := c.bodyIn(args[1:])
 		if err != nil {
 			return err
 		}
 		return c.send(ctx, to, method, args[0], body)
 	})
-	cmd.Args = cobra.RangeArgs(least, most)
-	return cmd
 }
 
 // bodyIn returns the JSON of a command line, which may be on standard input, or "".
@@ -53,7 +51,7 @@ func (c cli) send(ctx context.Context, to *connection, method, path, body string
 		return err
 	}
 	var reply json.RawMessage
-	if err := to.fetch(ctx, method, to.at(path), body, &reply); err != nil {
+	if err := to.fetch(ctx, method, path, body, &reply); err != nil {
 		return err
 	}
 	if reply == nil {
@@ -62,10 +60,10 @@ func (c cli) send(ctx context.Context, to *connection, method, path, body string
 	return c.printJSON(reply, to.json)
 }
 
-// fetch decodes the reply to a request into v, which it leaves alone if the reply is to
-// have no content. It returns a fault as an error.
-func (to *connection) fetch(ctx context.Context, method, url, body string, v any) error {
-	r, err := http.NewRequestWithContext(ctx, method, url, bodyOf(body))
+// fetch decodes the reply to a request for a path below the org into v, which it leaves alone
+// if the reply is to have no content. It returns a fault as an error.
+func (to *connection) fetch(ctx context.Context, method, path, body string, v any) error {
+	r, err := http.NewRequestWithContext(ctx, method, to.at(path), bodyOf(body))
 	if err != nil {
 		return err
 	}
@@ -108,12 +106,21 @@ func (c cli) printJSON(text []byte, plain bool) error {
 	return err
 }
 
-func (c cli) printJSONOf(v any, plain bool) error {
+func (c cli) printJSONOf(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return c.printJSON(text, plain)
+	return c.printJSON(text, true)
+}
+
+// printText prints a line. On a terminal it is safe to look at.
+func (c cli) printText(text string) error {
+	if c.screen {
+		text = printable(text)
+	}
+	_, err := fmt.Fprintln(c.out, text)
+	return err
 }
 
 // sign prints the headers that sign a request, for another program to send. They
@@ -125,7 +132,7 @@ func (c cli) sign() *cobra.Command {
 		flags.BoolVar(&curl, "curl", false, "print a curl command")
 		flags.StringVar(&data, "data", "", "`JSON` to send, which version 2 signs and the curl command has")
 	}
-	return c.sending("sign", 2, define, func(ctx context.Context, to *connection, args []string) error {
+	return c.sending("sign", cobra.ExactArgs(2), define, func(ctx context.Context, to *connection, args []string) error {
 		if err := checkPath(args[1]); err != nil {
 			return err
 		}
@@ -146,7 +153,7 @@ func (c cli) sign() *cobra.Command {
 				name, value, _ := strings.Cut(header, ": ")
 				object[name] = value
 			}
-			return c.printJSONOf(object, true)
+			return c.printJSONOf(object)
 		}
 		_, err = fmt.Fprintln(c.out, strings.Join(headers, "\n"))
 		return err
@@ -163,12 +170,10 @@ func bodyOf(data string) io.Reader {
 
 func (to *connection) signed(r *http.Request) (headers []string, err error) {
 	var sent unsent
-	transport := to.transport()
-	transport.Base = &sent
-	if _, err := transport.RoundTrip(r); err != nil {
+	if _, err := to.transport(&sent).RoundTrip(r); err != nil {
 		return nil, err
 	}
-	names := signing.HeadersFor(to.header)
+	names := signing.HeadersFor(to.Header)
 	for _, name := range []string{
 		names.ClientKey, names.Timestamp, names.Nonce, names.Signature, names.Account,
 		"Content-Digest", "Signature-Input", "Signature",

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/envelope/body"
@@ -24,28 +23,53 @@ import (
 var errDenied = errors.New("denied")
 
 func (c cli) scopeCheck() *cobra.Command {
-	q := newScopeQuestion("scope check")
-	batch := q.flags.Bool("batch", false, `answer each line {"grants":["…"],"need":"…"} of standard input with a line`)
-	return c.command(q.flags, -1, func(ctx context.Context, args []string) error {
+	var q scopeQuestion
+	var batch bool
+	cmd := c.command("scope check", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
 		switch {
-		case *batch && (len(q.grants) > 0 || len(args) > 0):
+		case batch && (len(q.grants) > 0 || len(args) > 0):
 			return usageError("--batch takes chains and needs from standard input only")
-		case *batch:
+		case batch:
 			return c.scopeBatch(ctx)
 		case len(args) != 1:
 			return usageError("one need is needed, or --batch; client scope check --help has examples")
 		}
-		reason, _, err := q.decide(args)
+		reason, _, err := q.decide(args[0])
 		if err != nil {
 			return err
 		}
-		if q.json { // a line of --batch
-			err = c.printJSONOf(verdict{Allowed: &reason.Allowed}, true)
-		} else {
-			_, err = fmt.Fprintln(c.out, verdictWord(reason.Allowed))
-		}
-		return deniedUnless(reason.Allowed, err)
+		return c.decided(&q, reason.Allowed, verdict{Allowed: &reason.Allowed}, "")
 	})
+	q.define(cmd)
+	cmd.Flags().BoolVar(&batch, "batch", false, `write a line for each line {"grants":["…"],"need":"…"} of standard input`)
+	return cmd
+}
+
+func (c cli) scopeExplain() *cobra.Command {
+	var q scopeQuestion
+	cmd := c.command("scope explain", cobra.ExactArgs(1), func(_ context.Context, args []string) error {
+		reason, need, err := q.decide(args[0])
+		if err != nil {
+			return err
+		}
+		e := explain.Of(reason, need)
+		return c.decided(&q, e.Allowed, e, textOf(e))
+	})
+	q.define(cmd)
+	return cmd
+}
+
+// decided prints a decision, and returns errDenied for a denial.
+func (c cli) decided(q *scopeQuestion, allowed bool, decision any, why string) (err error) {
+	if q.json {
+		err = c.printJSONOf(decision)
+	} else {
+		_, err = fmt.Fprint(c.out, verdictWord(allowed), "\n", why)
+	}
+	if err == nil && !allowed {
+		err = errDenied
+	}
+	return err
 }
 
 func verdictWord(allowed bool) string {
@@ -55,61 +79,63 @@ func verdictWord(allowed bool) string {
 	return "denied"
 }
 
-// deniedUnless returns the error of a command that has printed a decision.
-func deniedUnless(allowed bool, err error) error {
-	if err != nil || allowed {
-		return err
-	}
-	return errDenied
-}
-
 type scopeQuestion struct {
-	flags  *pflag.FlagSet
 	grants []string
 	json   bool
 }
 
-func newScopeQuestion(name string) *scopeQuestion {
-	q := &scopeQuestion{flags: flagSet(name)}
-	q.flags.StringArrayVar(&q.grants, "grant", nil, "a `chain` that is granted; may be repeated")
-	q.flags.BoolVar(&q.json, "json", false, "print the decision as JSON")
-	return q
+func (q *scopeQuestion) define(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&q.grants, "grant", nil, "a `chain` that is granted; may be repeated")
+	cmd.Flags().BoolVar(&q.json, "json", false, "print the decision as JSON")
 }
 
-func (q *scopeQuestion) decide(args []string) (r scope.Reason, n scope.Need, err error) {
+func (q *scopeQuestion) decide(asked string) (r scope.Reason, n scope.Need, err error) {
 	if slices.Contains(q.grants, "") {
 		// Probably a shell variable that is not set, and not the empty chain of the wire.
 		return r, n, usageError("--grant: no chain; everything is *")
 	}
-	set, err := compile(q.grants)
-	if err != nil {
-		return r, n, unparsed("grant", q.grants, err)
+	set, problems := compile(q.grants)
+	if problems != nil {
+		return r, n, unparsed("grant", q.grants, problems)
 	}
-	n, err = scope.ParseNeed(args[0])
+	n, err = scope.ParseNeed(asked)
 	if err != nil {
-		return r, n, unparsed("the need", args, err)
+		return r, n, unparsed("the need", []string{asked}, syntaxErrors(err))
 	}
 	return set.Explain(n), n, nil
 }
 
-func compile(grants []string) (scope.Set, error) {
+// compile returns a set, or the problems of chains, also of those that a server ignores, in their order.
+func compile(grants []string) (scope.Set, []*scope.SyntaxError) {
 	set, err := scope.Compile("--grant", grants...)
+	problems := syntaxErrors(err)
 	for chain := range set.Unknown() {
-		unknown := scope.Vet(chain)
-		if e, ok := errors.AsType[*scope.SyntaxError](unknown); ok {
-			e.Index = slices.Index(grants, chain)
+		for _, unknown := range syntaxErrors(scope.Vet(chain)) {
+			unknown.Index = slices.Index(grants, chain)
+			problems = append(problems, unknown)
 		}
-		err = errors.Join(err, unknown)
 	}
-	return set, err
+	slices.SortFunc(problems, func(a, b *scope.SyntaxError) int { return a.Index - b.Index })
+	return set, problems
+}
+
+func syntaxErrors(err error) (all []*scope.SyntaxError) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			all = append(all, syntaxErrors(err)...)
+		}
+	} else if e, ok := errors.AsType[*scope.SyntaxError](err); ok {
+		all = append(all, e)
+	} else if err != nil { // package scope has no other errors; one must not allow
+		all = append(all, &scope.SyntaxError{Expected: err.Error()})
+	}
+	return all
 }
 
 // unparsed returns a usage error that shows where chains do not parse. Like a server, it
 // counts grants and segments from 1.
-func unparsed(what string, chains []string, err error) error {
+func unparsed(what string, chains []string, problems []*scope.SyntaxError) error {
 	var text strings.Builder
-	problems := syntaxErrors(err)
-	slices.SortFunc(problems, func(a, b *scope.SyntaxError) int { return a.Index - b.Index })
 	for _, problem := range problems {
 		text.WriteString(what)
 		if what == "grant" {
@@ -121,17 +147,6 @@ func unparsed(what string, chains []string, err error) error {
 		}
 	}
 	return usageError(strings.TrimSuffix(text.String(), "\n"))
-}
-
-func syntaxErrors(err error) (all []*scope.SyntaxError) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, err := range joined.Unwrap() {
-			all = append(all, syntaxErrors(err)...)
-		}
-	} else if e, ok := errors.AsType[*scope.SyntaxError](err); ok {
-		all = append(all, e)
-	}
-	return all
 }
 
 // marked returns a chain, and below it a line that marks a part of it with one ^ or
@@ -155,23 +170,6 @@ func isNarrow(r rune) bool {
 		return r >= ' ' && r <= '~'
 	}
 	return r < 0x2000 && unicode.IsLetter(r) && unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
-}
-
-func (c cli) scopeExplain() *cobra.Command {
-	q := newScopeQuestion("scope explain")
-	return c.command(q.flags, 1, func(_ context.Context, args []string) error {
-		reason, need, err := q.decide(args)
-		if err != nil {
-			return err
-		}
-		e := explain.Of(reason, need)
-		if q.json {
-			err = c.printJSONOf(e, true)
-		} else {
-			_, err = fmt.Fprint(c.out, verdictWord(e.Allowed), "\n", textOf(e))
-		}
-		return deniedUnless(e.Allowed, err)
-	})
 }
 
 // textOf returns a decision for people. It marks the segment that the need does not satisfy.
@@ -206,7 +204,13 @@ func (c cli) scopeBatch(ctx context.Context) error {
 	answers := json.NewEncoder(c.out) // each at once: the caller may wait for it
 	answers.SetEscapeHTML(false)
 	for lines.Scan() {
-		if err := answers.Encode(verdictOn(lines.Bytes())); err != nil {
+		var answer verdict
+		if allowed, err := decideLine(lines.Bytes()); err != nil {
+			answer.Error = err.Error()
+		} else {
+			answer.Allowed = &allowed
+		}
+		if err := answers.Encode(answer); err != nil {
 			return err
 		}
 	}
@@ -216,14 +220,6 @@ func (c cli) scopeBatch(ctx context.Context) error {
 	return errors.Join(lines.Err(), ctx.Err())
 }
 
-func verdictOn(line []byte) verdict {
-	allowed, err := decideLine(line)
-	if err != nil {
-		return verdict{Error: err.Error()}
-	}
-	return verdict{Allowed: &allowed}
-}
-
 // question is the form of an input line. Its chains mean the same as on the wire:
 // "" is everything, and an empty or missing list grants nothing.
 var question = body.Form{
@@ -231,46 +227,27 @@ var question = body.Form{
 	{Path: "need", Kind: body.String, Required: true},
 }
 
+// decideLine returns a decision, or the first problem of a line. Like the paths in the faults of
+// a server, it counts grants from 0.
 func decideLine(line []byte) (bool, error) {
 	values, _, err := question.Parse(string(line))
-	if err != nil {
-		return false, lineError(err)
+	rejected, ok := errors.AsType[*auth.Error](err)
+	switch {
+	case ok && len(rejected.Faults) > 0:
+		return false, fmt.Errorf("%s: %s", rejected.Faults[0].Path, rejected.Faults[0].Reason)
+	case ok:
+		return false, errors.New(rejected.Reason) // without what is about the body of a request
+	case err != nil:
+		return false, err
 	}
 	grants, _ := values["grants"].([]string)
-	set, err := compile(grants)
-	if err != nil {
-		return false, chainError("grants", err)
+	set, problems := compile(grants)
+	if problems != nil {
+		return false, fmt.Errorf("grants[%d]: %s", problems[0].Index, problems[0].Reason())
 	}
 	need, err := scope.ParseNeed(values["need"].(string))
-	if err != nil {
-		return false, chainError("need", err)
+	if problems := syntaxErrors(err); problems != nil {
+		return false, fmt.Errorf("need: %s", problems[0].Reason())
 	}
 	return set.Allows(need), nil
-}
-
-// chainError names the field and the first chain that does not parse, as the paths in the
-// faults of a server do.
-func chainError(field string, err error) error {
-	problems := syntaxErrors(err)
-	if len(problems) == 0 {
-		return fmt.Errorf("%s: %w", field, err)
-	}
-	first := slices.MinFunc(problems, func(a, b *scope.SyntaxError) int { return a.Index - b.Index })
-	if field == "grants" {
-		field = fmt.Sprintf("grants[%d]", first.Index)
-	}
-	return fmt.Errorf("%s: %s", field, first.Reason())
-}
-
-// lineError returns the reason of the first fault in a line. It leaves out what
-// body says about the body of a request.
-func lineError(err error) error {
-	refused, ok := errors.AsType[*auth.Error](err)
-	if !ok {
-		return err
-	}
-	if len(refused.Faults) == 0 {
-		return errors.New(refused.Reason)
-	}
-	return fmt.Errorf("%s: %s", refused.Faults[0].Path, refused.Faults[0].Reason)
 }

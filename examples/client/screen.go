@@ -86,13 +86,20 @@ type table struct {
 	waiting []map[string]json.RawMessage
 }
 
+// add adds an object. Its columns do not have "object", which is the same in all rows.
 func (t *table) add(text []byte) error {
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(text, &values); err != nil {
-		return err
-	}
-	for _, name := range namesOf(text) {
-		if !slices.Contains(t.names, name) {
+	values := make(map[string]json.RawMessage)
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	_, _ = decoder.Token() // the opening brace
+	for decoder.More() {
+		token, _ := decoder.Token()
+		name, _ := token.(string)
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+		values[name] = value
+		if name != "object" && !slices.Contains(t.names, name) {
 			t.names = append(t.names, name)
 		}
 	}
@@ -137,24 +144,6 @@ func (t *table) flush() error {
 	t.columns, t.waiting, t.names = t.names, nil, nil
 	_, err := io.WriteString(t.c.out, out.String())
 	return err
-}
-
-// namesOf returns the names of an object's properties in their order, without "object",
-// which is the same in all rows.
-func namesOf(text []byte) (names []string) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	_, _ = decoder.Token() // the opening brace
-	for decoder.More() {
-		name, _ := decoder.Token()
-		var value json.RawMessage
-		if decoder.Decode(&value) != nil {
-			return names
-		}
-		if name != "object" {
-			names = append(names, name.(string))
-		}
-	}
-	return names
 }
 
 func cell(value json.RawMessage) string {

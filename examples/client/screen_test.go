@@ -189,6 +189,26 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%d %q, want %q", status, errs.String(), test.want)
 		}
 	}
+	for scope, want := range map[string]string{
+		`[]`:                         ", nothing is held (request REQUEST7)",
+		`["view","object.read.c_b"]`: ", held view object.read.c_b (request REQUEST7)",
+		`["view"` + strings.Repeat(`,"view"`, 11) + `]`: ", held view view view view view view view view view view and 2 more (request REQUEST7)",
+		`["\u001b[2J"]`: `, held \u001b[2J (request REQUEST7)`,
+	} {
+		holder := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/acme/v2/accounts/me" {
+				w.Header().Set("Request-Id", "REQUEST8")
+				fmt.Fprintf(w, `{"_id":"ann","object":"account","scope":%s}`, scope)
+				return
+			}
+			server.Config.Handler.ServeHTTP(w, r)
+		}))
+		_, _, err := client(t, "", environment(holder.URL), "get", "/a")
+		if !strings.HasSuffix(fmt.Sprint(err), "object.read.c_a is needed"+want) {
+			t.Errorf("%s: %v", scope, err)
+		}
+		holder.Close()
+	}
 	_, _, err := client(t, "", environment(server.URL), "list", "/a")
 	if text := fmt.Sprint(err); strings.Count(text, "403") != 1 || !strings.Contains(text, "is needed (request REQUEST7)") {
 		t.Errorf("list: %s", text)

@@ -97,10 +97,4 @@ func TestSignatureVersion2(t *testing.T) {
 			t.Errorf("another body: %v %s", err, reply)
 		}
 	})
-	t.Run("a version that does not exist", func(t *testing.T) {
-		_, _, err := client(t, "", env, "get", "--signature", "3", "/echo")
-		if _, is := err.(usageError); !is {
-			t.Error(err)
-		}
-	})
 }

@@ -32,16 +32,15 @@ const (
 // without an error, because nothing else ends it in a normal way.
 func (c cli) tail() *cobra.Command {
 	var only filter
-	return c.sending("tail", -1, only.define, func(ctx context.Context, to *connection, words []string) error {
+	return c.sending("tail", cobra.ArbitraryArgs, only.define, func(ctx context.Context, to *connection, words []string) error {
 		if only.refused && only.allowed {
 			return usageError("--refused and --allowed: nothing is both")
 		}
 		only.words = words
-		f := follower{c: c, client: to.client(), url: to.at("/events"), only: only, write: c.printLine}
+		f := follower{c: c, client: to.client(), url: to.at("/events"), only: only, asTable: c.tabular(to)}
 		f.client.Timeout = 0 // a stream has no end; patience is for its silence
-		if c.screen && !to.json && !c.query.given() {
+		if f.asTable {
 			fmt.Fprintf(c.out, decisionLine, "Time", "Decision", "Method", "Route", "By", "Who", "Took", "Request")
-			f.write = c.printDecision
 		}
 		err := f.run(ctx)
 		if ctx.Err() != nil {
@@ -53,11 +52,11 @@ func (c cli) tail() *cobra.Command {
 
 // follower reads a stream of decisions, over as many connections as it takes.
 type follower struct {
-	c      cli
-	client *http.Client
-	url    string
-	only   filter
-	write  func(decision []byte) error
+	c       cli
+	client  *http.Client
+	url     string
+	only    filter
+	asTable bool
 
 	connected bool          // at least once
 	wait      time.Duration // before the last attempt to connect again
@@ -79,7 +78,7 @@ func (f *follower) run(ctx context.Context) error {
 		if ctx.Err() != nil || !f.connected || !errors.As(err, new(*brokenError)) {
 			return err
 		}
-		f.wait = nextWait(f.wait)
+		f.wait = min(max(2*f.wait, firstWait), maxWait)
 		pause := f.wait/2 + rand.N(f.wait/2) // so that all who lost a server do not return at once
 		fmt.Fprintf(f.c.errs, "client: %s; connecting again in %v, decisions until then are not shown\n",
 			printable(err.Error()), pause.Round(10*time.Millisecond))
@@ -89,8 +88,6 @@ func (f *follower) run(ctx context.Context) error {
 		}
 	}
 }
-
-func nextWait(last time.Duration) time.Duration { return min(max(2*last, firstWait), maxWait) }
 
 // connect opens the stream, with a signature of its own, and reads it to its end.
 func (f *follower) connect(ctx context.Context) error {
@@ -182,11 +179,17 @@ func (f *follower) read(stream io.Reader) error {
 func (f *follower) take(event sse.Event) error {
 	switch event.Type {
 	case "event":
-		takes, err := f.only.takes([]byte(event.Data))
-		if err != nil || !takes {
-			return err
+		var d decision
+		err := json.Unmarshal([]byte(event.Data), &d)
+		switch {
+		case err != nil:
+			return fmt.Errorf("a decision: %w", err)
+		case !f.only.takes(&d):
+			return nil
+		case f.asTable:
+			return f.c.printDecision(&d)
 		}
-		return f.write([]byte(event.Data))
+		return f.c.printLine([]byte(event.Data))
 	case "dropped":
 		var dropped struct{ Count uint64 }
 		if err := json.Unmarshal([]byte(event.Data), &dropped); err != nil {
@@ -225,20 +228,12 @@ func (f *filter) define(flags *pflag.FlagSet) {
 }
 
 // takes reports whether to print a decision. Case does not count.
-func (f *filter) takes(text []byte) (bool, error) {
-	if !f.refused && !f.allowed && f.route == "" && len(f.words) == 0 {
-		return true, nil
-	}
-	var d decision
-	if err := json.Unmarshal(text, &d); err != nil {
-		return false, fmt.Errorf("a decision: %w", err)
-	}
+func (f *filter) takes(d *decision) bool {
 	if f.refused && d.Fault == "" || f.allowed && d.Fault != "" || !hasText(d.Route, f.route) {
-		return false, nil
+		return false
 	}
 	all := strings.Join([]string{d.Route, d.Mechanism, d.App, d.Account, d.Fault, d.Need, d.Chain, d.RequestID}, " ")
-	missing := func(word string) bool { return !hasText(all, word) }
-	return !slices.ContainsFunc(f.words, missing), nil
+	return !slices.ContainsFunc(f.words, func(word string) bool { return !hasText(all, word) })
 }
 
 func hasText(text, part string) bool {
@@ -249,11 +244,7 @@ func hasText(text, part string) bool {
 // the mechanism, who it was, how long it took, and the id of the request.
 const decisionLine = "%-24s  %-36s  %-7s  %-28s  %-10s  %-24s  %-8v  %s\n"
 
-func (c cli) printDecision(text []byte) error {
-	var d decision
-	if err := json.Unmarshal(text, &d); err != nil {
-		return fmt.Errorf("a decision: %w", err)
-	}
+func (c cli) printDecision(d *decision) error {
 	method, route, _ := strings.Cut(d.Route, " ")
 	shown := []any{
 		d.At, cmp.Or(d.Fault, verdictWord(d.Allowed)), cmp.Or(method, "-"), cmp.Or(route, "-"), cmp.Or(d.Mechanism, "-"),

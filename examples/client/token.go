@@ -1,21 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -25,92 +19,69 @@ type wish struct {
 	Roles     []string `json:"roles,omitempty"`
 	MaxUses   int64    `json:"maxUses,omitempty"`
 	Permanent bool     `json:"permanent,omitempty"`
-	ExpiresIn int64    `json:"expiresIn,omitempty"`
+	ExpiresIn seconds  `json:"expiresIn,omitempty"`
 }
 
 func (c cli) mint() *cobra.Command {
 	w := wish{Scope: []string{}} // sent as [], never as null
 	var app string
-	var life time.Duration
 	define := func(flags *pflag.FlagSet) {
 		flags.StringVar(&app, "app", "", "client `key` of the app that issues the token (default: the credential's own)")
-		flags.DurationVar(&life, "life", 0, "how long the token lasts, in whole seconds (default: the server's)")
+		flags.Var(&w.ExpiresIn, "life", "how long the token lasts, in whole seconds (default: the server's)")
 		flags.StringArrayVar(&w.Scope, "scope", w.Scope, "`chain` of what the token may do; repeat it for more, * is everything")
 		flags.StringArrayVar(&w.Roles, "role", nil, "`name` of a role to add; repeat it for more")
 		flags.Int64Var(&w.MaxUses, "uses", 0, "`number` of times the token can be used")
 		flags.BoolVar(&w.Permanent, "permanent", false, "mint a token that lasts until it is revoked")
 	}
-	return c.sending("mint", 1, define, func(ctx context.Context, to *connection, args []string) error {
-		var err error
-		if w.ExpiresIn, err = wholeSeconds("--life", life); err != nil {
-			return err
-		}
+	return c.sending("mint", cobra.ExactArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
 		w.Subject = args[0]
-		body, err := json.Marshal(w)
-		if err != nil {
-			return err
-		}
-		path := "/apps/" + url.PathEscape(cmp.Or(app, to.key)) + "/tokens"
-		var minted envelope.Result[json.RawMessage]
-		if err := to.fetch(ctx, http.MethodPost, to.at(path), string(body), &minted); err != nil {
-			return err
-		}
-		return c.printSecret(to, minted.Data)
+		return c.create(ctx, to, to.app(app)+"/tokens", w)
 	})
 }
 
 func (c cli) verify() *cobra.Command {
-	var to connection
-	flags := c.flags("verify", &to)
-	namespace := flags.String("claim-namespace", "", "`prefix` of the claims that are not of RFC 7519 (default service/)")
-	return c.connecting(flags, -1, &to, func(ctx context.Context, args []string) error {
+	var namespace string
+	define := func(flags *pflag.FlagSet) {
+		flags.StringVar(&namespace, "claim-namespace", "", "`prefix` of the claims that are not of RFC 7519 (default service/)")
+	}
+	return c.connecting("verify", cobra.MaximumNArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
 		if err := to.fill(c); err != nil {
 			return err
 		}
-		if len(args) > 1 || to.url == "" {
-			return usageError("verify takes one token at most, and needs --url or one of its kind")
+		if to.URL == "" {
+			return usageError("verify needs --url or one of its kind")
 		}
-		raw, err := c.token(args)
-		if err != nil {
-			return err
+		raw := first(args)
+		if raw == "" || raw == "-" {
+			var err error
+			if raw, err = c.readSecret(64 << 10); err != nil {
+				return err
+			}
 		}
 		v := token.Verifier{
 			Keys:      &token.PublishedKeys{URL: to.at("/auth/certs/pem"), Base: &to.trace, UnsafePlaintext: true},
 			Ledger:    neverRevoked{},
-			Namespace: *namespace,
+			Namespace: namespace,
 		}
-		verified, err := v.Verify(ctx, raw, token.Expect{Audience: to.url})
+		verified, err := v.Verify(ctx, raw, token.Expect{Audience: to.URL})
 		if err != nil {
 			return err
 		}
 		if verified.ID() != "" {
 			fmt.Fprintln(c.errs, "client: the signature is good; whether the token was revoked or used up only the server knows")
 		}
-		return c.printJSON(payloadOf(raw), to.json)
+		claims, err := base64.RawURLEncoding.DecodeString(strings.Split(raw, ".")[1])
+		if err != nil {
+			return err
+		}
+		return c.printJSON(claims, to.json)
 	})
 }
 
-// token returns the argument, or reads the token from standard input if there is none.
-func (c cli) token(args []string) (string, error) {
-	if len(args) > 0 && args[0] != "" && args[0] != "-" {
-		return args[0], nil
-	}
-	text, err := io.ReadAll(io.LimitReader(c.in, 64<<10))
+// readSecret reads a secret from standard input.
+func (c cli) readSecret(most int64) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(c.in, most))
 	return strings.TrimSpace(string(text)), err
-}
-
-// payloadOf decodes the second part of a token. It returns nil if there is none.
-// The payload must not be trusted before the token is verified.
-func payloadOf(raw string) []byte {
-	parts := strings.Split(raw, ".")
-	if len(parts) != 3 {
-		return nil
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
-		return nil
-	}
-	return payload
 }
 
 // neverRevoked accepts every token with a jti as not revoked. It is not for a

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,12 +35,13 @@ var defaultPaths = []string{
 
 type options struct {
 	credentials
+	at          []*url.URL
 	rate        float64 // per second; 0: as fast as possible
 	concurrency int
 	duration    time.Duration
 	mix         mix
-	paths       words
-	expect      words // fault codes that do not make the run fail
+	paths       []string
+	expect      []string // fault codes that do not make the run fail
 	maxFailed   uint64
 	maxP99      time.Duration // 0: any
 	remote      bool
@@ -87,8 +89,8 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.IntVar(&o.concurrency, "concurrency", 8, "`requests` in flight at most")
 	flags.DurationVar(&o.duration, "duration", 10*time.Second, "how long, with a unit: 30s, 1m30s; 10m at most")
 	flags.Var(&o.mix, "mix", "`shares` of the kinds of credential")
-	flags.Var(&o.paths, "path", "`path` below the org to fetch, with its query; repeat it for more (default: four of the reference server)")
-	flags.Var(&o.expect, "expect", "expected fault `code`, without the namespace: throttled.unspecified; repeat it for more")
+	flags.Func("path", "`path` below the org to fetch, with its query; repeat it for more (default: four of the reference server)", add(&o.paths))
+	flags.Func("expect", "expected fault `code`, without the namespace: throttled.unspecified; repeat it for more", add(&o.expect))
 	flags.Uint64Var(&o.maxFailed, "max-failed", 0, "faults that -expect does not name, at most; with more, the exit status is 1")
 	flags.DurationVar(&o.maxP99, "max-p99", 0, "99 % of the requests must take no longer, or the exit status is 1: 20ms (default: any time)")
 	flags.BoolVar(&o.remote, "remote", false, "allow a URL of another machine; use it only for a server of your own")
@@ -98,7 +100,7 @@ func (o *options) define(flags *flag.FlagSet) {
 	flags.IntVar(&o.pid, "pid", 0, "`process` id on this machine, such as the server's, whose memory and CPU to watch")
 }
 
-func (o *options) validate() error {
+func (o *options) validate() (err error) {
 	switch {
 	case o.duration <= 0 || o.duration > maxDuration:
 		return fmt.Errorf("-duration is more than 0 and at most %v", maxDuration)
@@ -117,24 +119,24 @@ func (o *options) validate() error {
 	if err := o.credentials.cover(o.mix); err != nil {
 		return err
 	}
-	return checkTargets(o.urls, o.remote)
+	o.at, err = targets(o.urls, o.remote)
+	return err
 }
 
-type words []string
-
-func (w *words) String() string { return strings.Join(*w, " ") }
-
-func (w *words) Set(word string) error {
-	if word == "" {
-		return errors.New("empty")
+// add returns what a flag of several words calls.
+func add(to *[]string) func(string) error {
+	return func(word string) error {
+		if word == "" {
+			return errors.New("empty")
+		}
+		*to = append(*to, word)
+		return nil
 	}
-	*w = append(*w, word)
-	return nil
 }
 
 // credentials are the URLs of a service and the credentials to present there.
 type credentials struct {
-	urls      words // one per instance, with org and version
+	urls      []string // one per instance, with org and version
 	header    string
 	key       string
 	secret    signing.Secret
@@ -146,7 +148,7 @@ type credentials struct {
 }
 
 func (c *credentials) define(flags *flag.FlagSet) {
-	flags.Var(&c.urls, "url", "`URL` of the service with org and version; repeat it for several instances of one service")
+	flags.Func("url", "`URL` of the service with org and version; repeat it for several instances of one service", add(&c.urls))
 	flags.StringVar(&c.header, "header-prefix", "", "`prefix` of the header names (default Service-)")
 	flags.StringVar(&c.key, "key", "", "client `key`")
 	flags.StringVar((*string)(&c.secret), "secret", "", "client `secret`")
@@ -162,11 +164,11 @@ func (c *credentials) fill(getenv func(string) string) error {
 	if err != nil {
 		return err
 	}
-	if url := cmp.Or(getenv("TENANTKIT_URL"), demo.URL()); len(c.urls) == 0 && url != "" {
-		c.urls = words{url}
+	if at := cmp.Or(getenv("TENANTKIT_URL"), demo.URL()); len(c.urls) == 0 && at != "" {
+		c.urls = []string{at}
 	}
-	for i, url := range c.urls {
-		c.urls[i] = strings.TrimSuffix(url, "/")
+	for i, at := range c.urls {
+		c.urls[i] = strings.TrimSuffix(at, "/")
 	}
 	c.header = cmp.Or(c.header, getenv("TENANTKIT_HEADER_PREFIX"), "Service-")
 	c.key = cmp.Or(c.key, getenv("TENANTKIT_KEY"), demo.ClientKey)
@@ -193,37 +195,26 @@ func (c *credentials) cover(m mix) error {
 	return nil
 }
 
-type kind int
-
+// The kinds of requests, by their credential.
 const (
-	signed kind = iota
-	bearer
-	session
-	kinds // the number of kinds
+	signed  = "signed"
+	bearer  = "bearer"
+	session = "session"
 )
 
-var kindNames = [kinds]string{"signed", "bearer", "session"}
-
-func (k kind) String() string { return kindNames[k] }
-
-func kindOf(name string) kind {
-	if i := slices.Index(kindNames[:], name); i >= 0 {
-		return kind(i)
-	}
-	return kinds
-}
+var kinds = []string{signed, bearer, session}
 
 // maxShare is the greatest sum of a mix, and so the greatest length of a round.
 const maxShare = 1000
 
 // mix is how many requests of each kind are sent in one round.
-type mix [kinds]int
+type mix map[string]int
 
 func (m *mix) String() string {
 	var shares []string
-	for k, share := range m {
-		if share > 0 {
-			shares = append(shares, fmt.Sprintf("%v=%d", kind(k), share))
+	for _, kind := range kinds {
+		if share := (*m)[kind]; share > 0 {
+			shares = append(shares, fmt.Sprintf("%s=%d", kind, share))
 		}
 	}
 	return strings.Join(shares, ",")
@@ -231,17 +222,16 @@ func (m *mix) String() string {
 
 // Set implements flag.Value. A kind that text does not name is not sent.
 func (m *mix) Set(text string) error {
-	var read mix
-	sum := 0
+	read, sum := make(mix), 0
 	for part := range strings.SplitSeq(text, ",") {
-		name, number, _ := strings.Cut(part, "=")
-		k := kindOf(name)
+		kind, number, _ := strings.Cut(part, "=")
 		share, err := strconv.Atoi(number)
-		if k == kinds || err != nil || share < 0 || share > maxShare || read[k] > 0 {
+		if !slices.Contains(kinds, kind) || err != nil || share < 0 || share > maxShare || read[kind] > 0 {
 			return errors.New("shares of signed, bearer and session, such as signed=2,bearer=1")
 		}
-		read[k] = share
-		sum += share
+		if sum += share; share > 0 {
+			read[kind] = share
+		}
 	}
 	if sum == 0 || sum > maxShare {
 		return fmt.Errorf("the shares add up to 1 to %d", maxShare)
@@ -252,23 +242,18 @@ func (m *mix) Set(text string) error {
 
 // turns returns the kinds of one round, each spread over it as evenly as possible.
 // The next turn goes to the kind that is furthest behind its share.
-func (m mix) turns() []kind {
-	sum := 0
-	for _, share := range m {
-		sum += share
-	}
-	round := make([]kind, sum)
-	var owed mix
-	for turn := range round {
+func (m mix) turns() (round []string) {
+	sum := m[signed] + m[bearer] + m[session]
+	owed := make(mix)
+	for range sum {
 		next := signed
-		for k := range kinds {
-			owed[k] += m[k]
-			if owed[k] > owed[next] {
-				next = k
+		for _, kind := range kinds {
+			if owed[kind] += m[kind]; owed[kind] > owed[next] {
+				next = kind
 			}
 		}
 		owed[next] -= sum
-		round[turn] = next
+		round = append(round, next)
 	}
 	return round
 }

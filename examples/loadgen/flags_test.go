@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -91,11 +92,11 @@ func TestDialler(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	to, err := newInstances(&options{credentials: credentials{urls: words{"http://192.0.2.1/acme/v2"}}})
+	at, err := targets([]string{"http://192.0.2.1/acme/v2"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = (&http.Client{Transport: to}).Get("http://127.0.0.1/acme/v2")
+	_, err = (&http.Client{Transport: newInstances(&options{at: at})}).Get("http://127.0.0.1/acme/v2")
 	if !errors.Is(err, errRemote) {
 		t.Error(err)
 	}
@@ -157,13 +158,13 @@ func TestCredentials(t *testing.T) {
 func TestMix(t *testing.T) {
 	for _, test := range []struct {
 		text  string
-		round []kind
+		round []string
 	}{
-		{"signed=1", []kind{signed}},
-		{"session=2,signed=0", []kind{session, session}},
-		{"signed=1,bearer=1,session=1", []kind{signed, bearer, session}},
-		{"signed=2,bearer=1", []kind{signed, bearer, signed}},
-		{"signed=4,bearer=2", []kind{signed, bearer, signed, signed, bearer, signed}},
+		{"signed=1", []string{signed}},
+		{"session=2,signed=0", []string{session, session}},
+		{"signed=1,bearer=1,session=1", []string{signed, bearer, session}},
+		{"signed=2,bearer=1", []string{signed, bearer, signed}},
+		{"signed=4,bearer=2", []string{signed, bearer, signed, signed, bearer, signed}},
 	} {
 		var m mix
 		if err := m.Set(test.text); err != nil {
@@ -233,21 +234,20 @@ func FuzzMix(f *testing.F) {
 		if m.Set(text) != nil {
 			return
 		}
-		if err := again.Set(m.String()); err != nil || again != m {
+		if err := again.Set(m.String()); err != nil || !maps.Equal(again, m) {
 			t.Fatalf("%q is printed as %q: %v", text, m.String(), err)
 		}
-		var taken mix
-		round := m.turns()
+		taken, round := make(mix), m.turns()
 		for turn, k := range round {
 			taken[k]++
-			for k := range kinds {
+			for _, k := range kinds {
 				owed := float64(m[k])*float64(turn+1)/float64(len(round)) - float64(taken[k])
 				if owed > 2 || owed < -2 {
 					t.Fatalf("%v: %v is owed %g after %d turns", m, k, owed, turn+1)
 				}
 			}
 		}
-		if taken != m {
+		if !maps.Equal(taken, m) {
 			t.Fatalf("%v taken of %v", taken, m)
 		}
 	})

@@ -94,20 +94,20 @@ func (s *service) answer(w http.ResponseWriter, r *http.Request, path string) {
 	if s.seen == nil {
 		s.seen = make(map[string]int)
 	}
-	s.seen[k.String()]++
+	s.seen[k]++
 	s.seen[path]++
 	s.seen[r.Host]++
 	io.WriteString(w, `{"object":"list","data":[],"hasMore":false}`)
 }
 
 // credentialOf returns the kind of credential that is correct.
-func credentialOf(r *http.Request, path string) (kind, bool) {
-	var found []kind
+func credentialOf(r *http.Request, path string) (string, bool) {
+	var found []string
 	if given := r.Header.Get("Acme-Client-Signature"); given != "" {
 		mac := hmac.New(sha256.New, []byte(testKey+testSecret))
 		fmt.Fprintf(mac, "%s;%s;%s", path, r.Method, r.Header.Get("Acme-Client-Timestamp"))
 		if given != hex.EncodeToString(mac.Sum(nil)) {
-			return 0, false
+			return "", false
 		}
 		found = append(found, signed)
 	}
@@ -118,7 +118,7 @@ func credentialOf(r *http.Request, path string) (kind, bool) {
 		found = append(found, session)
 	}
 	if len(found) != 1 {
-		return 0, false
+		return "", false
 	}
 	return found[0], true
 }

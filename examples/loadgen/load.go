@@ -34,35 +34,34 @@ const (
 
 type load struct {
 	o        options
-	turns    []kind
+	turns    []string
 	tickets  atomic.Int64
 	to       *instances
-	as       [kinds]http.RoundTripper
+	as       map[string]http.RoundTripper
 	sessions chan *http.Client // one for each request in flight; empty if the mix has no sessions
 	began    time.Time
 	took     time.Duration
 	before   uint64 // requests sent before the run, to log in
 
 	mu      sync.Mutex
-	tallies [kinds]tally
+	tallies map[string]tally
 	plot    *plot.Plot // nil unless it is asked for
 }
 
 func newLoad(ctx context.Context, o options) (*load, error) {
-	to, err := newInstances(&o)
-	if err != nil {
-		return nil, err
-	}
-	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency)}
-	for k := range kinds {
-		l.tallies[k] = newTally()
+	to := newInstances(&o)
+	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency), tallies: make(map[string]tally)}
+	for _, kind := range kinds {
+		l.tallies[kind] = newTally()
 	}
 	if o.plot != "" {
 		l.plot = plot.New(plot.Title("loadgen"), plot.Downsample(4000), plot.Label(labelOf))
 	}
-	l.as[signed] = &signing.Transport{BaseURL: o.urls[0], ClientKey: o.key, Secret: o.secret, Version: o.signature, Header: o.header, Base: to}
-	l.as[bearer] = &token.Transport{BaseURL: o.urls[0], Token: o.token, Base: to}
-	l.as[session] = roundTrip(l.inSession)
+	l.as = map[string]http.RoundTripper{
+		signed:  &signing.Transport{BaseURL: o.urls[0], ClientKey: o.key, Secret: o.secret, Version: o.signature, Header: o.header, Base: to},
+		bearer:  &token.Transport{BaseURL: o.urls[0], Token: o.token, Base: to},
+		session: roundTrip(l.inSession),
+	}
 	if o.mix[session] > 0 {
 		if err := l.logIn(ctx); err != nil {
 			l.close()
@@ -126,14 +125,14 @@ func (l *load) target(t *vegeta.Target) error {
 	ticket := l.tickets.Add(1) - 1
 	round, turn := ticket/int64(len(l.turns)), ticket%int64(len(l.turns))
 	t.Method = http.MethodGet
-	t.URL = l.o.urls[0] + l.o.paths[round%int64(len(l.o.paths))] + "#" + l.turns[turn].String()
+	t.URL = l.o.urls[0] + l.o.paths[round%int64(len(l.o.paths))] + "#" + l.turns[turn]
 	return nil
 }
 
 func (l *load) send(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Del("X-Vegeta-Seq")
-	as := l.as[kindOf(r.URL.Fragment)]
+	as := l.as[r.URL.Fragment]
 	r.URL.Fragment = ""
 	return as.RoundTrip(r)
 }
@@ -145,10 +144,10 @@ func (l *load) count(r *vegeta.Result) {
 	if l.o.rate > 0 {
 		r.Latency = max(r.Latency, r.Timestamp.Add(r.Latency).Sub(l.began)-l.due(r.Seq))
 	}
-	_, name, _ := strings.Cut(r.URL, "#")
+	_, kind, _ := strings.Cut(r.URL, "#")
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tallies[kindOf(name)].add(r.Latency, r.Error)
+	l.tallies[kind].add(r.Latency, r.Error)
 	if l.plot != nil {
 		_ = l.plot.Add(r)
 	}
@@ -217,12 +216,9 @@ const (
 func (l *load) inSession(r *http.Request) (*http.Response, error) {
 	c := <-l.sessions
 	defer func() { l.sessions <- c }()
-	for _, cookie := range c.Jar.Cookies(r.URL) {
-		r.AddCookie(cookie)
-	}
-	reply, err := l.to.RoundTrip(r)
-	if err == nil {
-		c.Jar.SetCookies(r.URL, reply.Cookies())
+	reply, err := c.Do(r)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return nil, failed.Err
 	}
 	return reply, err
 }

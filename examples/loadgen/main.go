@@ -7,8 +7,11 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -108,8 +111,12 @@ func (p program) load(ctx context.Context, o options) (err error) {
 			return err
 		}
 	}
-	if err := p.print(r, o.json); err != nil {
-		return err
+	if o.json {
+		err = json.NewEncoder(p.out).Encode(r)
+	} else {
+		out := bufio.NewWriter(p.out)
+		r.write(out)
+		err = out.Flush()
 	}
-	return r.missed(o)
+	return cmp.Or(err, r.missed(o))
 }

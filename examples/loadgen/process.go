@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
-// process is a process whose resident memory, in bytes, and CPU time are watched, as Linux
-// shows them in /proc. A nil *process watches nothing.
+// process is a process whose resident memory, in bytes, and CPU time are watched. A nil *process watches nothing.
 type process struct {
 	pid int
 	cpu time.Duration // at the first sample
@@ -61,13 +57,6 @@ func (p *process) watching() (end func()) {
 	return func() { close(done); <-ended }
 }
 
-func (p *process) resident() *resident {
-	if p == nil {
-		return nil
-	}
-	return &p.rss
-}
-
 // cpuUsed returns the CPU time that the process has used since the first sample. It is 0
 // if nothing is watched or the process is gone.
 func (p *process) cpuUsed() time.Duration {
@@ -81,20 +70,11 @@ func (p *process) cpuUsed() time.Duration {
 	return now - p.cpu
 }
 
-// usageOf reads fields 14, 15 and 24 of proc_pid_stat(5): the time in user and in system
-// mode, in hundredths of a second, and the pages in memory. A name stands before them, which
-// may contain blanks and parentheses.
 func usageOf(pid int) (rss int64, cpu time.Duration, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, 0, err
 	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 22 {
-		return 0, 0, fmt.Errorf("stat: %q", text)
-	}
-	user, err1 := strconv.ParseInt(fields[11], 10, 64)
-	system, err2 := strconv.ParseInt(fields[12], 10, 64)
-	pages, err3 := strconv.ParseInt(fields[21], 10, 64)
-	return pages * int64(os.Getpagesize()), time.Duration(user+system) * time.Second / 100, errors.Join(err1, err2, err3)
+	stat, err := p.Stat()
+	return int64(stat.ResidentMemory()), time.Duration(stat.CPUTime() * float64(time.Second)), err
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -15,22 +13,19 @@ import (
 // report is the result of a run. Its JSON is one object, with times in milliseconds
 // and memory in bytes.
 type report struct {
-	Seconds    float64               `json:"seconds"`
-	Requests   uint64                `json:"requests"`
-	Rate       float64               `json:"rate"`
-	Failed     uint64                `json:"failed"`
-	Unexpected uint64                `json:"unexpected"` // failed with a code that -expect does not name
-	SentAgain  uint64                `json:"sent_again"` // signed once more by the client library
-	Errors     map[string]uint64     `json:"errors"`
-	Latency    latency               `json:"latency_ms"`
-	Kinds      map[string]kindReport `json:"kinds"`
-	RSS        *resident             `json:"rss,omitempty"`
-	CPU        float64               `json:"cpu_ms,omitempty"` // of the watched process, per request
+	Seconds float64 `json:"seconds"`
+	part
+	Unexpected uint64          `json:"unexpected"` // failed with a code that -expect does not name
+	SentAgain  uint64          `json:"sent_again"` // signed once more by the client library
+	Kinds      map[string]part `json:"kinds"`
+	RSS        *resident       `json:"rss,omitempty"`
+	CPU        float64         `json:"cpu_ms,omitempty"` // of the watched process, per request
 
 	all tally
 }
 
-type kindReport struct {
+// part is what a report says of all requests, and of those of each kind.
+type part struct {
 	Requests uint64            `json:"requests"`
 	Rate     float64           `json:"rate"`
 	Failed   uint64            `json:"failed"`
@@ -39,33 +34,25 @@ type kindReport struct {
 }
 
 func (l *load) report(m *process) *report {
-	r := &report{
-		Seconds: l.took.Seconds(), Errors: map[string]uint64{}, Kinds: map[string]kindReport{}, RSS: m.resident(),
-		all: newTally(),
-	}
-	for k := range kinds {
-		if l.o.mix[k] == 0 {
-			continue
+	r := &report{Seconds: l.took.Seconds(), Kinds: make(map[string]part), all: newTally()}
+	for kind, t := range l.tallies {
+		if l.o.mix[kind] > 0 {
+			r.Kinds[kind] = t.part(r.Seconds)
+			r.all.merge(t)
 		}
-		t := &l.tallies[k]
-		part := kindReport{Requests: uint64(t.times.TotalCount()), Failed: t.failures(), Errors: t.failed, Latency: latencyOf(t.times)}
-		part.Rate = float64(part.Requests) / r.Seconds
-		r.Kinds[k.String()] = part
-		r.all.times.Merge(t.times)
-		for code, count := range part.Errors {
-			r.Errors[code] += count
-			if !slices.Contains(l.o.expect, code) {
-				r.Unexpected += count
-			}
-		}
-		r.Requests += part.Requests
-		r.Failed += part.Failed
 	}
-	r.Rate = float64(r.Requests) / r.Seconds
+	r.part = r.all.part(r.Seconds)
+	for code, count := range r.Errors {
+		if !slices.Contains(l.o.expect, code) {
+			r.Unexpected += count
+		}
+	}
+	if m != nil {
+		r.RSS = &m.rss
+	}
 	if r.Requests > 0 {
 		r.CPU = l.to.perRequest(m.cpuUsed(), r.Requests)
 	}
-	r.Latency = latencyOf(r.all.times)
 	// Requests that could not be sent make this number too low, but nothing makes it too high.
 	if sent := l.to.sent.Load() - l.before; sent > r.Requests {
 		r.SentAgain = sent - r.Requests
@@ -79,39 +66,18 @@ func (to *instances) perRequest(used time.Duration, requests uint64) float64 {
 	return float64(used) / float64(time.Millisecond) / float64(requests) * float64(len(to.at))
 }
 
-func (p program) print(r *report, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(p.out).Encode(r)
-	}
-	var text strings.Builder
-	r.write(&text)
-	_, err := io.WriteString(p.out, text.String())
-	return err
-}
-
 func (r *report) write(w io.Writer) {
 	fmt.Fprintf(w, "%d requests in %.1f s, %.1f/s, %d failed", r.Requests, r.Seconds, r.Rate, r.Failed)
 	if r.SentAgain > 0 {
 		fmt.Fprintf(w, ", %d sent again", r.SentAgain)
 	}
 	fmt.Fprintf(w, "\n\n%-8s %9s %9s %7s  %9s %9s %9s %9s %9s\n", "ms", "requests", "a second", "failed", "p50", "p90", "p99", "p99.9", "max")
-	line := func(name string, n uint64, rate float64, failed uint64, l latency) {
-		fmt.Fprintf(w, "%-8s %9d %9.1f %7d ", name, n, rate, failed)
-		for _, ms := range []float64{l.P50, l.P90, l.P99, l.P999, l.Max} {
-			if ms == 0 {
-				fmt.Fprintf(w, " %9s", "–") // %9s counts letters
-				continue
-			}
-			fmt.Fprintf(w, " %9.3f", ms)
-		}
-		fmt.Fprintln(w)
-	}
-	for k := range kinds {
-		if part, ok := r.Kinds[k.String()]; ok {
-			line(k.String(), part.Requests, part.Rate, part.Failed, part.Latency)
+	for _, name := range kinds {
+		if p, ok := r.Kinds[name]; ok {
+			p.write(w, name)
 		}
 	}
-	line("all", r.Requests, r.Rate, r.Failed, r.Latency)
+	r.part.write(w, "all")
 	writeDistribution(w, r.all.times)
 	for i, code := range slices.Sorted(maps.Keys(r.Errors)) {
 		if i == 0 {
@@ -125,6 +91,18 @@ func (r *report) write(w io.Writer) {
 			float64(r.RSS.First)/MiB, float64(r.RSS.Last)/MiB, float64(r.RSS.Max)/MiB)
 		fmt.Fprintf(w, "CPU of the process for each request in ms: %.3f\n", r.CPU)
 	}
+}
+
+func (p *part) write(w io.Writer, name string) {
+	fmt.Fprintf(w, "%-8s %9d %9.1f %7d ", name, p.Requests, p.Rate, p.Failed)
+	for _, ms := range []float64{p.Latency.P50, p.Latency.P90, p.Latency.P99, p.Latency.P999, p.Latency.Max} {
+		if ms == 0 {
+			fmt.Fprintf(w, " %9s", "–") // %9s counts letters
+			continue
+		}
+		fmt.Fprintf(w, " %9.3f", ms)
+	}
+	fmt.Fprintln(w)
 }
 
 const (
@@ -145,7 +123,7 @@ func newTally() tally {
 	return tally{hdrhistogram.New(1, int64(longest), 3), make(map[string]uint64)}
 }
 
-func (t *tally) add(took time.Duration, code string) {
+func (t tally) add(took time.Duration, code string) {
 	_ = t.times.RecordValue(int64(min(max(took, 1), longest))) // it fails beyond longest only
 	if code == "" {
 		return
@@ -156,11 +134,20 @@ func (t *tally) add(took time.Duration, code string) {
 	t.failed[code]++
 }
 
-func (t *tally) failures() (n uint64) {
-	for _, count := range t.failed {
-		n += count
+func (t tally) merge(other tally) {
+	t.times.Merge(other.times)
+	for code, count := range other.failed {
+		t.failed[code] += count
 	}
-	return n
+}
+
+func (t tally) part(seconds float64) part {
+	p := part{Requests: uint64(t.times.TotalCount()), Errors: t.failed, Latency: latencyOf(t.times)}
+	p.Rate = float64(p.Requests) / seconds
+	for _, count := range t.failed {
+		p.Failed += count
+	}
+	return p
 }
 
 // writeDistribution writes how many replies took at most 1, 2 and 5 of each power of ten.

@@ -15,27 +15,24 @@ import (
 // errRemote refuses an address of another machine.
 var errRemote = errors.New("not an address of this machine; -remote allows it")
 
-// checkTargets refuses URLs that are not instances of one service. Unless remote is
-// set, it also refuses URLs of other machines.
-func checkTargets(urls []string, remote bool) error {
-	var path string
-	for i, text := range urls {
+// targets rejects URLs that are not instances of one service. Unless remote is
+// set, it also rejects URLs of other machines.
+func targets(urls []string, remote bool) (at []*url.URL, err error) {
+	for _, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
 			u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			return errors.New("-url is an http or https URL with host, org and version alone")
+			return nil, errors.New("-url is an http or https URL with host, org and version alone")
 		}
-		if i == 0 {
-			path = u.EscapedPath()
-		}
-		if u.EscapedPath() != path {
-			return errors.New("-url: instances of one service have the same org and version")
+		at = append(at, u)
+		if u.EscapedPath() != at[0].EscapedPath() {
+			return nil, errors.New("-url: instances of one service have the same org and version")
 		}
 		if !remote && !isLoopback(u.Hostname()) {
-			return fmt.Errorf("-url %s: %w", u.Hostname(), errRemote)
+			return nil, fmt.Errorf("-url %s: %w", u.Hostname(), errRemote)
 		}
 	}
-	return nil
+	return at, nil
 }
 
 func isLoopback(host string) bool {
@@ -52,27 +49,17 @@ type instances struct {
 	sent atomic.Uint64
 }
 
-// newInstances expects URLs that checkTargets has accepted.
-func newInstances(o *options) (*instances, error) {
-	var to instances
-	for _, text := range o.urls {
-		u, err := url.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		to.at = append(to.at, u)
-	}
+func newInstances(o *options) *instances {
 	dialer := net.Dialer{Timeout: 5 * time.Second}
 	if !o.remote {
 		dialer.Control = onlyLoopback
 	}
-	to.base = &http.Transport{
+	return &instances{at: o.at, base: &http.Transport{
 		// No proxy: the run would measure the proxy.
 		DialContext:         dialer.DialContext,
 		MaxIdleConnsPerHost: o.concurrency,
 		IdleConnTimeout:     time.Minute,
-	}
-	return &to, nil
+	}}
 }
 
 // onlyLoopback checks the address that a name was resolved to. Even localhost may

@@ -49,15 +49,16 @@ func mayChangeAuthor(p auth.Principal, o *object, changes map[string]any) error 
 	return auth.ErrForbidden
 }
 
-// administrators limits a route to accounts with that role. The scope that the
+// administrators limits routes to accounts with that role. The scope that a
 // route needs is checked before.
-func administrators[T any](answer func(*http.Request) (T, error)) func(*http.Request) (T, error) {
-	return func(r *http.Request) (none T, err error) {
+func administrators(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := requireAdministrator(r); err != nil {
-			return none, err
+			auth.Fail(w, r, err)
+			return
 		}
-		return answer(r)
-	}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func requireAdministrator(r *http.Request) error {

@@ -13,7 +13,6 @@ import (
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/mempage"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -39,6 +38,7 @@ type keyReply struct {
 	envelope.Item
 	face
 	Name      string         `json:"name"` // each has one
+	App       string         `json:"app"`  // client key
 	Account   string         `json:"account"`
 	Scope     []string       `json:"scope"`
 	Networks  []netip.Prefix `json:"networks"` // null: anywhere
@@ -54,6 +54,7 @@ func replyOfKey(r apikey.Record) keyReply {
 	reply := keyReply{
 		Item:      envelope.Item{ID: r.ID, Object: keySchema.Object},
 		Name:      r.Name,
+		App:       r.App,
 		face:      faceOf("", r.Maker, r.Seen, r.From),
 		Account:   r.Account,
 		Scope:     append([]string{}, r.Scope...),
@@ -80,8 +81,8 @@ func (k keyReply) property(path string) (value any, ok bool) {
 	return k.Object, path == "object"
 }
 
-// list answers with the keys of an app, of which others than administrators see their own. It keeps
-// few more than the page in memory.
+// list answers with the keys of an app, or of all apps if the path names none. Others than administrators see
+// their own. It keeps few more than the page in memory.
 func (h apiKeys) list(r *http.Request) (page envelope.List[keyReply], err error) {
 	ctx := r.Context()
 	if err := h.store.queries.hold(ctx); err != nil {
@@ -96,28 +97,20 @@ func (h apiKeys) list(r *http.Request) (page envelope.List[keyReply], err error)
 	if err != nil {
 		return page, err
 	}
-	app, err := h.store.app(ctx, p.Org, r.PathValue("key"))
-	if err != nil {
-		return page, err
+	of := apikey.Of{Org: p.Org, App: r.PathValue("key"), Account: account}
+	if of.App != "" {
+		if _, err := h.store.app(ctx, p.Org, of.App); err != nil {
+			return page, err
+		}
 	}
-	first := q
-	first.Skip, first.Limit = 0, q.Skip+q.Limit+1
-	var kept []keyReply
-	cut := false // there are so many bytes that the rest of the page is unknown
-	for record, err := range apikey.Records(ctx, h.stores.apiKeys, apikey.Of{Org: app.Org, App: app.ClientKey, Account: account}) {
+	kept := collect(q, keyReply.property)
+	for record, err := range apikey.Records(ctx, h.stores.apiKeys, of) {
 		if err != nil {
 			return page, storeFailed(err)
 		}
-		if kept = append(kept, replyOfKey(record)); len(kept) >= first.Limit+apikey.MaxPage {
-			var more bool
-			if kept, more = mempage.Page(kept, first, keyReply.property); more && len(kept) < first.Limit {
-				cut, first.Limit = true, len(kept)
-			}
-		}
+		kept.add(replyOfKey(record))
 	}
-	page.Data, page.HasMore = mempage.Page(kept, q, keyReply.property)
-	page.HasMore = page.HasMore || cut && len(page.Data) > 0
-	return page, nil
+	return kept.page(), nil
 }
 
 var (

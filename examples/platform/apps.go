@@ -199,18 +199,17 @@ func (h apps) update(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, err
 	}
-	verb := "app.changed"
+	verb, named := "app.changed", false
 	if changes.restricts() {
 		verb = "credential.restricted"
 	}
-	return h.change(r, verb, func(ctx context.Context, c *appChange) error {
+	reply, err := h.change(r, verb, func(ctx context.Context, c *appChange) error {
 		err := mayEnable(ctx, c.app, changes)
 		if err == nil {
 			err = c.restrict(ctx, changes)
 		}
 		if err == nil {
-			changes.apply(c.app)
-			err = putApp(ctx, c.tx, *c.app)
+			named, err = h.rename(ctx, c, changes)
 		}
 		if err != nil {
 			return err
@@ -221,6 +220,24 @@ func (h apps) update(r *http.Request) (appReply, error) {
 		}
 		return storeFailed(err)
 	})
+	if err == nil && named && changes.restricts() {
+		emitApp(r.Context(), "app.changed", a)
+	}
+	return reply, err
+}
+
+// rename changes the platform's own record of an app, and appends that to the audit log. It reports whether
+// something has changed. What changes of the credential and the key pair, their stores append.
+func (h apps) rename(ctx context.Context, c *appChange, changes appChanges) (bool, error) {
+	before := asJSON(c.app)
+	changes.apply(c.app)
+	if asJSON(c.app) == before {
+		return false, nil
+	}
+	if err := putApp(ctx, c.tx, *c.app); err != nil {
+		return false, err
+	}
+	return true, h.store.audited(ctx, c.tx, appRow(c.app.Org, c.app.ClientKey).changed, "")
 }
 
 var keyPairForm = body.Form{{Path: "overlap", Kind: body.Integer}} // seconds
@@ -381,6 +398,9 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 			return storeFailed(err)
 		}
 		if err := endKeys(ctx, c.in, apikey.Of{Org: c.app.Org, App: c.app.ClientKey}); err != nil {
+			return err
+		}
+		if err := execIn(ctx, c.tx, nil, "DELETE FROM platform_token_scopes WHERE org = $1 AND client_key = $2", c.app.Org, c.app.ClientKey); err != nil {
 			return err
 		}
 		return execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey)

@@ -20,15 +20,15 @@ const maxPublicBody = 16 << 10
 
 // publicBody limits the bodies of a route that anybody may call. If a request
 // announces a longer body, it is refused before any of it is read.
-func publicBody(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func publicBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength > maxPublicBody {
 			auth.Fail(w, r, &http.MaxBytesError{Limit: maxPublicBody})
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxPublicBody)
-		next(w, r)
-	}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func readValues(r *http.Request, f body.Form) (map[string]any, error) {
@@ -45,13 +45,6 @@ func withBody[T any](f body.Form, answer func(*http.Request, map[string]any) (T,
 		}
 		return answer(r, values)
 	}
-}
-
-// withBodyAs is withBody for a function that sets a cookie.
-func withBodyAs[T any](f body.Form, answer func(http.ResponseWriter, *http.Request, map[string]any) (T, error)) http.HandlerFunc {
-	return replyAs(func(w http.ResponseWriter, r *http.Request) (T, error) {
-		return withBody(f, func(r *http.Request, values map[string]any) (T, error) { return answer(w, r, values) })(r)
-	})
 }
 
 // optionalBody is withBody for a body that may be missing. Then there are no values.

@@ -7,8 +7,7 @@ interface Item { _id: string; object: string }
 interface Result<T> { object: 'result'; data: T }
 interface List<T> { object: 'list'; data: T[]; hasMore: boolean; total?: number }
 
-interface About { message: string; path?: string; reason?: string }
-interface Fault extends About { object: 'fault'; errCode: string; status: number; faults: Fault[] }
+interface Fault { object: 'fault'; message: string; path?: string; reason?: string; errCode: string; status: number; faults: Fault[] }
 
 interface Account extends Item { email: string; name: string; roles: string[]; disabled?: boolean; tokensFrom?: string }
 type Me = Account & { actor?: string }; // actor acts for the account
@@ -21,15 +20,16 @@ interface SigningKey {
 }
 interface Token extends Item {
   subject: string; kind: string; issued: string; expires?: string; uses: number; maxUses?: number; maker?: string; makerApp?: string; parent?: string;
-  name?: string; lastUsed?: string; lastAddress?: string;
+  name?: string; lastUsed?: string; lastAddress?: string; scope?: string[];
 }
 interface APIKey extends Item {
-  name: string; account: string; maker?: string; scope: string[]; networks: string[] | null; created: string; expires?: string;
+  name: string; app: string; account: string; maker?: string; scope: string[]; networks: string[] | null; created: string; expires?: string;
   uses: number; maxUses?: number; lastUsed?: string; lastAddress?: string; successor?: string; key?: string;
 }
 interface Role extends Item { scope: string[] }
 interface Settings extends Item { idle: number; maxSession: number; requireSecondFactor: boolean; sessionsPerAccount: number; rememberDevices: number }
 interface Session extends Item { created: string; seen: string; address: string; agent: string; current: boolean; reason?: string }
+interface Ending extends Item { kind: string; app: string; account?: string; name?: string; maker?: string; lastUsed?: string; lastAddress?: string; ends: string }
 interface Device extends Item { name: string; created: string; seen: string; expires: string; current: boolean }
 interface Org extends Item { name: string; account: string }
 interface Invitation extends Item { email: string; roles: string[]; maker: string; expires: string }
@@ -58,12 +58,14 @@ interface Verdict {
 }
 
 // Acting is the credential of the sections. Without a bearer token, it is the session of the account.
-interface Acting { org: string; account: Me | null; bearer: string }
+interface Acting { org: string; account: Me | null; bearer: string; held: string[] | null }
 
 // Call sends a request and returns the JSON of the reply, which the caller gives a type.
 type Call = (method: string, path: string, body?: unknown) => Promise<any>;
 type Send = (...call: [...Parameters<Call>, bearer?: string, unheard?: boolean]) => ReturnType<Call>;
 type Options = RequestInit & { headers: Record<string, string> };
+
+interface Hooks { heard(request: Requested): void; lost(): void; sessionOver(error: Refused): void; stepUp(): Promise<boolean> }
 
 // The calls that need no credential.
 
@@ -82,19 +84,17 @@ type Refused = import('./console_api.js').Refused;
 
 // Elements has the type of each element that is more than an HTMLElement, by id.
 interface Elements extends
-  Record<'again-form' | 'app-form' | 'app-one-form' | 'audit-form' | 'code-form' | 'credential-form' | 'data-form' | 'enrol-form' | 'held-form' | 'invite-form' | 'join-form' |
-    'keys-form' | 'keys-list-form' | 'lab-form' | 'live-form' | 'mint-form' | 'factor-form' | 'password-form' | 'people-form' |
-    'people-new-form' | 'reset-form' | 'role-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
-  Record<'again-email' | 'again-password' | 'app-one-name' | 'audit-value' | 'apps-words' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' |
-    'lab-key' | 'lab-path' | 'lab-secret' | 'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' |
-    'org' | 'password' | 'password-now' | 'password-see' | 'people-name' |
-    'people-words' | 'scope-need' | 'settings-devices' | 'settings-factor' | 'settings-idle' | 'settings-maxSession' | 'settings-most', HTMLInputElement>,
-  Record<'audit-field' | 'data-list' | 'held-app' | 'held-ends' | 'held-order' | 'held-sub' | 'keys-app' | 'keys-of' | 'keys-within' | 'lab-method' | 'lab-version' | 'live-only' |
-    'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'settings-idle-unit' |
-    'settings-maxSession-unit' | 'shown-form' | 'shown-request', HTMLSelectElement>,
-  Record<'credential-token' | 'lab-body' | 'scope-grants', HTMLTextAreaElement>,
+  Record<'people-form' | 'again-form' | 'app-form' | 'app-one-form' | 'audit-form' | 'code-form' | 'credential-form' | 'data-form' | 'enrol-form' | 'factor-form' |
+    'held-form' | 'invite-form' | 'join-form' | 'keys-form' | 'keys-list-form' | 'lab-form' | 'live-form' | 'mint-form' | 'password-form' | 'people-new-form' |
+    'reset-form' | 'role-form' | 'role-one-form' | 'scope-form' | 'settings-form' | 'sign-in-form', HTMLFormElement>,
+  Record<'again-email' | 'again-password' | 'app-one-name' | 'audit-value' | 'code-input' | 'data-limit' | 'email' | 'enrol-code' | 'lab-key' | 'lab-path' | 'lab-secret' |
+    'lab-see' | 'lab-timestamp' | 'live-words' | 'mint-maxUses' | 'mint-seconds' | 'org' | 'password' | 'password-now' | 'password-see' | 'people-name' |
+    'scope-need' | 'settings-devices' | 'settings-factor' | 'settings-idle' | 'settings-maxSession' | 'settings-most', HTMLInputElement>,
+  Record<'audit-field' | 'data-list' | 'held-app' | 'held-ends' | 'held-sub' | 'keys-app' | 'keys-of' | 'keys-within' | 'lab-method' | 'lab-version' |
+    'live-only' | 'mint-app' | 'mint-expiresIn' | 'mint-sub' | 'settings-idle-unit' | 'settings-maxSession-unit' | 'shown-form' | 'shown-request', HTMLSelectElement>,
+  Record<'credential-token' | 'lab-body' | 'role-one-scope' | 'scope-grants', HTMLTextAreaElement>,
   Record<'again' | 'keep' | 'sure', HTMLDialogElement>,
-  Record<'app-new' | 'credential-more' | 'shown-more', HTMLDetailsElement>,
+  Record<'credential-more' | 'shown-more', HTMLDetailsElement>,
   Record<'key-fields', HTMLTemplateElement>,
   Record<'enrol-link' | 'try-scope', HTMLAnchorElement> {}
 
@@ -135,14 +135,8 @@ interface Asked {
   list: string; schema: Schema; sort: string; limit: string; conditions: string[]; cursor: string[]; number: number; before?: Asked; last?: Stored;
 }
 
-// Held are the tokens that are loaded, for one account or, if sub is empty, for all, and the apps whose others are not loaded.
-// A Row has its depth in their tree.
-type HeldToken = Token & { app: string };
-interface Held { sub: string; apps: string[]; items: HeldToken[] }
-type Row = HeldToken & { depth: number };
-
-// ListedKeys are the API keys that are loaded: all, or those that expire within some days.
-interface ListedKeys { within: string; apps: string[]; items: (APIKey & { app: string })[] }
+// Row is a token in a list, with its depth in their tree.
+type Row = Token & { app: string; depth: number };
 
 // Claims are those of a token that nobody has verified.
 type Claims = Record<string, unknown>;
@@ -158,7 +152,6 @@ interface ParentNode {
 }
 
 interface Array<T> { filter(keep: BooleanConstructor): Exclude<T, false | 0 | '' | null | undefined>[] }
-interface PromiseRejectedResult { value?: undefined }
 
 // No form of the page has files. An empty box is missing from its form.
 interface FormData {

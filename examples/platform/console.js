@@ -1,16 +1,14 @@
 // The console: the server's page at /, which uses only the interface that all clients have. This
 // module puts the others together: it opens the section that the address names.
 
-import { forgetAccount, openAccount } from './console_account.js';
-import { acting, Gone, leave as forgetReplies, reach, Refused } from './console_api.js';
-import { onCredential } from './console_credential.js';
-import { forgetFactor } from './console_factor.js';
+import { forgetAccount, forgetFactor, openAccount } from './console_account.js';
+import { acting, Gone, leave as forgetReplies, lookUp, queryOf, reach, Refused } from './console_api.js';
 import { complain } from './console_fault.js';
-import { dismiss, onClick, quiet, show } from './console_page.js';
+import { dismiss, isUnsent, mayLose, onClick, quiet, show } from './console_page.js';
 import { forgetPicks } from './console_pick.js';
-import { byID, empty } from './console_render.js';
+import { after, byID, counted, day, element, empty } from './console_render.js';
 import { forgetVerdict, openScope } from './console_scope.js';
-import { addressed, showSection } from './console_sections.js';
+import { addressed, linkTo, showSection } from './console_sections.js';
 import { status, steps } from './console_session.js';
 import { callOrg, enter, showSignIn } from './console_signin.js';
 import { forgetShown } from './console_show.js';
@@ -33,8 +31,7 @@ const sections = {
 /** @type {Map<string, Section>} */
 const loaded = new Map();
 
-/** @param {string} name */
-async function load(name) {
+async function load(/** @type {string} */ name) {
   const section = loaded.get(name) ?? await sections[name]().catch(async (error) => {
     await reach('/', { method: 'HEAD', cache: 'no-store' }); // it tells if the server is gone
     throw error;
@@ -83,6 +80,7 @@ async function openSection() {
   }
   const place = byID(`section-${name}`);
   place.ariaBusy = 'true';
+  tellEnding().catch(() => {}); // whoever may not know, is told nothing
   try {
     const section = await load(name);
     if (closed) {
@@ -97,9 +95,6 @@ async function openSection() {
   }
 }
 
-// isUnsent reports whether a form has something that nobody has sent.
-const isUnsent = () => document.querySelector('form[data-filled]') !== null;
-
 // visit opens the section without the requests that were shown before.
 function visit() {
   forgetShown();
@@ -109,8 +104,37 @@ function visit() {
 // renew opens the section again. Opening it empties forms and lists, so what was entered prevents that.
 const renew = async () => { isUnsent() || await openSection(); };
 
-// move shows the section that the address names.
-async function move() {
+/** @type {Record<string, [string, string, [string, string][]]>} */
+const ending = { credential: ['app', 'apps', []], key: ['API key', 'keys', [['within', '7']]], token: ['token', 'tokens', [['ends', '7']]] };
+let told = 0; // when it was told what ends, in milliseconds
+
+// tellEnding tells administrators in one line what ends within 7 days, once a minute at most.
+async function tellEnding() {
+  const place = byID('ending');
+  const { account, bearer } = acting;
+  if (bearer || !account?.roles.includes('administrator')) {
+    [place.hidden, told] = [true, 0];
+  } else if (Date.now() - told > 60_000) {
+    told = Date.now();
+    /** @type {List<Ending>} */
+    const { data } = await lookUp(`/admin/ending?${queryOf([['limit', '1000'], ['where', JSON.stringify({ ends: { $lt: after(7 * day) } })]])}`);
+    const links = Object.entries(ending).flatMap(([kind, [noun, section, question]]) => {
+      const count = data.filter((one) => one.kind === kind).length;
+      return count ? [', ', element('a', { href: linkTo(section, question) }, counted(count, noun))] : [];
+    }).slice(1);
+    place.replaceChildren('Within 7 days end ', ...links, '.');
+    place.hidden = !links.length;
+  }
+}
+
+// move shows the section that the address names, unless a form would be lost. Then the former address comes back
+// until its reader agrees.
+async function move(/** @type {HashChangeEvent} */ { oldURL }) {
+  if (isUnsent()) {
+    history.pushState(null, '', oldURL);
+    !byID('sure').open && await mayLose() && history.back();
+    return;
+  }
   if (addressed().org !== acting.org || ['join', 'reset'].some((ticket) => addressed().question.has(ticket))) {
     return start();
   }
@@ -134,10 +158,11 @@ function leave() {
   forgetFactor();
   forgetShown();
   empty('orgs');
+  [byID('ending').hidden, told] = [true, 0];
   loaded.forEach(({ forget }) => forget());
 }
 
-Object.assign(steps, { start, open: openSection, renew, leave, signIn: showSignIn });
+Object.assign(steps, { start, open: openSection, renew, leave, signIn: showSignIn, visit });
 
 // A page from the browser's cache may show a session that is over.
 addEventListener('pageshow', (event) => event.persisted && start());
@@ -153,5 +178,4 @@ addEventListener('reset', ({ target }) => { target instanceof HTMLFormElement &&
 addEventListener('beforeunload', (event) => { isUnsent() && event.preventDefault(); });
 onClick(byID('menu'), () => { byID('menu').ariaExpanded = String(byID('menu').ariaExpanded === 'false'); });
 addEventListener('unhandledrejection', (event) => event.reason instanceof Gone && event.preventDefault());
-onCredential(visit);
 start();

@@ -1,10 +1,11 @@
-// The account: who is signed in, its password, and where else it is signed in.
+// The account: who is signed in, its password and its second factor, and where else it is signed in.
 
-import { acting, own, Refused } from './console_api.js';
-import { showFactor } from './console_factor.js';
+import { acting, own, Refused, site } from './console_api.js';
 import { complain } from './console_fault.js';
-import { action, announce, isShown, onClick, onSubmit, sure } from './console_page.js';
-import { byID, code, cut, element, empty, facts, fill, keyed, named, pill, plainly, showTable, visible, when } from './console_render.js';
+import { listing } from './console_list.js';
+import { action, announce, isShown, keep, onClick, onSubmit, show, sure } from './console_page.js';
+import { byID, code, counted, cut, element, empty, fill, named, pill, plainly, visible, when } from './console_render.js';
+import { steps } from './console_session.js';
 
 // openAccount shows the account, if somebody is signed in and does not set up a second factor.
 export async function openAccount() {
@@ -18,75 +19,53 @@ export async function openAccount() {
     ['Roles', ...visible(account.roles.join(', ') || 'none')],
     ['Id', code(account._id)],
   ]);
-  /** @param {() => Promise<unknown>} step @param {string} fault */
-  const part = (step, fault) => step().catch((error) => complain(error, byID(fault)));
-  await Promise.all([part(showSessions, 'sessions-fault'), part(showDevices, 'devices-fault'), part(showFactor, 'factor-fault')]);
+  await Promise.all([sessions.open(), devices.open(), showFactor().catch((error) => complain(error, byID('factor-fault')))]);
 }
 
 // forgetAccount removes the account from the page.
 export function forgetAccount() {
-  empty('account-title', 'account-facts', 'sessions', 'devices');
+  empty('account-title', 'account-facts');
+  sessions.forget();
+  devices.forget();
 }
 
-// showSessions lists the sessions: first the one of this page, then the latest.
-async function showSessions() {
-  const { account } = acting;
-  /** @type {List<Session>} */
-  const { data, hasMore } = await own('GET', '/accounts/me/sessions?limit=1000');
-  if (account !== acting.account) {
-    return; // another has come meanwhile
-  }
-  showSessionsOf(byID('sessions'), data, revoke);
-  byID('revoke-others').hidden = data.length < 2;
-  if (hasMore) {
-    announce('There are more sessions than are shown.');
-  }
+// sessionList shows sessions in the element of a name: first the one of this page, then the latest.
+/** @param {string} name @param {() => Promise<List<Session>>} ask @param {(session: Session) => unknown} end @param {(all: Session[]) => void} [shown] */
+export const sessionList = (name, ask, end, shown) => listing(name, {
+  noun: 'session',
+  caption: 'Sessions',
+  columns: ['Program', 'Address', 'Since', 'Last used', 'Steps'],
+  cells: (/** @type {Session} */ session) => [
+    element('span', { title: plainly(session.agent) }, named(deviceOf(session.agent)), session.current && pill('this one', false),
+      session.reason && cut(`Somebody acts for the account: ${session.reason}`)),
+    element('bdi', {}, ...visible(session.address)), when(session.created), when(session.seen),
+    session.current ? '' : action('Revoke', agentOf(session), () => end(session), 'quiet danger'),
+  ],
+  arrange: (all) => all.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen)),
+  ask,
+  shown,
+});
+
+const sessions = sessionList('sessions', () => own('GET', '/accounts/me/sessions?limit=1000'), revoke, (all) => { byID('revoke-others').hidden = all.length < 2; });
+
+const devices = listing('devices', {
+  noun: 'device',
+  caption: 'Remembered devices',
+  columns: ['Program', 'Since', 'Last used', 'Until', 'Steps'],
+  cells: (/** @type {Device} */ device) => [
+    element('span', { title: plainly(device.name) }, named(deviceOf(device.name)), device.current && pill('this device', false)),
+    when(device.created), when(device.seen), when(device.expires),
+    action('Forget', plainly(deviceOf(device.name)), () => forgetDevice(device), 'quiet danger'),
+  ],
+  ask: () => own('GET', '/accounts/me/devices?limit=1000'),
+});
+
+async function forgetDevice(/** @type {Device} */ device) {
+  await own('DELETE', `/accounts/me/devices/${encodeURIComponent(device._id)}`).finally(devices.open);
+  devices.say(`The device needs a code again: ${plainly(deviceOf(device.name))}.`);
 }
 
-// showSessionsOf shows sessions as a table: first the one of this page, then the latest.
-/** @param {HTMLElement} place @param {Session[]} sessions @param {(session: Session) => unknown} end */
-export function showSessionsOf(place, sessions, end) {
-  showTable(place, {
-    caption: 'Sessions',
-    columns: ['Program', 'Address', 'Since', 'Last used', 'Steps'],
-    items: sessions.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen)),
-    keyOf: ({ _id }) => _id,
-    cells: (session) => [
-      element('span', { title: plainly(session.agent) }, named(deviceOf(session.agent)), session.current && pill('this one', false),
-        session.reason && cut(`Somebody acts for the account: ${session.reason}`)),
-      element('bdi', {}, ...visible(session.address)), when(session.created), when(session.seen),
-      session.current ? '' : action('Revoke', nameOf(session), () => end(session), 'quiet danger'),
-    ],
-    none: 'No session.',
-  });
-}
-
-async function showDevices() {
-  const { account } = acting;
-  /** @type {List<Device>} */
-  const { data } = await own('GET', '/accounts/me/devices?limit=1000');
-  if (account === acting.account) {
-    keyed(byID('devices'), data, ({ _id }) => _id, deviceCard);
-  }
-}
-
-/** @param {Device} device */
-function deviceCard(device) {
-  return element('li', {},
-    element('h3', {}, element('bdi', { title: plainly(device.name) }, ...visible(deviceOf(device.name))), device.current && pill('this device', false)),
-    facts(['Since', when(device.created)], ['Last used', when(device.seen)], ['Until', when(device.expires)]),
-    action('Forget', plainly(deviceOf(device.name)), () => forgetDevice(device), 'quiet danger'));
-}
-
-/** @param {Device} device */
-async function forgetDevice(device) {
-  await own('DELETE', `/accounts/me/devices/${encodeURIComponent(device._id)}`).finally(showDevices);
-  byID('devices-title').focus();
-  announce(`The device needs a code again: ${plainly(deviceOf(device.name))}.`);
-}
-
-/** @param {Session} session */
-export const nameOf = ({ agent, address }) => plainly(`${deviceOf(agent)}, ${address}`);
+export const agentOf = (/** @type {Session} */ { agent, address }) => plainly(`${deviceOf(agent)}, ${address}`);
 
 // In this order, because most browsers name others as well.
 const browsers = [['Edg/', 'Edge'], ['OPR/', 'Opera'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']];
@@ -94,8 +73,7 @@ const systems = [['Android', 'Android'], ['iPhone', 'iPhone'], ['iPad', 'iPad'],
 
 // deviceOf reads a User-Agent. The client chooses it, so it only helps people to
 // recognize their own devices.
-/** @param {string} agent */
-function deviceOf(agent) {
+function deviceOf(/** @type {string} */ agent) {
   const known = (/** @type {string[][]} */ table) => table.find(([mark]) => agent.includes(mark))?.[1];
   const browser = known(browsers);
   if (!browser) {
@@ -104,33 +82,25 @@ function deviceOf(agent) {
   return [browser, known(systems)].filter(Boolean).join(' on ');
 }
 
-/** @param {Session} session */
-async function revoke(session) {
-  if (!await sure('Revoke this session? Whoever uses it has to sign in again.', 'Revoke it', element('p', {}, named(nameOf(session))))) {
-    return;
+// sureOf asks before a session is revoked.
+export const sureOf = (/** @type {Session} */ session) =>
+  sure('Revoke this session?', 'Revoke it', 'Whoever uses it has to sign in again.', element('p', {}, named(agentOf(session))));
+
+async function revoke(/** @type {Session} */ session) {
+  if (await sureOf(session)) {
+    await own('DELETE', `/accounts/me/sessions/${encodeURIComponent(session._id)}`).finally(sessions.open);
+    sessions.say(`The session is revoked: ${agentOf(session)}.`);
   }
-  await own('DELETE', `/accounts/me/sessions/${encodeURIComponent(session._id)}`).finally(listAgain);
-  announce(`The session is revoked: ${nameOf(session)}.`);
 }
 
 async function revokeOthers() {
-  if (!await sure('Revoke all other sessions of this account? This one stays.', 'Revoke them')) {
-    return;
-  }
-  const { data: count } = await own('DELETE', '/accounts/me/sessions').finally(listAgain);
-  announce(count === 1 ? 'One session is revoked.' : `${count} sessions are revoked.`);
-}
-
-// listAgain follows a step whose button may have been removed.
-async function listAgain() {
-  if (acting.account) {
-    await showSessions();
-    byID('sessions-title').focus();
+  if (await sure('Revoke all other sessions of this account?', 'Revoke them', 'This one stays.')) {
+    const { data: count } = await own('DELETE', '/accounts/me/sessions').finally(sessions.open);
+    sessions.say(count === 1 ? 'One session is revoked.' : `${count} sessions are revoked.`);
   }
 }
 
-/** @param {FormData} form */
-async function changePassword(form) {
+async function changePassword(/** @type {FormData} */ form) {
   try {
     await own('POST', '/accounts/me/password', { password: form.get('password'), newPassword: form.get('newPassword') });
   } catch (error) {
@@ -139,9 +109,122 @@ async function changePassword(form) {
       ? new Refused({ ...error.fault, path: 'password', reason: 'That is not the present password.' }, null) : error;
   }
   byID('password-form').reset();
-  await showSessions();
+  await sessions.open();
   announce('The password is changed, and the other sessions are over.', byID('password-said'));
 }
 
 onClick(byID('revoke-others'), revokeOthers);
 onSubmit('password-form', changePassword);
+
+// The second factor: its state, setting it up, new recovery codes, and removing it.
+
+// showFactor shows the state, and offers what fits it.
+async function showFactor() {
+  const who = acting.account;
+  /** @type {Result<FactorState>} */
+  const { data: { active, recoveryCodesLeft: left } } = await own('GET', '/accounts/me/second-factor');
+  if (who !== acting.account) {
+    return;
+  }
+  byID('factor-state').textContent = active ? `Active, ${counted(left, 'recovery code')} left.` : 'Not set up.';
+  byID('enrol-begin').textContent = active ? 'Replace it' : 'Set up';
+  byID('enrol-begin').hidden = false;
+  byID('factor-form').hidden = !active;
+}
+
+// forgetFactor removes from the page the state, and what is shown only once.
+export function forgetFactor() {
+  for (const form of [byID('code-form'), byID('enrol-form'), byID('factor-form')]) {
+    form.reset();
+  }
+  empty('enrol-qr', 'enrol-secret', 'enrol-uri', 'factor-state');
+  byID('enrol-link').removeAttribute('href');
+  byID('enrol-begin').hidden = true;
+  byID('factor-form').hidden = true;
+}
+
+// enrol starts an enrolment, with the session or with the ticket of a login.
+export async function enrol() {
+  const { secret, otpauth } = (await own('POST', '/accounts/me/second-factor')).data;
+  byID('enrol-secret').textContent = secret.replace(/.{4}(?=.)/g, '$& ');
+  byID('enrol-uri').textContent = otpauth;
+  if (otpauth.startsWith('otpauth://')) {
+    byID('enrol-link').href = otpauth;
+  }
+  byID('enrol-why').hidden = acting.account !== null;
+  show('enrol');
+  drawCode(otpauth);
+}
+
+// drawCode shows the secret for the camera of a phone. Without the picture, the rest works.
+async function drawCode(/** @type {string} */ otpauth) {
+  const png = await site.qr(otpauth).catch(() => '');
+  if (png && byID('enrol-uri').textContent === otpauth) {
+    byID('enrol-qr').replaceChildren(element('img', {
+      src: `data:image/png;base64,${png}`,
+      alt: 'A QR code of the secret below, for the camera of a phone',
+    }));
+  }
+}
+
+async function enrolHere() {
+  await own('GET', '/accounts/me'); // enrolling without a session would be refused for want of a ticket
+  await enrol();
+}
+
+async function confirm(/** @type {FormData} */ form) {
+  try {
+    const { data } = await own('POST', '/accounts/me/second-factor/confirm', { code: form.get('code') });
+    forgetFactor();
+    await keepCodes(data.recoveryCodes);
+  } catch (error) {
+    if (isShown('enrol')) { // and not the form to sign in
+      byID('enrol-code').select();
+      throw error;
+    }
+    return;
+  }
+  await steps.start();
+  announce('The second factor is set up.');
+}
+
+const keepCodes = (/** @type {string[]} */ codes) => keep('Recovery codes', [['Each is valid for one sign-in without your authenticator',
+  element('ul', { className: 'codes' }, ...codes.map((text) => element('li', {}, code(text))))]], codes.join('\n'), { count: codes.length });
+
+// change makes new recovery codes or removes the factor, as the button says.
+/** @param {FormData} form @param {Button} button */
+async function change(form, button) {
+  const body = { code: form.get('code').trim() };
+  if (button?.value === 'remove') {
+    return remove(body);
+  }
+  if (await sure('Make new recovery codes?', 'Make new ones', 'The former ones end at once.')) {
+    const { data } = await own('POST', '/accounts/me/second-factor/recovery-codes', body);
+    byID('factor-form').reset();
+    await keepCodes(data.recoveryCodes);
+    await changed('The former recovery codes have ended.');
+  }
+}
+
+async function remove(/** @type {{code: string}} */ body) {
+  if (await sure('Remove the second factor?', 'Remove it', 'The password alone then opens this account. Its other sessions end.')) {
+    await own('DELETE', '/accounts/me/second-factor', body);
+    byID('factor-form').reset();
+    await changed('The second factor is removed, and other sessions are over.');
+  }
+}
+
+async function changed(/** @type {string} */ text) {
+  await steps.open();
+  announce(text);
+  byID('factor-title').focus();
+}
+
+onClick(byID('enrol-begin'), enrolHere);
+onSubmit('enrol-form', confirm);
+onClick(byID('enrol-back'), async () => {
+  forgetFactor();
+  acting.account ? show('account') : steps.signIn();
+  await steps.open();
+});
+onSubmit('factor-form', change);

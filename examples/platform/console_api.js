@@ -42,40 +42,16 @@ export const differing = (before, wanted) =>
 // acting is the credential of the tools: the session's cookie, or a bearer token
 // that the user has pasted. It is kept in memory only.
 /** @type {Acting} */
-export const acting = { org: 'acme', account: null, bearer: '' };
+export const acting = { org: 'acme', account: null, bearer: '', held: null };
 
-/** @type {(error: Refused) => void} */
-let sessionOver = () => {};
-/** @type {() => Promise<boolean>} */
-let stepUp = async () => false;
-let lost = () => {};
-
-// onLost sets what to do when the server cannot be reached.
-/** @param {() => void} step */
-export function onLost(step) {
-  lost = step;
-}
-
-// onStepUp sets how to ask for the password again. It returns whether it was accepted.
-/** @param {typeof stepUp} step */
-export function onStepUp(step) {
-  stepUp = step;
-}
-
-// onSessionOver sets what to do when a section learns that the session has ended.
-/** @param {typeof sessionOver} step */
-export function onSessionOver(step) {
-  sessionOver = step;
-}
-
-/** @type {(request: Requested) => void} */
-let heard = () => {};
-
-// onRequest sets what learns of each request before it is sent.
-/** @param {typeof heard} step */
-export function onRequest(step) {
-  heard = step;
-}
+// hooks are what happens outside of a call. The modules that know set them.
+/** @type {Hooks} */
+export const hooks = {
+  heard: () => {}, // before a request is sent
+  lost: () => {}, // the server cannot be reached
+  sessionOver: () => {}, // a section learns that the session has ended
+  stepUp: async () => false, // asks for the password again, and returns whether it was accepted
+};
 
 // told runs a step with a bearer token, or with the session if that is ''. If the session must prove
 // itself, the step is tried again after that. If the session has ended, the whole page is told.
@@ -85,17 +61,16 @@ async function told(step, bearer = acting.bearer) {
     return await step(bearer);
   } catch (error) {
     if (!bearer && isOver(error)) {
-      sessionOver(error);
+      hooks.sessionOver(error);
     }
-    if (!bearer && wantsProof(error) && await stepUp()) {
+    if (!bearer && wantsProof(error) && await hooks.stepUp()) {
       return step(bearer);
     }
     throw error;
   }
 }
 
-/** @param {unknown} error */
-const wantsProof = (error) => error instanceof Refused && error.detail === 'accessDenied.reauthenticationRequired';
+const wantsProof = (/** @type {unknown} */ error) => error instanceof Refused && error.detail === 'accessDenied.reauthenticationRequired';
 
 /** @type {Send} */
 const call = (method, path, ...rest) => send(method, `/${acting.org}/v2${path}`, ...rest);
@@ -116,23 +91,21 @@ export const own = (method, path, body) => told(() => call(method, path, body), 
 export const entry = (method, path, body) => call(method, path, body);
 
 // enterOrg opens a session at another org, by the session of this one.
-/** @param {string} org */
-export const enterOrg = (org) => send('POST', `/${org}/v2/accounts/enter`);
+export const enterOrg = (/** @type {string} */ org) => send('POST', `/${org}/v2/accounts/enter`);
 
 // requestBy gets a path of the org with a bearer token, whatever is in acting.
 /** @type {(bearer: string, path: string) => Promise<any>} */
 export const requestBy = (bearer, path) => call('GET', path, undefined, bearer, true);
 
 // lookUp is a GET of the page itself, for names of what it shows.
-/** @param {string} path */
-export const lookUp = (path) => told((bearer) => call('GET', path, undefined, bearer, true));
+export const lookUp = (/** @type {string} */ path) => told((bearer) => call('GET', path, undefined, bearer, true));
 
 // watch calls step with the name and the data of each server-sent event of the org, until the
 // stream ends. A comment has the name ''. It throws the fault that has ended the stream.
 /** @type {(signal: AbortSignal, step: Step) => Promise<void>} */
 export const watch = (signal, step) => told(async (bearer) => {
   const path = `/${acting.org}/v2/events?history=500`;
-  heard({ method: 'GET', path });
+  hooks.heard({ method: 'GET', path });
   const reply = await reach(path, { ...options(bearer), signal });
   if (reply.headers.get('Content-Type') !== 'text/event-stream') {
     await valueOf(reply);
@@ -185,7 +158,7 @@ function options(bearer) {
 
 /** @type {Send} */
 async function send(method, path, body, bearer = '', unheard = false) {
-  unheard || heard({ method, path, body });
+  unheard || hooks.heard({ method, path, body });
   const sent = { ...options(bearer), method, signal: AbortSignal.timeout(longest) };
   if (body !== undefined) {
     sent.headers['Content-Type'] = 'application/json';
@@ -211,7 +184,7 @@ export async function reach(path, sent) {
       throw error; // by the page itself
     }
     const late = name === 'TimeoutError';
-    late || lost();
+    late || hooks.lost();
     throw new Told(late ? 'The server does not answer in time.' : 'The server cannot be reached.');
   }
 }
@@ -226,8 +199,7 @@ function made(path, sent) {
 }
 
 // valueOf returns the JSON of a reply, or throws its fault.
-/** @param {Response} reply */
-async function valueOf(reply) {
+async function valueOf(/** @type {Response} */ reply) {
   const value = await reply.json().catch(() => {
     throw new Told(`What came back (status ${reply.status}) is not JSON. Is something between this page and the server?`);
   });
@@ -240,5 +212,4 @@ async function valueOf(reply) {
   return value;
 }
 
-/** @param {string | null} text */
-const secondsOf = (text) => (/^\d+$/.test(text ?? '') ? Number(text) : null);
+const secondsOf = (/** @type {string | null} */ text) => (/^\d+$/.test(text ?? '') ? Number(text) : null);

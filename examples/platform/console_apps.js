@@ -1,106 +1,78 @@
 // Apps, for administrators: all as a table, and one as a page of its own.
 
-import { differing, lookUp, request } from './console_api.js';
-import { complain } from './console_fault.js';
+import { acting, differing, lookUp, queryOf, request } from './console_api.js';
 import { tryWith } from './console_lab.js';
-import { action, announce, copyable, keep, menu, onSubmit, sure } from './console_page.js';
+import { listing } from './console_list.js';
+import { action, announce, copyable, finish, keep, menu, onSubmit, sure, wire } from './console_page.js';
 import { fillIn, learn, nameOf, offer, pick } from './console_pick.js';
-import { at, byID, code, counted, cut, dateOf, element, empty, field, fill, lines, matcher, named, pill, plainly, showTable, when } from './console_render.js';
-import { addressed, linkTo, note } from './console_sections.js';
+import { after, byID, choice, code, counted, cut, dateOf, day, element, empty, field, fill, lines, named, pill, plainly, used, when } from './console_render.js';
+import { addressed, linkTo, note, seeAlso } from './console_sections.js';
 
 // secrets are those that this page has seen, by client key. The server does not show them again.
 /** @type {Map<string, string>} */
 let secrets = new Map(); // another one when another account uses the page: a late reply is not for that
-/** @type {App[]} */
-let apps = [];
-let more = ''; // what is said if the server has others
 /** @type {Record<string, unknown>} */
 let before = {}; // what the form of the open app said at first
 
-/** @param {{_id: string}} app */
-const pathOf = ({ _id }) => `/apps/${encodeURIComponent(_id)}`;
-/** @param {App} app */
-const callOf = ({ name, _id }) => plainly(name || _id);
+const pathOf = (/** @type {{_id: string}} */ { _id }) => `/apps/${encodeURIComponent(_id)}`;
+const callOf = (/** @type {App} */ { name, _id }) => plainly(name || _id);
 /** @param {App} app @returns {SigningKey} */
 const keyOf = ({ credential }) => /** @type {SigningKey} */ (credential);
 
-const opened = () => addressed().question.get('key') ?? '';
+const opened = () => apps.all().find(({ _id }) => _id === addressed().question.get('key'));
+
+const apps = listing('apps', {
+  noun: 'app',
+  caption: 'Apps',
+  columns: ['Name', 'Client key', 'Acts as', 'Limits', 'Secrets', 'Last used', 'Steps'],
+  cells: (/** @type {App} */ app) => [
+    element('span', {}, element('a', { href: linkTo('apps', [['key', app._id]]) }, named(app.name || app._id)), app.disabled && pill('disabled', true)),
+    code(app._id),
+    cut(actorsOf(app)),
+    cut(limitsOf(app)),
+    element('span', {}, ...secretsOf(app)),
+    usedOf(app),
+    action('Rotate', callOf(app), () => rotate(app)),
+  ],
+  none: 'No app.',
+  textOf: (app) => `${app.name} ${app._id} ${app.disabled ? 'disabled' : 'enabled'} ${limitsOf(app)} ${actorsOf(app)}`,
+  arrange: (all) => all.toSorted((a, b) => a.name.localeCompare(b.name)),
+  ask: (last) => request('GET', `/apps?limit=1000${last ? `&${queryOf([['where', JSON.stringify({ _id: { $gt: last._id } })]])}` : ''}`),
+  shown: (all) => {
+    offer('app', all.toSorted((a, b) => a.name.localeCompare(b.name)));
+    byID('client-keys').replaceChildren(...all.map((app) => element('option', { value: app._id, label: plainly(app.name) })));
+    const crowded = all.filter(({ credential }) => credential && credential.secrets > 2).length;
+    return crowded ? ` With 3 secrets or more: ${counted(crowded, 'app')}.` : '';
+  },
+});
 
 // openApps lists the apps, and shows the one in the address. If the caller may not list them, the fault
 // names the scope.
 export async function openApps() {
-  empty('apps', 'app-one-title', 'app-steps', 'app-facts');
+  const wanted = addressed().question.has('key');
+  empty('app-one-title', 'app-steps', 'app-facts');
   byID('app-one').hidden = true;
-  byID('apps-all').hidden = Boolean(opened());
-  try {
-    await Promise.all([learn('account'), list()]);
-    show();
-    opened() && byID('app-one-title').focus();
-  } catch (error) {
-    complain(error, byID('apps-fault'));
-  }
-}
-
-async function list() {
-  /** @type {List<App>} */
-  const { data, hasMore } = await request('GET', '/apps?limit=1000');
-  apps = data.sort((a, b) => a.name.localeCompare(b.name));
-  more = hasMore ? ', and there are more' : '';
-  offer('app', apps);
-  byID('client-keys').replaceChildren(...apps.map((app) => element('option', { value: app._id, label: plainly(app.name) })));
+  byID('apps-all').hidden = wanted;
+  await learn('account');
+  await apps.open();
+  show();
+  wanted && byID('app-one-title').focus();
 }
 
 function show() {
-  warn();
-  const app = apps.find(({ _id }) => _id === opened());
+  const app = opened();
   byID('apps-all').hidden = Boolean(app);
   byID('app-one').hidden = !app;
-  app ? showOne(app) : showAll();
+  app && showOne(app);
 }
 
-const week = 7 * 86_400_000;
-/** @param {string | null} [end] */
-const endsSoon = (end) => Boolean(end) && Date.parse(end ?? '') < Date.now() + week;
-
-// warn says in one line what ends soon, and what a rotation has left behind.
-function warn() {
-  const live = apps.filter(({ disabled, credential }) => credential && !disabled).map(keyOf);
-  const [ending, crowded] = [live.filter(({ notAfter }) => endsSoon(notAfter)).length, live.filter(({ secrets: n }) => n > 2).length];
-  const words = [ending && `${counted(ending, 'key')} end${ending === 1 ? 's' : ''} within 7 days`, crowded && `${counted(crowded, 'app')} with 3 secrets or more`];
-  byID('apps-warn').textContent = `${words.filter(Boolean).join(', ')}.`;
-  byID('apps-warn').hidden = !words.some(Boolean);
-}
-
-// showAll shows the apps that have all words of the filter.
-function showAll() {
-  const matches = matcher(byID('apps-words'));
-  const items = apps.filter((app) => matches(`${app.name} ${app._id} ${app.disabled ? 'disabled' : 'enabled'} ${limitsOf(app)} ${actorsOf(app)}`));
-  showTable(byID('apps'), {
-    caption: 'Apps', columns: ['Name', 'Client key', 'Acts as', 'Limits', 'Secrets', 'Last used', 'Steps'], items, keyOf: ({ _id }) => _id, cells, none: 'No app.',
-  });
-  announce(`${items.length < apps.length ? `${items.length} of ` : ''}${counted(apps.length, 'app')}${more}.`, byID('apps-said'));
-}
-
-/** @param {App} app @returns {(Node | string)[]} */
-const cells = (app) => [
-  element('span', {}, element('a', { href: linkTo('apps', [['key', app._id]]) }, named(app.name || app._id)), app.disabled && pill('disabled', true)),
-  code(app._id),
-  cut(actorsOf(app)),
-  cut(limitsOf(app)),
-  element('span', {}, ...secretsOf(app)),
-  usedOf(app),
-  action('Rotate', callOf(app), () => rotate(app)),
-];
-
-/** @param {App} app */
-function actorsOf({ credential }) {
+function actorsOf(/** @type {App} */ { credential }) {
   const [first = '', ...others] = [credential?.account, ...credential?.accounts ?? []].filter(Boolean).map((id) => nameOf('account', String(id)));
   return first ? `${first}${others.length ? ` +${others.length}` : ''}` : 'no account';
 }
 
 // limitsOf says what restricts an app, in words.
-/** @param {App} app */
-function limitsOf({ credential: key }) {
+function limitsOf(/** @type {App} */ { credential: key }) {
   return key ? [
     key.scope ? key.scope.map((chain) => chain || '*').join(' ') || 'nothing' : 'everything',
     key.networks ? `from ${key.networks.join(' ')}` : 'anywhere',
@@ -110,23 +82,23 @@ function limitsOf({ credential: key }) {
   ].filter(Boolean).join(', ') : 'deleted';
 }
 
+const week = 7 * 86_400_000; // milliseconds
+
 /** @param {App} app @returns {Child[]} */
 function secretsOf({ credential: key }) {
   const [end] = key?.secretEnds ?? [];
   return [
     !key || key.publicKey ? 'a public key' : key.secrets === 1 ? '1' : pill(`${key.secrets}${end ? '' : ', no end set'}`, !end || key.secrets > 2),
     end ? element('span', {}, ', old ends ', when(end)) : null,
-    key?.notAfter && endsSoon(key.notAfter) ? pill('ends soon', true) : null,
+    key?.notAfter && Date.parse(key.notAfter) < Date.now() + week ? pill('ends soon', true) : null,
   ];
 }
 
-/** @param {App} app */
-const usedOf = ({ credential: key }) => (key?.lastUsed ? element('span', { title: `from ${key.lastAddress ?? 'an unknown address'}` }, when(key.lastUsed)) : 'never');
+const usedOf = (/** @type {App} */ { credential: key }) => (key && used(key)) ?? 'never';
 
 // One app.
 
-/** @param {App} app */
-function showOne(app) {
+function showOne(/** @type {App} */ app) {
   const key = keyOf(app);
   byID('app-one-title').replaceChildren(element('a', { href: linkTo('apps') }, 'Apps'), ' / ', named(app.name || 'Without a name', app._id));
   fill(byID('app-facts'), [
@@ -139,7 +111,7 @@ function showOne(app) {
     ['Key pair', ...(app.kid ? copied(app.kid, 'the id of the key', app) : ['none yet'])],
     ['Certificates', `its public key is ${app.exposeKeys ? '' : 'not '}listed`],
     secrets.has(app._id) && ['In memory', 'This page has the secret, until you leave the page or sign out.'],
-    ['See also', element('a', { href: linkTo('tokens', [['app', app._id]]) }, 'its tokens'), ', ', element('a', { href: linkTo('keys', [['app', app._id]]) }, 'its API keys'), ', ', element('a', { href: linkTo('audit', [['app', app._id]]) }, 'its history')],
+    ['See also', ...seeAlso('app', app._id, { tokens: 'its tokens', keys: 'its API keys', audit: 'its history' })],
   ]);
   byID('app-steps').replaceChildren(...steps(app));
   byID('app-one-name').value = app.name;
@@ -152,8 +124,7 @@ function showOne(app) {
 const copied = (text, what, app) => copyable(text, `${what} of ${callOf(app)}`, (said) => announce(said, byID('app-said')));
 
 // steps are the buttons of an app.
-/** @param {App} app */
-function steps(app) {
+function steps(/** @type {App} */ app) {
   const step = (/** @type {string} */ text, /** @type {(app: App) => unknown} */ act, className = 'quiet') => action(text, callOf(app), () => act(app), className);
   return [
     step('Rotate secret', rotate, ''),
@@ -168,12 +139,14 @@ function steps(app) {
 }
 
 // afterwards shows the result of a step, whose button may be gone.
-/** @param {string} text */
-async function afterwards(text) {
-  await list();
+async function afterwards(/** @type {string} */ text) {
+  await apps.open();
   show();
-  announce(text, byID(opened() ? 'app-said' : 'apps-said'));
-  byID(opened() ? 'app-one-title' : 'apps-list-title').focus();
+  if (!opened()) {
+    return apps.say(text);
+  }
+  announce(text, byID('app-said'));
+  byID('app-one-title').focus();
 }
 
 // The signing key.
@@ -185,9 +158,8 @@ const control = (place, name) => place.querySelector(`[name=${name}]`);
 /** @param {HTMLElement} place @param {string} prefix @param {Partial<SigningKey>} [key] */
 function showFields(place, prefix, key = {}) {
   const made = /** @type {DocumentFragment} */ (byID('key-fields').content.cloneNode(true));
-  for (const name of ['id', 'for', 'aria-describedby']) {
-    made.querySelectorAll(`[${name}]`).forEach((one) => one.setAttribute(name, `${prefix}-${one.getAttribute(name)}`));
-  }
+  made.querySelectorAll('[id]').forEach((one) => { one.id = `${prefix}-${one.id}`; });
+  wire(made);
   place.replaceChildren(made);
   fillIn(control(place, 'account'));
   pick(control(place, 'account'), key.account ?? '');
@@ -218,22 +190,15 @@ function addAccount(list, id) {
 }
 
 // localOf returns a time for a field, which has no time zone.
-/** @param {string} text */
-function localOf(text) {
+function localOf(/** @type {string} */ text) {
   const at = new Date(text);
   return text ? new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19) : '';
 }
 
-/** @param {string} text */
-const instant = (text) => (text ? new Date(text).toISOString() : null);
+const instant = (/** @type {string} */ text) => (text ? new Date(text).toISOString() : null);
 
-// follow shows what the fields say: times in UTC, and whether there are chains.
-/** @param {HTMLElement} place */
-function follow(place) {
-  for (const name of ['notBefore', 'notAfter']) {
-    const at = control(place, name);
-    at.nextElementSibling.textContent = at.value ? `In UTC: ${instant(at.value)}` : 'No limit.';
-  }
+// follow shows the chains unless the key may do everything.
+function follow(/** @type {HTMLElement} */ place) {
   const scope = control(place, 'scope');
   scope.disabled = scope.parentElement.hidden = control(place, 'everything').checked;
 }
@@ -275,7 +240,7 @@ const controlIn = (form) => ({ path = '' }) => {
 };
 
 async function save() {
-  const app = apps.find(({ _id }) => _id === opened());
+  const app = opened();
   const body = changes(byID('app-one-form'), before);
   if (!app || JSON.stringify(body) === '{}') {
     return announce('Nothing has changed.', byID('app-said'));
@@ -295,8 +260,8 @@ async function save() {
 /** @type {Record<string, unknown>} */
 let fresh = {}; // what the form says before somebody uses it
 
-function resetForm() {
-  byID('app-form').reset();
+// begin shows the fields of a new app as they are at first.
+function begin() {
   showFields(byID('app-key'), 'app');
   fresh = stated(byID('app-form'));
 }
@@ -305,8 +270,7 @@ async function create() {
   const own = secrets;
   /** @type {App} */
   const app = await request('POST', '/apps', changes(byID('app-form'), fresh));
-  resetForm();
-  byID('app-new').open = false;
+  finish(byID('app-form'));
   if (app.secret) {
     own.set(app._id, app.secret);
     await showSecret(app, app.secret);
@@ -321,14 +285,11 @@ async function create() {
 
 // showSecret shows a secret that the server does not show again.
 /** @param {App} app @param {string} secret */
-const showSecret = (app, secret) => keep('The secret, shown this once', [['Client key', code(app._id)], ['Secret', code(secret)]], secret);
+const showSecret = (app, secret) => keep('The secret, shown this once', [['Client key', code(app._id)], ['Secret', code(secret)]], secret, {
+  variables: { TENANTKIT_URL: `${location.origin}/${acting.org}/v2`, TENANTKIT_KEY: app._id, TENANTKIT_SECRET: secret },
+});
 
-/** @param {App} app */
-const tryInLab = (app) => tryWith(app._id, secrets.get(app._id) ?? '', String(keyOf(app).minVersion));
-
-const day = 86_400; // seconds
-/** @param {number} seconds from now */
-const after = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
+const tryInLab = (/** @type {App} */ app) => tryWith(app._id, secrets.get(app._id) ?? '', String(keyOf(app).minVersion));
 
 // askTime asks how long what is replaced stays valid, and says until when. It returns a number of
 // seconds, or null if the user gave up.
@@ -338,23 +299,22 @@ const after = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
  * @param {{what: string, now: string, choices: [string, number][], most: number}} asked
  */
 async function askTime(question, verb, { what, now, choices, most }) {
-  const select = element('select', { id: 'time' }, ...choices.map(([text, seconds]) =>
-    element('option', { value: String(seconds), defaultSelected: seconds === day }, text)), element('option', { value: '' }, 'Seconds …'));
+  const select = choice('time', [...choices, ['Seconds …', '']]);
+  select.value = String(day);
   const other = element('input', { id: 'time-seconds', type: 'number', min: '1', max: String(most), required: true });
   const by = field('Seconds', other);
   const until = element('p', { role: 'status' });
   const seconds = () => Number(select.value || other.value);
   const show = () => {
     by.hidden = other.disabled = select.value !== '';
-    until.replaceChildren(...(seconds() ? [`${what} until `, at(after(seconds())), '.'] : [select.value && now]));
+    until.replaceChildren(...(seconds() ? [`${what} until ${dateOf(after(seconds()))}.`] : [select.value && now]));
   };
   [select, other].forEach((one) => one.addEventListener('input', show));
   show();
   return await sure(question, verb, field(what, select), by, until) ? seconds() : null;
 }
 
-/** @param {App} app */
-async function rotate(app) {
+async function rotate(/** @type {App} */ app) {
   const grace = await askTime(`Give ${callOf(app)} a new secret?`, 'Rotate it', {
     what: 'The former secret stays valid',
     now: 'All former secrets end now: clients that have no other are refused.',
@@ -371,8 +331,7 @@ async function rotate(app) {
   own === secrets && await afterwards('The app has a new secret.');
 }
 
-/** @param {App} app */
-async function generate(app) {
+async function generate(/** @type {App} */ app) {
   /** @type {List<Token>} */
   const { data, hasMore } = app.kid ? await lookUp(`${pathOf(app)}/tokens?limit=1000`) : { data: [], hasMore: false };
   const overlap = app.kid ? await askTime(`Replace the key pair of ${callOf(app)}?`, 'Replace it', {
@@ -397,21 +356,17 @@ async function patch(app, fields, text) {
   await afterwards(text);
 }
 
-/** @param {App} app */
-const expose = (app) => patch(app, { exposeKeys: !app.exposeKeys },
+const expose = (/** @type {App} */ app) => patch(app, { exposeKeys: !app.exposeKeys },
   app.exposeKeys ? 'Its public key is not listed any more.' : 'Its public key is listed, for others who verify its tokens.');
 
-/** @param {App} app */
-const enable = (app) => patch(app, { disabled: false },
+const enable = (/** @type {App} */ app) => patch(app, { disabled: false },
   'The app is enabled. Its signatures, its tokens and those that it has made count again, unless they have ended.');
 
-/** @param {App} app */
-const disable = async (app) => await sure(`Disable ${callOf(app)}?`, 'Disable it',
+const disable = async (/** @type {App} */ app) => await sure(`Disable ${callOf(app)}?`, 'Disable it',
   'Until it is enabled again, the server refuses its secrets and signatures, all its tokens, ' +
   'and the permanent and limited-use tokens of other apps that it has made.') && patch(app, { disabled: true }, 'The app is disabled.');
 
-/** @param {App} app */
-async function remove(app) {
+async function remove(/** @type {App} */ app) {
   if (await sure(`Delete ${callOf(app)}?`, 'Delete the app', 'Its secrets, its key pair and all its tokens end for good, ' +
     'and so do the permanent and limited-use tokens of other apps that it has made.')) {
     await request('DELETE', pathOf(app));
@@ -423,13 +378,14 @@ async function remove(app) {
 
 // forgetApps removes the apps and their secrets from the page.
 export function forgetApps() {
-  [secrets, apps] = [new Map(), []];
-  empty('apps', 'client-keys', 'app-one-title', 'app-steps', 'app-facts', 'app-one-key');
-  byID('app-one').hidden = byID('apps-warn').hidden = true;
-  resetForm();
+  secrets = new Map();
+  apps.forget();
+  empty('client-keys', 'app-one-title', 'app-steps', 'app-facts', 'app-one-key');
+  byID('app-one').hidden = true;
+  finish(byID('app-form'));
 }
 
 onSubmit('app-form', create, controlIn(byID('app-form')));
 onSubmit('app-one-form', save, controlIn(byID('app-one-form')));
-byID('apps-words').addEventListener('input', showAll);
-resetForm();
+byID('app-form').addEventListener('reset', () => queueMicrotask(begin)); // after the reset
+begin();

@@ -4,8 +4,6 @@
 import { Told } from './console_api.js';
 import { dateOf } from './console_render.js';
 
-const levels = ['public', 'connected', 'reserved', 'read', 'share', 'update', 'delete', 'script'];
-
 // Section 2.3 of the interface, in plain words.
 /** @type {Record<string, string>} */
 const meanings = {
@@ -20,7 +18,7 @@ const meanings = {
   rls: 'Roles beside those of the account.',
   skp: 'Skips the access rules of objects.',
   skc: 'Skips the access rules of creating.',
-  gnt: 'The access it has on objects that it can reach.',
+  gnt: 'The access it has on objects that it can reach: 1 is public, 8 is script.',
   cnt: 'How often it can be used.',
 };
 
@@ -47,19 +45,6 @@ function read(part, name) {
   }
 }
 
-// scopeOf names the chains and the end of a token, in words.
-/** @param {string} token */
-export function scopeOf(token) {
-  try {
-    const { claims } = decode(token);
-    const [, chains] = Object.entries(claims).find(([name]) => name.endsWith('scp')) ?? [];
-    const end = claims.exp ? `, until ${timeOf(claims.exp)}` : '';
-    return Array.isArray(chains) ? `the chains ${chains.map((chain) => chain || '*').join(', ') || '(none)'}${end}` : 'a scope that cannot be read';
-  } catch {
-    return 'a scope that cannot be read';
-  }
-}
-
 // rows returns name, value and meaning of each claim. The namespace is the prefix
 // of the server's own claims.
 /** @type {(claims: Claims, namespace: string) => string[][]} */
@@ -70,16 +55,12 @@ export function rows(claims, namespace) {
   });
 }
 
-/** @param {unknown} seconds */
-const timeOf = (seconds) => dateOf(new Date(Number(seconds) * 1000).toISOString());
+const timeOf = (/** @type {unknown} */ seconds) => dateOf(new Date(Number(seconds) * 1000).toISOString());
 
 /** @type {(name: string, value: unknown) => string} */
 function readable(name, value) {
   if (times.has(name) && Number.isFinite(value)) {
     return timeOf(value);
-  }
-  if (name === 'gnt') {
-    return `${value}: ${levels[Number(value) - 1] ?? 'unknown'}`;
   }
   if (name === 'scp' && Array.isArray(value)) {
     return value.map((chain) => chain || 'everything (the empty chain)').join('\n') || 'empty';
@@ -87,33 +68,8 @@ function readable(name, value) {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-// summary returns the kind of a token and how long it lasts.
-/** @type {(claims: Claims, namespace: string) => string} */
-export function summary(claims, namespace) {
-  return `${kind(claims, namespace)} ${expiry(claims.exp)}`;
-}
-
-/** @type {typeof summary} */
-function kind(claims, namespace) {
-  if (!claims.jti) {
-    return 'Ephemeral: it needs no record, and cannot be revoked.';
-  }
-  const uses = claims[`${namespace}cnt`];
-  return uses ? `Limited to ${uses} uses, and revocable.` : 'Permanent: good until it is revoked or expires.';
-}
-
-/** @param {unknown} exp */
-function expiry(exp) {
-  if (exp === undefined) {
-    return 'It does not expire by itself.';
-  }
-  const left = Number(exp) - Date.now() / 1000;
-  return left > 0 ? `It expires in ${duration(left)}.` : `It expired ${duration(-left)} ago.`;
-}
-
 // duration returns a number of seconds in words.
-/** @param {number} seconds */
-export function duration(seconds) {
+export function duration(/** @type {number} */ seconds) {
   /** @type {[string, number][]} */
   const units = [['d', 86_400], ['h', 3_600], ['min', 60], ['s', 1]];
   let left = Math.round(seconds);

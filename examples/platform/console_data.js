@@ -50,11 +50,11 @@ export async function openData() {
 }
 
 // restore fills the form by a question.
-/** @param {URLSearchParams} question */
-function restore(question) {
+function restore(/** @type {URLSearchParams} */ question) {
   sort = question.get('sort') ?? byIDOnly;
   byID('data-limit').value = question.get('limit') ?? '25';
   byID('data-filters').replaceChildren();
+  made = 0;
   for (const text of question.getAll('filter')) {
     const [property, operator, ...value] = text.split(' ');
     addFilter(property, operator.replaceAll('_', ' '), value.join(' '));
@@ -62,8 +62,7 @@ function restore(question) {
 }
 
 // noted writes a page into the address.
-/** @param {Asked} asked */
-function noted({ list, limit, number, cursor }) {
+function noted(/** @type {Asked} */ { list, limit, number, cursor }) {
   const form = new FormData(byID('data-form'));
   const [operators, values] = ['operator', 'value'].map((name) => form.getAll(name));
   note('data', [
@@ -92,8 +91,7 @@ function clearPage() {
 
 const chosen = () => lists.get(byID('data-list').value)?.properties ?? [];
 
-/** @param {string} path */
-function offerLists(path) {
+function offerLists(/** @type {string} */ path) {
   byID('data-list').replaceChildren(...[...lists.keys()].map((value) => element('option', { value }, value)));
   byID('data-list').value = path;
   byID('data-add').hidden = !chosen().some(({ filterable }) => filterable);
@@ -141,8 +139,7 @@ function addFilter(path = '', condition = '', text = '') {
   path || property.focus();
 }
 
-/** @param {string} path */
-const typeOf = (path) => chosen().find(({ fqpp }) => fqpp === path)?.type ?? '';
+const typeOf = (/** @type {string} */ path) => chosen().find(({ fqpp }) => fqpp === path)?.type ?? '';
 
 // A number keeps its digits. A value that does not fit its type is sent as a text, and the server says
 // why it is refused.
@@ -181,8 +178,7 @@ function askedBy(form) {
   };
 }
 
-/** @param {Asked} asked */
-function pathOf({ list, schema, sort, limit, conditions, cursor }) {
+function pathOf(/** @type {Asked} */ { list, schema, sort, limit, conditions, cursor }) {
   const all = [...conditions, ...cursor];
   const pairs = parts(schema).plain.map((path) => ['paths[]', path]);
   if (all.length) {
@@ -199,8 +195,7 @@ function showRequest(asked = askedBy(new FormData(byID('data-form')))) {
   byID('data-request').textContent = asked ? `GET /${acting.org}/v2${pathOf(asked)}` : '';
 }
 
-/** @param {FormData} form */
-async function showFirst(form) {
+async function showFirst(/** @type {FormData} */ form) {
   unblame(byID('data-form'));
   clearPage();
   try {
@@ -210,8 +205,7 @@ async function showFirst(form) {
   }
 }
 
-/** @param {Asked | null} asked */
-async function showPage(asked) {
+async function showPage(/** @type {Asked | null} */ asked) {
   if (!asked) {
     return;
   }
@@ -231,7 +225,7 @@ async function showPage(asked) {
   const { data, hasMore } = reply;
   page = { ...asked, last: data.at(-1) };
   announce(`Page ${asked.number}: ${counted(data.length, 'item')}; ${hasMore ? 'there are more' : 'that is all'}.`, byID('data-said'));
-  byID('data-table').replaceChildren(data.length ? tableOf(asked, data) : element('p', { className: 'hint' }, 'No items.'));
+  byID('data-table').replaceChildren(data.length ? tableOf(asked, data) : 'No items.');
   byID('data-next').hidden = !hasMore;
   byID('data-previous').hidden = !asked.before;
   byID('data-count').hidden = false;
@@ -263,19 +257,9 @@ async function countAll() {
   }
 }
 
-// look shows all values of one object, as they are now.
-/** @param {Asked} asked @param {string} id */
-async function look(asked, id) {
-  const mine = latest;
-  const path = pathOf({ ...asked, sort: '{"_id":1}', limit: '1', conditions: [`{"_id":${JSON.stringify(id)}}`], cursor: [] });
-  /** @type {List<Stored>} */
-  const { data: [item] } = await request('GET', path);
-  if (mine !== latest) {
-    return;
-  }
-  if (!item) {
-    throw new Told('This object is no longer there, or no longer for this credential.');
-  }
+// look shows all values of one object of the page.
+/** @param {Asked} asked @param {Stored} item */
+function look(asked, item) {
   const { plain: paths, inner } = parts(asked.schema);
   const heading = element('h2', { tabIndex: -1 }, `One of ${asked.list}`);
   byID('data-one').replaceChildren(heading,
@@ -283,7 +267,7 @@ async function look(asked, id) {
       ...inner.map((property) => [property.fqpp, openButton(asked.schema, item, property)])),
     action('Close', '', () => {
       byID('data-one').replaceChildren();
-      document.querySelector(`[data-look="${CSS.escape(id)}"]`)?.focus();
+      document.querySelector(`[data-look="${CSS.escape(item._id)}"]`)?.focus();
     }));
   heading.focus();
 }
@@ -295,8 +279,7 @@ function valueOf(item, path) {
     : element('bdi', { className: 'wraps' }, ...visible(textOf(value)));
 }
 
-/** @param {Schema} schema */
-const parts = ({ properties }) => ({
+const parts = (/** @type {Schema} */ { properties }) => ({
   plain: properties.filter(({ list }) => !list).map(({ fqpp }) => fqpp),
   inner: properties.filter(({ list }) => list),
 });
@@ -330,7 +313,7 @@ function tableOf(asked, items) {
   const sortable = new Set(['_id', ...schema.properties.filter((one) => one.sortable).map(({ fqpp }) => fqpp)]);
   const heads = ['_id', ...paths].map((path) => (sortable.has(path) ? sortButton(asked, path) : path));
   return table(`${list}, page ${number}`, [...heads, ...inner.map(({ fqpp }) => fqpp)], items.map((item) => [
-    lookButton(asked, item._id),
+    lookButton(asked, item),
     ...paths.map((path) => element('bdi', { className: 'value' }, ...shown(valueAt(item, path)))),
     ...inner.map((property) => openButton(schema, item, property)),
   ]));
@@ -349,24 +332,22 @@ function sortButton(asked, path) {
   return button;
 }
 
-/** @param {Asked} asked @param {string} id */
-function lookButton(asked, id) {
-  const button = link(`Look at ${id}`, () => look(asked, id), id);
-  button.dataset.look = id;
+/** @param {Asked} asked @param {Stored} item */
+function lookButton(asked, item) {
+  const button = link(`Look at ${item._id}`, () => look(asked, item), item._id);
+  button.dataset.look = item._id;
   return button;
 }
 
 // shown returns a value as text, and not all of a long one.
-/** @param {unknown} value */
-function shown(value) {
+function shown(/** @type {unknown} */ value) {
   const text = textOf(value);
   return visible(text.length > longest ? `${text.slice(0, longest)}…` : text);
 }
 
 // knowInner adds a list within an object to the lists, one at a time: its path is that of a list, an id and
 // a list property.
-/** @param {string} path */
-function knowInner(path) {
+function knowInner(/** @type {string} */ path) {
   const [plural, , ...names] = path.split('/');
   const name = lists.get(plural)?.properties.find(({ fqpp }) => fqpp === names.join('.'))?.list;
   const schema = [...lists.values()].find(({ _id }) => _id === name);

@@ -1,7 +1,6 @@
 // What went wrong, for people: the fault, its rule, what was held and what would be enough.
 
 import { acting, Gone, Refused, Told } from './console_api.js';
-import { scopeOf } from './console_claims.js';
 import { breakable, byID, element, facts, visible } from './console_render.js';
 
 // complain shows an error, unless it is about what somebody else did.
@@ -14,8 +13,7 @@ export function complain(error, place = byID('fault')) {
   place.scrollIntoView({ block: 'nearest' });
 }
 
-/** @param {Refused} error */
-function refusal(error) {
+function refusal(/** @type {Refused} */ error) {
   const { fault, retryAfter } = error;
   /** @type {HTMLElement[]} */
   const parts = [element('p', {}, ...visible(sentence(fault)), ' ', element('code', {}, ...breakable(fault.errCode)))];
@@ -32,11 +30,9 @@ function refusal(error) {
   return parts;
 }
 
-/** @param {Fault} fault */
-const aboutOf = ({ path, reason }) => [path, reason].filter(Boolean).join(': ');
+const aboutOf = (/** @type {Fault} */ { path, reason }) => [path, reason].filter(Boolean).join(': ');
 
-/** @param {Fault} fault */
-function sentence(fault) {
+function sentence(/** @type {Fault} */ fault) {
   const about = aboutOf(fault);
   return about ? `${fault.message} (${about})` : fault.message;
 }
@@ -46,8 +42,7 @@ function sentence(fault) {
 const childOf = (fault, child) => (child.message === fault.message ? aboutOf(child) || child.message : sentence(child));
 
 // ruleOf says which rule has refused, what was held, and what would be enough.
-/** @param {Refused} error */
-function ruleOf({ fault, detail }) {
+function ruleOf(/** @type {Refused} */ { fault, detail }) {
   const [held, roles] = heldNow();
   switch (detail) {
     case 'accessDenied.scope': return {
@@ -71,15 +66,14 @@ function ruleOf({ fault, detail }) {
 
 /** heldNow describes the scope and the roles of the credential of the page. */
 function heldNow() {
-  const { account, bearer } = acting;
-  if (bearer) {
-    return [`A token, for ${scopeOf(bearer)}.`, 'A token, with the roles of its subject.'];
-  }
-  if (!account) {
+  const { account, bearer, held } = acting;
+  if (!bearer && !account) {
     return ['Nothing: nobody is signed in.', 'Nothing: nobody is signed in.'];
   }
-  const roles = account.roles.join(', ') || 'none';
-  return [`A session, for all that the roles of its account allow: ${roles}.`, `The roles of the account: ${roles}.`];
+  const chains = held ? held.join(', ') || '(none)' : 'of a scope that the server does not tell';
+  const roles = account?.roles.join(', ') || 'none';
+  return bearer ? [`A token, for the chains ${chains}.`, 'A token, with the roles of its subject.']
+    : [`A session, for all that the roles of its account allow: ${roles}.`, `The roles of the account: ${roles}.`];
 }
 
 // blame shows each child of a fault at the control that it is about, which stands in a div of its
@@ -98,12 +92,13 @@ export function blame(error, controlOf) {
 }
 
 /** @param {HTMLElement | null | undefined} control @param {Fault} fault @param {string} errCode */
-function mark(control, { message, reason }, errCode) {
+function mark(control, { message, reason, path = '' }, errCode) {
   if (control) {
     const id = `${control.id}-fault`;
     byID(id) ?? control.closest('div')?.append(element('div', { id, className: 'wrong' }));
     const words = reason?.replace(/^\/\S+: /, '') ?? message; // without the JSON pointer
-    byID(id).append(element('p', {}, ...visible(words), ' ', element('code', {}, ...breakable(errCode))));
+    const line = path.match(/\[(\d+)\]$/)?.[1]; // of a field that has one item per line
+    byID(id).append(element('p', {}, line ? `Line ${Number(line) + 1}: ` : '', ...visible(words), ' ', element('code', {}, ...breakable(errCode))));
     if (control.ariaInvalid !== 'true') {
       control.setAttribute('aria-describedby', `${id} ${control.getAttribute('aria-describedby') ?? ''}`.trim());
     }
@@ -113,8 +108,7 @@ function mark(control, { message, reason }, errCode) {
 }
 
 // unblame removes what blame has shown in a form.
-/** @param {HTMLFormElement} form */
-export function unblame(form) {
+export function unblame(/** @type {HTMLFormElement} */ form) {
   for (const control of form.querySelectorAll('[aria-invalid]')) {
     const [id, ...rest] = (control.getAttribute('aria-describedby') ?? '').split(' ');
     control.removeAttribute('aria-invalid');
@@ -123,6 +117,5 @@ export function unblame(form) {
   }
 }
 
-/** @param {unknown} error */
-const reasonOf = (error) => (error instanceof Told ? error.message
+const reasonOf = (/** @type {unknown} */ error) => (error instanceof Told ? error.message
   : `This page has made a mistake: ${error}. Load it again; if that does not help, tell whoever runs the server.`);

@@ -1,31 +1,51 @@
-// API keys of apps, for administrators: making, listing, replacing and revoking them.
+// API keys of apps: making, listing, replacing and revoking them.
 
 import { queryOf, request } from './console_api.js';
-import { complain } from './console_fault.js';
-import { loadMore } from './console_held.js';
-import { action, announce, keep, onClick, onSubmit, sure } from './console_page.js';
-import { byHand, learn, nameOf, offeredApps, pick } from './console_pick.js';
-import { byID, code, counted, cut, element, field, lines, named, pill, plainly, showTable, when } from './console_render.js';
+import { listing } from './console_list.js';
+import { action, finish, keep, onSubmit, sure } from './console_page.js';
+import { byHand, learn, nameOf, pick } from './console_pick.js';
+import { after, byID, choice, code, cut, day, element, field, lines, named, pill, plainly, used, when } from './console_render.js';
 import { addressed, linkTo, note } from './console_sections.js';
 
-/** @type {ListedKeys} */
-const nothing = { within: '', apps: [], items: [] };
+const keys = listing('keys', {
+  noun: 'key',
+  caption: 'API keys',
+  columns: ['Name', 'Key', 'Acts as', 'App', 'Scope', 'Expires', 'Last used', 'Made by', 'Steps'],
+  cells: (/** @type {APIKey} */ key) => [
+    named(key.name),
+    element('a', { href: linkTo('audit', [['credential', key._id]]) }, code(key._id)),
+    named(nameOf('account', key.account), key.account),
+    named(nameOf('app', key.app), key.app),
+    cut(`${key.scope.map((chain) => chain || '*').join(' ') || 'nothing'}${key.networks ? ` from ${key.networks.join(' ')}` : ''}`),
+    element('span', {}, key.expires ? when(key.expires) : 'never', key.successor && pill('replaced', false)),
+    element('span', {}, used(key) ?? 'never', key.maxUses ? `, ${key.uses} of ${key.maxUses} times` : null),
+    key.maker ? named(nameOf('account', key.maker), key.maker) : 'a deleted account',
+    element('span', { className: 'row' },
+      !key.successor && !key.maxUses && action('Replace', key._id, () => replace(key)),
+      action('Revoke', key._id, () => revoke(key), 'quiet danger')),
+  ],
+  none: 'No key to show.',
+  ask: (last) => {
+    const [app, within] = [form().get('app').trim(), form().get('within')];
+    const where = JSON.stringify({ ...last && { _id: { $gt: last._id } }, ...within && { expires: { $lt: after(Number(within) * day) } } });
+    return request('GET', `${app ? pathOf(app) : '/keys'}?${queryOf([['limit', '200'], ...where === '{}' ? [] : [['where', where]]])}`);
+  },
+});
 
-// listed are the loaded keys of some apps.
-let listed = nothing;
+const form = () => new FormData(byID('keys-list-form'));
 
 // openKeys lists what the address says, or else all.
 export async function openKeys() {
+  const { question } = addressed();
   await learn('account', 'app');
-  pick(byID('keys-of'), addressed().question.get('app') ?? byID('keys-of').value);
-  await list().catch((error) => complain(error, byID('keys-list-form').querySelector('.fault') ?? undefined));
+  pick(byID('keys-of'), question.get('app') ?? byID('keys-of').value);
+  byID('keys-within').value = question.get('within') ?? byID('keys-within').value;
+  await list();
 }
 
-/** @param {string} app */
-const pathOf = (app) => `/apps/${encodeURIComponent(app)}/keys`;
+const pathOf = (/** @type {string} */ app) => `/apps/${encodeURIComponent(app)}/keys`;
 
-/** @param {FormData} form */
-async function create(form) {
+async function create(/** @type {FormData} */ form) {
   const [app, networks] = [form.get('app').trim(), lines(form.get('networks'))];
   /** @type {APIKey} */
   const made = await request('POST', pathOf(app), {
@@ -35,118 +55,46 @@ async function create(form) {
     networks: networks.length ? networks : undefined,
     expires: endIn(form.get('expires')) ?? undefined,
   });
-  byID('keys-form').reset();
+  finish(byID('keys-form'));
   await showOnce(made);
-  pick(byID('keys-app'), app);
-  pick(byID('keys-of'), app);
   byID('keys-within').value = '';
   await list();
 }
 
 // showOnce shows a key that the server does not show again.
-/** @param {APIKey} made */
-const showOnce = ({ _id, name, expires, key = '' }) => keep('The key, shown this once', [
+const showOnce = (/** @type {APIKey} */ { _id, name, expires, key = '' }) => keep('The key, shown this once', [
   ['Id', code(_id)], ['Name', named(name)], ['Expires', expires ? when(expires) : 'never, unless it is revoked'], ['Key', code(key)],
 ], key);
 
-async function list() {
-  forgetKeys();
-  const form = new FormData(byID('keys-list-form'));
-  const app = form.get('app').trim();
-  note('keys', [['app', app]]);
-  listed = { within: form.get('within'), apps: app ? [app] : offeredApps().map(({ _id }) => _id), items: [] };
-  await load();
+function list() {
+  note('keys', [['app', form().get('app').trim()], ['within', form().get('within')]]);
+  return keys.open();
 }
-
-async function load() {
-  const mine = listed;
-  const until = new Date(Date.now() + Number(mine.within) * 86_400_000).toISOString();
-  await loadMore(mine, (app, last) => {
-    const where = JSON.stringify({ ...last && { _id: { $gt: last._id } }, ...mine.within && { expires: { $lt: until } } });
-    return request('GET', `${pathOf(app)}?${queryOf([['limit', '50'], ...where === '{}' ? [] : [['where', where]]])}`);
-  });
-  mine === listed && show();
-}
-
-const week = 7 * 86_400_000;
-
-function show() {
-  showTable(byID('keys'), {
-    caption: 'API keys',
-    columns: ['Name', 'Key', 'Acts as', 'Scope', 'Expires', 'Last used', 'Made by', 'Steps'],
-    items: listed.items,
-    keyOf: ({ _id }) => _id,
-    cells,
-    none: 'No key to show.',
-  });
-  byID('keys-more').hidden = !listed.apps.length;
-  const soon = listed.items.filter(({ expires, successor }) => expires && !successor && Date.parse(expires) < Date.now() + week).length;
-  announce(`${counted(listed.items.length, 'loaded key')}${listed.apps.length ? ', and there are more' : ''}.${soon ? ` ${soon} of them end within 7 days.` : ''}`,
-    byID('keys-said'));
-}
-
-/** @param {ListedKeys['items'][0]} key @returns {(Node | string)[]} */
-const cells = (key) => [
-  named(key.name),
-  element('a', { href: linkTo('audit', [['credential', key._id]]) }, code(key._id)),
-  named(nameOf('account', key.account), key.account),
-  cut(`${key.scope.map((chain) => chain || '*').join(' ') || 'nothing'}${key.networks ? ` from ${key.networks.join(' ')}` : ''}`),
-  element('span', {}, key.expires ? when(key.expires) : 'never', key.successor && pill('replaced', false)),
-  element('span', {}, key.lastUsed ? element('span', { title: `from ${key.lastAddress ?? 'an unknown address'}` }, when(key.lastUsed)) : 'never',
-    key.maxUses ? `, ${key.uses} of ${key.maxUses} times` : null),
-  key.maker ? named(nameOf('account', key.maker), key.maker) : 'a deleted account',
-  element('span', { className: 'row' },
-    !key.successor && !key.maxUses && action('Replace', key._id, () => replace(key)),
-    action('Revoke', key._id, () => revoke(key), 'quiet danger')),
-];
-
-/** @param {string} id @param {[string, number][]} choices in seconds */
-const select = (id, choices) => element('select', { id }, ...choices.map(([text, seconds]) => element('option', { value: String(seconds) }, text)));
-
-const day = 86_400; // seconds
 
 // endIn returns the time in some seconds, or null for 0.
-/** @param {string} seconds */
-const endIn = (seconds) => Number(seconds) ? new Date(Date.now() + Number(seconds) * 1000).toISOString() : null;
+const endIn = (/** @type {string} */ seconds) => (Number(seconds) ? after(Number(seconds)) : null);
 
-/** @param {ListedKeys['items'][0]} key */
-async function replace(key) {
-  const mine = listed;
-  const overlap = select('keys-overlap', [['1 day', day], ['7 days', 7 * day], ['1 hour', 3600], ['not at all', 0]]);
-  const end = select('keys-next-end', [['in 90 days', 90 * day], ['in 30 days', 30 * day], ['in 1 year', 365 * day], ['never', 0]]);
+async function replace(/** @type {APIKey} */ key) {
+  const overlap = choice('keys-overlap', [['1 day', day], ['7 days', 7 * day], ['1 hour', 3600], ['not at all', 0]]);
+  const end = choice('keys-next-end', [['in 90 days', 90 * day], ['in 30 days', 30 * day], ['in 1 year', 365 * day], ['never', 0]]);
   if (!await sure(`Replace the key ${plainly(key.name)}?`, 'Replace it', 'The new key may do what the old one may.',
     field('The old key still works for', overlap), field('The new key expires', end))) {
     return;
   }
-  const made = await request('POST', `${pathOf(key.app)}/${encodeURIComponent(key._id)}/replace`,
-    { overlap: Number(overlap.value), expires: endIn(end.value) });
-  await showOnce(made);
-  mine === listed && await list();
+  await showOnce(await request('POST', `${pathOf(key.app)}/${encodeURIComponent(key._id)}/replace`, { overlap: Number(overlap.value), expires: endIn(end.value) }));
+  await list();
 }
 
-/** @param {ListedKeys['items'][0]} key */
-async function revoke(key) {
-  const mine = listed;
-  if (!await sure(`Revoke the key ${plainly(key.name)}?`, 'Revoke it', 'Requests with it are refused from now on.')) {
-    return;
-  }
-  await request('DELETE', `${pathOf(key.app)}/${encodeURIComponent(key._id)}`);
-  mine.items = mine.items.filter(({ _id }) => _id !== key._id);
-  if (mine === listed) {
-    show();
-    announce('The key is revoked.', byID('keys-said'));
-    byID('keys-list-title').focus();
+async function revoke(/** @type {APIKey} */ key) {
+  if (await sure(`Revoke the key ${plainly(key.name)}?`, 'Revoke it', 'Requests with it are refused from now on.')) {
+    await request('DELETE', `${pathOf(key.app)}/${encodeURIComponent(key._id)}`);
+    keys.set(keys.all().filter(({ _id }) => _id !== key._id));
+    keys.say('The key is revoked.');
   }
 }
 
-// forgetKeys removes the list from the page.
-export function forgetKeys() {
-  listed = nothing;
-  byID('keys').replaceChildren();
-  byID('keys-more').hidden = true;
-}
+export const forgetKeys = keys.forget;
 
 onSubmit('keys-form', create);
 onSubmit('keys-list-form', list);
-onClick(byID('keys-more'), load);
 byID('keys-list-form').addEventListener('change', () => byID('keys-of').value !== byHand && byID('keys-list-form').requestSubmit());

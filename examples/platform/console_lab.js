@@ -1,11 +1,10 @@
 // The signature lab: what is signed, and how the server answers.
 
-import { acting, reach, site } from './console_api.js';
+import { acting, reach, site, Told } from './console_api.js';
 import { duration } from './console_claims.js';
-import { curlOf } from './console_code.js';
 import { onClick, onCopy, onSubmit } from './console_page.js';
 import { byID, element, empty, facts, fill, visible } from './console_render.js';
-import { sign } from './console_signature.js';
+import { curlOf } from './console_show.js';
 
 const skew = 10 * 60_000; // milliseconds, beyond any usual tolerance
 
@@ -27,30 +26,15 @@ async function prepare(form, timestamp) {
   return { ...signed, clientKey, timestamp, method, url, headers, body, serverTime: `${prefix}Server-Time` };
 }
 
-// timeOf returns the timestamp in the form, or the present time.
-/** @param {FormData} form */
-const timeOf = (form) => Number(form.get('timestamp').trim()) || Date.now();
-
 /** @param {FormData} form @param {Button} button */
 async function send(form, button) {
-  switch (button?.value) {
-    case 'sign':
-      await shown(form, timeOf(form));
-      return empty('lab-reply');
-    case 'skewed': return deliver(await shown(form, Date.now() - skew));
-  }
-  return deliver(await shown(form, timeOf(form)));
-}
-
-/** @type {typeof prepare} */
-async function shown(form, timestamp) {
-  const request = await prepare(form, timestamp);
+  const now = Number(form.get('timestamp').trim()) || Date.now();
+  const request = await prepare(form, button?.value === 'skewed' ? Date.now() - skew : now);
   show(request);
-  return request;
+  return button?.value === 'sign' ? empty('lab-reply') : deliver(request);
 }
 
-/** @param {Sent} request */
-function show(request) {
+function show(/** @type {Sent} */ request) {
   fill(byID('lab-parts'), [
     ['Message', element('code', { className: 'wraps' }, request.message)],
     ['Key', element('code', {}, keyShown(request))],
@@ -63,11 +47,9 @@ function show(request) {
 
 // keyShown returns the key for the page. It has the secret only if the secret may
 // be shown.
-/** @param {Sent} request */
-const keyShown = ({ clientKey, key }) => (byID('lab-see').checked ? key : `${clientKey}${'•'.repeat(8)}`);
+const keyShown = (/** @type {Sent} */ { clientKey, key }) => (byID('lab-see').checked ? key : `${clientKey}${'•'.repeat(8)}`);
 
-/** @param {Sent} request */
-async function deliver(request) {
+async function deliver(/** @type {Sent} */ request) {
   empty('lab-reply');
   const again = request === sent;
   sent = request;
@@ -103,8 +85,7 @@ function showReply(request, { status, text, serverTime, challenge, again }) {
     element('pre', { className: 'wraps', tabIndex: 0, role: 'region', ariaLabel: 'The reply' }, ...visible(JSON.stringify(value, null, 2))));
 }
 
-/** @param {number | string} milliseconds */
-const timeShown = (milliseconds) => `${milliseconds} (${new Date(Number(milliseconds)).toLocaleTimeString()})`;
+const timeShown = (/** @type {number | string} */ milliseconds) => `${milliseconds} (${new Date(Number(milliseconds)).toLocaleTimeString()})`;
 
 // sentence says in one sentence what has happened.
 /** @param {any} value @param {number} ahead @param {string} challenge @param {boolean} again */
@@ -155,3 +136,89 @@ onSubmit('lab-form', send);
 onClick(byID('lab-again'), () => sent && deliver(sent));
 onCopy('lab-copy', 'lab-curl');
 byID('lab-see').addEventListener('change', seeSecret);
+
+// Signatures, with what a browser has (section 5.3 of the interface).
+
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+// newNonce returns 16 letters and digits. It drops a byte that would make the first
+// letters more frequent.
+function newNonce() {
+  let nonce = '';
+  while (nonce.length < 16) {
+    const [byte] = crypto.getRandomValues(new Uint8Array(1));
+    nonce += byte < 4 * letters.length ? letters[byte % letters.length] : '';
+  }
+  return nonce;
+}
+
+// commandOf returns the signed part of a path. It has no mount, no query and no
+// slash at the end, and is escaped as the browser will send it.
+/** @type {(url: URL, mount: string) => string} */
+function commandOf(url, mount) {
+  if (url.origin !== location.origin || !`${url.pathname}/`.startsWith(`${mount}/`)) {
+    throw new Told(`The path leads out of ${mount}.`);
+  }
+  return url.pathname.slice(mount.length).replace(/\/$/, '') || '/';
+}
+
+const bytes = (/** @type {string} */ text) => new TextEncoder().encode(text);
+const base64 = (/** @type {ArrayBuffer} */ buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)));
+const hex = (/** @type {ArrayBuffer} */ buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** @type {(key: string, message: string) => Promise<ArrayBuffer>} */
+async function hmac(key, message) {
+  const imported = await crypto.subtle.importKey('raw', bytes(key), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  return crypto.subtle.sign('HMAC', imported, bytes(message));
+}
+
+// sign signs a request by one of the versions. It returns the message, its key, the
+// signature and the headers.
+/** @param {string} version @param {Unsigned} request */
+async function sign(version, request) {
+  if (!crypto.subtle) {
+    throw new Told('A browser computes signatures on https and on this machine only.');
+  }
+  return version === '2' ? signSecond(request) : signFirst(request);
+}
+
+/** @type {Sign} */
+async function signFirst({ prefix, mount, clientKey, secret, method, url, timestamp }) {
+  const message = `${commandOf(url, mount)};${method};${timestamp}`;
+  const key = clientKey + secret;
+  const signature = hex(await hmac(key, message));
+  return {
+    message, key, signature,
+    headers: {
+      [`${prefix}Client-Key`]: clientKey,
+      [`${prefix}Client-Timestamp`]: String(timestamp),
+      [`${prefix}Client-Nonce`]: newNonce(),
+      [`${prefix}Client-Signature`]: signature,
+    },
+  };
+}
+
+// signSecond makes an HTTP Message Signature (RFC 9421) with a Content-Digest (RFC
+// 9530) if there is a body.
+/** @type {Sign} */
+async function signSecond({ prefix, mount, clientKey, secret, method, url, body, timestamp }) {
+  commandOf(url, mount); // it throws if the path leads out
+  const digest = body && `sha-256=:${base64(await crypto.subtle.digest('SHA-256', bytes(body)))}:`;
+  const components = [
+    ['@method', method], ['@authority', url.host], ['@path', url.pathname], ['@query', url.search || '?'],
+    ...(body ? [['content-digest', digest]] : []),
+  ];
+  const input = `(${components.map(([name]) => `"${name}"`).join(' ')});created=${Math.floor(timestamp / 1000)}` +
+    `;nonce="${newNonce()}";keyid="${clientKey}";alg="hmac-sha256";tag="${prefix.toLowerCase()}v2"`;
+  const message = [...components, ['@signature-params', input]].map(([name, value]) => `"${name}": ${value}`).join('\n');
+  const key = clientKey + secret;
+  const signature = base64(await hmac(key, message));
+  return {
+    message, key, signature,
+    headers: {
+      ...(body && { 'Content-Digest': digest }),
+      'Signature-Input': `sig=${input}`,
+      Signature: `sig=:${signature}:`,
+    },
+  };
+}

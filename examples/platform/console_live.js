@@ -2,9 +2,9 @@
 
 import { Refused, watch } from './console_api.js';
 import { complain } from './console_fault.js';
-import { link, onClick } from './console_page.js';
+import { announce, link, onClick } from './console_page.js';
 import { learn, nameOf } from './console_pick.js';
-import { breakable, byID, code, element, facts, matcher, named, pill, showTable, visible, when } from './console_render.js';
+import { byID, code, cut, element, facts, matcher, named, pill, showTable, visible, when } from './console_render.js';
 import { askWhy } from './console_scope.js';
 import { addressed, linkTo, note } from './console_sections.js';
 
@@ -50,8 +50,7 @@ export function forgetLive() {
 
 // run watches, and connects again when the connection is lost. A refusal ends it, unless the
 // server says that it is too busy.
-/** @param {AbortSignal} signal */
-async function run(signal) {
+async function run(/** @type {AbortSignal} */ signal) {
   for (let attempt = 1; ; attempt++) {
     state('Connecting …');
     try {
@@ -81,15 +80,9 @@ async function run(signal) {
   }
 }
 
-/** @param {string} text */
-function state(text) {
-  if (byID('live-state').textContent !== text) {
-    byID('live-state').textContent = text;
-  }
-}
+const state = (/** @type {string} */ text) => announce(text, byID('live-state'));
 
-/** @param {Happening} d */
-const keyOf = (d) => [d.requestId, d.verb, d.fault, d.handler ? 'handler' : '', d.verb && d.at].filter(Boolean).join(' ');
+const keyOf = (/** @type {Happening} */ d) => [d.requestId, d.verb, d.fault, d.handler ? 'handler' : '', d.verb && d.at].filter(Boolean).join(' ');
 
 /** @type {Step} */
 function take(name, data) {
@@ -147,17 +140,15 @@ const cells = (d) => [
 ];
 
 // whyOf names the reason. Only where a chain was asked, it leads to the scope tester.
-/** @param {Happening} d */
-function whyOf(d) {
+function whyOf(/** @type {Happening} */ d) {
   const asked = d.need && (d.chain || d.reason === 'scope');
-  const chain = d.chain || 'no chain';
+  const held = d.chain || 'no chain';
   return element('span', {}, d.reason && element('strong', {}, ...visible(d.reason)), d.reason && asked ? ' ' : '',
-    asked ? link(`Why: ${d.route}, ${chain}`, () => askWhy(d.chain ?? '', d.need), ...breakable(chain)) : null);
+    asked ? link(`Why: ${d.route}, ${held}`, () => askWhy(d.chain ?? '', d.need), cut(d.reason === 'scope' ? `needs ${d.need}, held ${held}` : held)) : null);
 }
 
 // who names the account and the app, or the app that a rejected credential claims to be of.
-/** @param {Happening} d */
-function who(d) {
+function who(/** @type {Happening} */ d) {
   const account = d.verb ? d.actor ?? d.account : d.account;
   if (!account) {
     return d.claimed ? element('span', {}, 'claims ', named(nameOf('app', d.claimed), d.claimed)) : 'nobody';
@@ -177,19 +168,20 @@ function unfold(key) {
 /** @type {Record<string, ['app' | 'account', string, string]>} */
 const pages = { app: ['app', 'apps', 'key'], claimed: ['app', 'apps', 'key'], account: ['account', 'people', 'account'], actor: ['account', 'people', 'account'] };
 
+/** @type {Record<string, string>} */
+const terms = { need: 'needed', chain: 'held, nearest' };
+
 // everything shows all that is known of a decision, or of an entry of the audit log.
 /** @param {string} title @param {Happening | Entry} row @param {() => unknown} close */
 export const everything = (title, row, close) => element('div', { className: 'stack' }, element('h2', { tabIndex: -1 }, title),
   facts(...Object.entries(row).filter(([name, value]) => name !== 'object' && value !== null).map(([name, value]) => {
     const [kind, section, id] = pages[name] ?? [];
-    return [name, kind && section && id ? element('a', { href: linkTo(section, [[id, String(value)]]) }, named(nameOf(kind, String(value)), String(value)))
+    return [terms[name] ?? name, kind && section && id ? element('a', { href: linkTo(section, [[id, String(value)]]) }, named(nameOf(kind, String(value)), String(value)))
       : element('bdi', {}, ...visible(String(value)))];
   })),
   link('Close the details', close, 'Close'));
 
-function noted() {
-  note('live', [['words', byID('live-words').value.trim()], ['only', byID('live-only').value], ['row', open]]);
-}
+const noted = () => note('live', [['words', byID('live-words').value.trim()], ['only', byID('live-only').value], ['row', open]]);
 
 function clear() {
   happenings = [];
@@ -198,8 +190,7 @@ function clear() {
   draw();
 }
 
-/** @param {boolean} on */
-function pause(on) {
+function pause(/** @type {boolean} */ on) {
   paused = on;
   byID('live-pause').textContent = on ? 'Go on' : 'Pause';
   draw();

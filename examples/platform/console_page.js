@@ -17,8 +17,7 @@ export function show(view, field = `${view}-title`) {
   byID(field).focus();
 }
 
-/** @param {string} view */
-export const isShown = (view) => !byID(view).hidden;
+export const isShown = (/** @type {string} */ view) => !byID(view).hidden;
 
 /** @param {string} text @param {HTMLElement} [place] */
 export function announce(text, place = byID('notice')) {
@@ -52,6 +51,31 @@ export function onSubmit(id, step, controlOf) {
       }
     });
   });
+}
+
+// wire makes of the attributes of a form what each has: data-label is the label of a field, data-hint what is said below
+// it, and data-new folds the form away. Each form has a place for faults.
+export function wire(/** @type {ParentNode} */ place) {
+  for (const control of place.querySelectorAll('[data-label]')) {
+    const { label = '', hint } = control.dataset;
+    const around = element('div');
+    control.replaceWith(around);
+    around.append(element('label', { htmlFor: control.id }, label), control);
+    if (hint) {
+      around.append(element('p', { id: `${control.id}-hint`, className: 'hint' }, ...hint.split('`').map((part, i) => (i % 2 ? code(part) : part))));
+      control.setAttribute('aria-describedby', `${control.id}-hint`);
+    }
+  }
+  for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (place.querySelectorAll('form:not(#sign-in-form)'))) {
+    const buttons = form.querySelector(':scope > button, :scope > .row:last-of-type');
+    form.insertBefore(element('div', { className: 'fault', role: 'alert' }), buttons);
+    const { new: name } = form.dataset;
+    if (name) {
+      const details = element('details', { className: 'new' }, element('summary', {}, name));
+      form.replaceWith(element('section', { ariaLabel: name }, details));
+      details.append(form);
+    }
+  }
 }
 
 // onClick runs a step when its button is pressed. A step that runs does not start again.
@@ -108,8 +132,7 @@ export async function run(control, step) {
 
 // faultNear returns the element in which the user of the control reads a fault. An item of a list has
 // its own.
-/** @param {HTMLElement} control */
-function faultNear(control) {
+function faultNear(/** @type {HTMLElement} */ control) {
   const item = control.closest('li, tr, .item');
   if (item) {
     return item.querySelector('.fault') ?? addFault(item);
@@ -117,15 +140,13 @@ function faultNear(control) {
   return control.closest('section')?.querySelector('.fault') ?? byID('fault');
 }
 
-/** @param {Element} item */
-function addFault(item) {
+function addFault(/** @type {Element} */ item) {
   const fault = element('div', { className: 'fault', role: 'alert' });
   (item.matches('tr') ? /** @type {Element} */ (item.lastElementChild) : item).append(fault);
   return fault;
 }
 
-/** @param {string} text */
-export async function copy(text) {
+export async function copy(/** @type {string} */ text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -167,8 +188,8 @@ function opened(dialog, first, attach) {
 // more may have fields; a text is a paragraph.
 /** @param {string} question @param {string} verb @param {...(Node | string)} more */
 export async function sure(question, verb, ...more) {
-  byID('sure-question').replaceChildren(...[question, ...more].filter(Boolean).map((part) =>
-    (typeof part === 'string' ? element('p', {}, ...visible(part)) : part)));
+  byID('sure-title').replaceChildren(...visible(question));
+  byID('sure-more').replaceChildren(...more.filter(Boolean).map((part) => (typeof part === 'string' ? element('p', {}, ...visible(part)) : part)));
   byID('sure-yes').textContent = verb;
   const dialog = byID('sure');
   return await opened(dialog, byID('sure-no'), (signal) => {
@@ -180,27 +201,50 @@ export async function sure(question, verb, ...more) {
   }) === 'yes';
 }
 
-/** @param {Event} event */
-const stay = (event) => event.preventDefault();
+// isUnsent reports whether a form has something that nobody has sent.
+export const isUnsent = () => document.querySelector('form[data-filled]') !== null;
+
+// finish empties a form whose step is done, and folds it away.
+export function finish(/** @type {HTMLFormElement} */ form) {
+  form.reset();
+  form.closest('details')?.removeAttribute('open');
+}
+
+// mayLose asks before what was entered is lost, and then empties the forms.
+export async function mayLose() {
+  if (isUnsent() && !await sure('Leave without sending the form?', 'Leave', 'What you have entered is lost.')) {
+    return false;
+  }
+  for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySelectorAll('form[data-filled]'))) {
+    form.reset();
+  }
+  return true;
+}
+
+const stay = (/** @type {Event} */ event) => event.preventDefault();
 
 // keep shows what the server shows only once, until its reader says that they have it. Neither Escape
-// nor a reload takes it away without a question.
+// nor a reload takes it away without a question. variables are for a file .env, and count is how many secrets there are.
 /**
  * @param {string} title
  * @param {Parameters<typeof fill>[1]} pairs
  * @param {string} text what is copied
+ * @param {{variables?: Record<string, string>, count?: number}} [more]
  */
-export async function keep(title, pairs, text) {
+export async function keep(title, pairs, text, { variables, count = 1 } = {}) {
   const dialog = byID('keep');
   byID('keep-title').textContent = title;
+  byID('keep-hint').textContent = count > 1 ? 'The server does not show them again. Keep them where you keep keys.' : 'The server does not show it again. Keep it where you keep keys.';
+  byID('keep-env').hidden = !variables;
   fill(byID('keep-facts'), pairs);
   byID('keep-said').replaceChildren();
+  const env = Object.entries(variables ?? {}).map(([name, value]) => `${name}=${value}\n`).join('');
   await opened(dialog, byID('keep-title'), (signal) => {
     addEventListener('beforeunload', stay, { signal });
     dialog.addEventListener('cancel', stay, { signal });
-    byID('keep-copy').addEventListener('click', async () => {
-      await copy(text).then(() => announce('Copied.', byID('keep-said')), (error) => complain(error, byID('keep-said')));
-    }, { signal });
+    for (const [id, copied] of [['keep-copy', text], ['keep-env', env]]) {
+      byID(id).addEventListener('click', () => copy(copied).then(() => announce('Copied.', byID('keep-said')), (error) => complain(error, byID('keep-said'))), { signal });
+    }
     byID('keep-done').addEventListener('click', () => dialog.close(), { signal });
   });
   empty('keep-facts');
@@ -211,7 +255,7 @@ export function dismiss() {
   byID('sure').close();
   byID('keep').close();
   byID('again').close();
-  empty('sure-question', 'keep-facts', 'again-fault');
+  empty('sure-title', 'sure-more', 'keep-facts', 'again-fault');
 }
 
 // ask opens the dialog for the password. It returns whether the password was accepted: false, too, if
@@ -222,8 +266,7 @@ export async function ask(email, check) {
   const form = byID('again-form');
   byID('again-fault').replaceChildren();
   byID('again-email').value = email;
-  /** @param {Event} event */
-  const attempt = async (event) => {
+  const attempt = async (/** @type {Event} */ event) => {
     event.preventDefault();
     if (form.ariaBusy === 'true') {
       return;
@@ -246,3 +289,5 @@ export async function ask(email, check) {
   form.reset();
   return answer === 'passed';
 }
+
+wire(document);

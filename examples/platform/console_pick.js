@@ -10,8 +10,7 @@ const known = { account: new Map(), app: new Map() };
 const paths = { account: '/admin/accounts?limit=1000', app: '/apps?limit=1000' };
 export const byHand = '\n'; // no id is a line end
 
-/** @param {{name?: string, email?: string}} item */
-const wordsOf = (item) => [item.name, item.email].filter(Boolean).join(' · ');
+const wordsOf = (/** @type {{name?: string, email?: string}} */ item) => [item.name, item.email].filter(Boolean).join(' · ');
 
 // nameOf returns the name behind an id, or the id.
 /** @param {'account' | 'app'} kind @param {string} id */
@@ -24,8 +23,7 @@ export function nameOf(kind, id) {
 export const offeredApps = () => [...known.app.values()];
 
 // learn asks for all of a kind that can be picked. Without the right to ask, there is the own account.
-/** @param {...('account' | 'app')} kinds */
-export async function learn(...kinds) {
+export async function learn(/** @type {('account' | 'app')[]} */ ...kinds) {
   await Promise.all(kinds.map(async (kind) => {
     const reply = await lookUp(paths[kind]).catch((error) => (error instanceof Gone ? null : { data: [] }));
     if (reply) {
@@ -44,14 +42,14 @@ export function offer(kind, items) {
 }
 
 // fillIn offers what is known.
-/** @param {HTMLSelectElement} select */
-export function fillIn(select) {
+export function fillIn(/** @type {HTMLSelectElement} */ select) {
   const { value } = select;
-  const { none } = select.dataset; // the words for no choice, if that is one
+  const { none, signs } = select.dataset; // the words for no choice, if that is one; whether the app needs a key pair
   select.replaceChildren(
     element('option', { value: '' }, none ?? 'Choose …'),
-    ...[...known[kindOf(select)].values()].map((item) =>
-      element('option', { value: item._id }, plainly(`${wordsOf(item) || item._id}${item.disabled ? ' (disabled)' : ''}`))),
+    ...[...known[kindOf(select)].values()].map((/** @type {any} */ item) =>
+      element('option', { value: item._id, disabled: signs === '' && !item.kid },
+        plainly(`${wordsOf(item) || item._id}${signs === '' && !item.kid ? ' (no key pair)' : ''}${item.disabled ? ' (disabled)' : ''}`))),
     element('option', { value: byHand }, 'Another, by its id …'));
   pick(select, value === byHand ? otherOf(select).value : value);
 }
@@ -88,8 +86,7 @@ function otherOf(select) {
   return /** @type {any} */ (other);
 }
 
-/** @param {HTMLSelectElement} select */
-function follow(select) {
+function follow(/** @type {HTMLSelectElement} */ select) {
   const other = otherOf(select);
   const hand = select.value === byHand;
   other.hidden = !hand;
@@ -97,8 +94,4 @@ function follow(select) {
   [select.name, other.name] = hand ? ['', select.dataset.as ?? ''] : [select.dataset.as ?? '', ''];
 }
 
-/** forgetPicks forgets everything that could be picked. */
-export function forgetPicks() {
-  offer('account', []);
-  offer('app', []);
-}
+export const forgetPicks = () => /** @type {const} */ (['account', 'app']).forEach((kind) => offer(kind, []));

@@ -3,8 +3,7 @@
 export const byID = /** @type {ByID} */ ((/** @type {string} */ id) => document.getElementById(id));
 
 // empty removes what elements show.
-/** @param {...string} ids */
-export const empty = (...ids) => ids.forEach((id) => byID(id).replaceChildren());
+export const empty = (/** @type {string[]} */ ...ids) => ids.forEach((id) => byID(id).replaceChildren());
 
 // element makes an element. A string becomes text, and other children are elements.
 // false, null and undefined are left out.
@@ -53,9 +52,9 @@ export function keyed(place, items, keyOf, draw) {
  * @param {{caption: string, columns: string[], items: T[], keyOf: (item: T) => string,
  *   cells: (item: T) => (Node | string)[], none?: string}} wanted
  */
-export function showTable(place, { caption, columns, items, keyOf, cells, none = 'None.' }) {
+export function showTable(place, { caption, columns, items, keyOf, cells, none = '' }) {
   if (!items.length) {
-    return place.replaceChildren(element('p', { className: 'hint' }, none));
+    return place.replaceChildren(none);
   }
   const shape = JSON.stringify([caption, columns]);
   if (place.firstElementChild?.getAttribute('data-shape') !== shape) {
@@ -72,14 +71,13 @@ export function table(caption, columns, rows) {
   const made = element('table', {}, element('caption', {}, caption),
     element('thead', {}, element('tr', {}, ...columns.map(headOf))),
     element('tbody', {}, ...rows.map(row)));
-  return element('div', { className: 'scrolls', tabIndex: 0, role: 'region', ariaLabel: caption }, made);
+  return element('div', { className: 'scrolls', tabIndex: 0, role: 'group', ariaLabel: caption }, made);
 }
 
 /** @param {HTMLElement | string} name a button that sorts says how it does */
 const headOf = (name) => element('th', { scope: 'col', ariaSort: typeof name === 'string' ? null : name.dataset.sort ?? null }, name);
 
-/** @param {(Node | string)[]} cells */
-const row = (cells) => element('tr', {}, ...cells.map((value) => element('td', {}, value)));
+const row = (/** @type {(Node | string)[]} */ cells) => element('tr', {}, ...cells.map((value) => element('td', {}, value)));
 
 // fill replaces the descriptions in a list of terms. What is falsy stands for no pair.
 /** @param {HTMLElement} list @param {(Child[] | false | '' | 0 | undefined)[]} pairs @returns {HTMLElement} */
@@ -89,13 +87,11 @@ export function fill(list, pairs) {
   return list;
 }
 
-/** @param {Parameters<typeof fill>[1]} pairs */
-export const facts = (...pairs) => fill(element('dl'), pairs);
+export const facts = (/** @type {Parameters<typeof fill>[1]} */ ...pairs) => fill(element('dl'), pairs);
 
 const unseen = /((?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0])/u;
 
-/** @param {string} letter */
-const nameOf = (letter) => `U+${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
+const nameOf = (/** @type {string} */ letter) => `U+${letter.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
 
 // visible returns a text in which letters that nobody sees, or that turn the direction of others, are
 // named instead.
@@ -106,8 +102,7 @@ const nameOf = (letter) => `U+${letter.codePointAt(0)?.toString(16).toUpperCase(
 export const visible = (text) => text.split(unseen).map((part, i) => (i % 2 ? element('mark', {}, nameOf(part)) : part));
 
 // plainly is visible where only text can stand: in options, titles and labels.
-/** @param {string} text */
-export const plainly = (text) => text.split(unseen).map((part, i) => (i % 2 ? `[${nameOf(part)}]` : part)).join('');
+export const plainly = (/** @type {string} */ text) => text.split(unseen).map((part, i) => (i % 2 ? `[${nameOf(part)}]` : part)).join('');
 
 // named returns a name that somebody has chosen. It stands alone, because it may hold letters of both
 // directions. A long one is cut on the page; its title has all of it.
@@ -117,11 +112,14 @@ export const named = (text, id = '') => element('bdi', { className: 'name', titl
 /** @param {string} text @param {HTMLElement} control */
 export const field = (text, control) => element('div', {}, element('label', { htmlFor: control.id }, text), control);
 
+// choice makes a select of words and their values.
+/** @param {string} id @param {[string, string | number][]} choices */
+export const choice = (id, choices) => element('select', { id }, ...choices.map(([text, value]) => element('option', { value: String(value) }, text)));
+
 /** @param {string} text lets a code or a chain break its line only after a dot */
 export const breakable = (text) => text.split(/(?<=\.)/).flatMap((word) => [...visible(word), element('wbr')]);
 
-/** @param {string} text */
-export const code = (text) => element('code', {}, ...visible(text));
+export const code = (/** @type {string} */ text) => element('code', {}, ...visible(text));
 
 /** @param {string} text @returns {string[]} the lines that are not empty */
 export const lines = (text) => text.split('\n').map((line) => line.trim()).filter(Boolean);
@@ -150,19 +148,24 @@ export const when = (text) => element('time', { dateTime: text, title: dateOf(te
 
 setInterval(() => document.querySelectorAll('time.when').forEach((one) => { one.textContent = distance(one.getAttribute('datetime') ?? ''); }), 30_000);
 
-/** @param {string} text a date of the interface */
-export const at = (text) => element('time', { dateTime: text, title: text }, dateOf(text));
+// used shows when something was last used, or is null.
+/** @param {{lastUsed?: string, lastAddress?: string}} item */
+export const used = ({ lastUsed, lastAddress }) => (lastUsed ? element('span', { title: `from ${lastAddress ?? 'an unknown address'}` }, when(lastUsed)) : null);
+
+export const day = 86_400; // seconds
+
+/** @param {number} seconds from now */
+export const after = (seconds) => new Date(Date.now() + seconds * 1000).toISOString();
 
 // cut shows the beginning of a text in one line. Its title is all of it.
-/** @param {string} text */
-export const cut = (text) => element('bdi', { className: 'cut', title: plainly(text) }, ...visible(text));
+export const cut = (/** @type {string} */ text) => element('bdi', { className: 'cut', title: plainly(text) }, ...visible(text));
 
 // pill marks a state that needs somebody to look, or that is harmless.
 /** @param {string} text @param {boolean} bad */
 export const pill = (text, bad) => element('span', { className: bad ? 'mark warn' : 'mark' }, text);
 
 /** @param {number} count @param {string} noun */
-export const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+export const counted = (count, noun) => `${count} ${count === 1 ? noun : `${noun}s`.replace(/([^aeiou])ys$/, '$1ies')}`;
 
 /** @param {unknown} value of an object */
 export const textOf = (value) => (typeof value === 'string' ? value : JSON.stringify(value) ?? '');
@@ -176,8 +179,7 @@ export const box = (properties, ...words) =>
   element('label', { className: 'check' }, element('input', { type: 'checkbox', ...properties }), ...words);
 
 // matcher returns a function that reports whether a text has all words of a field, whatever their case.
-/** @param {HTMLInputElement} field */
-export function matcher({ value }) {
+export function matcher(/** @type {HTMLInputElement} */ { value }) {
   const words = value.toLowerCase().split(/\s+/);
   return (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
 }

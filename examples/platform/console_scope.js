@@ -6,19 +6,16 @@ import { announce, copy, onClick, onSubmit } from './console_page.js';
 import { byID, code, element, facts, lines, visible } from './console_render.js';
 import { addressed, linkTo } from './console_sections.js';
 
-/** @param {FormData} form */
-async function test(form) {
+async function test(/** @type {FormData} */ form) {
   history.replaceState(null, '', linkOf(form.get('grants'), form.get('need')));
   const reply = await site.scope(lines(form.get('grants')), form.get('need').trim());
   byID('scope-verdict').replaceChildren(verdict(reply), reasons(reply), ...reply.warnings.map(warning));
 }
 
-/** @param {Verdict} reply */
-const verdict = ({ allowed, why }) => element('p', { className: allowed ? 'verdict' : 'verdict no' },
+const verdict = (/** @type {Verdict} */ { allowed, why }) => element('p', { className: allowed ? 'verdict' : 'verdict no' },
   element('strong', {}, allowed ? 'Allowed.' : 'Denied.'), ' ', ...visible(why));
 
-/** @param {Verdict} reply */
-const reasons = (reply) => facts(
+const reasons = (/** @type {Verdict} */ reply) => facts(
   ['Need', code(reply.need)],
   reply.chain && [reply.allowed ? 'Allowing chain' : 'Nearest chain', marked(reply.chain, reply.segment)],
   reply.source && ['Source', ...visible(reply.source)],

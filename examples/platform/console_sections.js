@@ -2,7 +2,7 @@
 // /#acme/tokens. To come back to one after signing in: /#acme/account/tokens.
 
 import { acting } from './console_api.js';
-import { byID } from './console_render.js';
+import { byID, element } from './console_render.js';
 
 const sections = ['account', 'live', 'apps', 'tokens', 'keys', 'people', 'audit', 'data', 'scope', 'lab'];
 
@@ -63,6 +63,11 @@ export function linkTo(section, question = []) {
   const link = `#${acting.org}/${section}${some.size ? `?${some}` : ''}`;
   return link.length > longestAddress ? `#${acting.org}/${section}` : link;
 }
+
+// seeAlso links to what sections show of a thing.
+/** @param {string} field @param {string} id @param {Record<string, string>} words by section */
+export const seeAlso = (field, id, words) => Object.entries(words).flatMap(([section, text], i) =>
+  [i ? ', ' : '', element('a', { href: linkTo(section, [[field, id]]) }, text)]);
 
 // note writes what a section shows into its address, so that a reload and a link show it again.
 /** @param {string} section @param {[string, string][]} question */

@@ -1,10 +1,9 @@
 // The session of the page: who is signed in, in all sections and in all tabs of a browser.
 
-import { acting, entry, isOver, onLost, onSessionOver, onStepUp, own, Refused } from './console_api.js';
-import { showCredential } from './console_credential.js';
+import { acting, entry, hooks, isOver, own, Refused, requestBy } from './console_api.js';
 import { complain } from './console_fault.js';
-import { announce, ask, onClick, quiet } from './console_page.js';
-import { byID } from './console_render.js';
+import { announce, ask, mayLose, onClick, onSubmit, quiet } from './console_page.js';
+import { byID, element, named } from './console_render.js';
 import { addressed, linkSections, showAccountSection } from './console_sections.js';
 
 // steps are what the page does when its session changes. The first module of the page sets them.
@@ -14,6 +13,7 @@ export const steps = {
   renew: async () => {}, // opens it again, unless that loses what was entered
   leave: () => {}, // removes what was entered and shown
   signIn: () => {}, // shows the form
+  visit: async () => {}, // opens the section by another credential
 };
 
 const tabs = openTabs();
@@ -28,8 +28,7 @@ function openTabs() {
   }
 }
 
-/** @param {Account | null} who */
-export function actAs(who) {
+export function actAs(/** @type {Account | null} */ who) {
   if (acting.account && acting.account._id !== who?._id) {
     steps.leave(); // another account must not find what this one did
   }
@@ -127,15 +126,39 @@ async function reauthenticateFirst() {
 }
 
 async function signOut() {
+  if (!await mayLose()) {
+    return;
+  }
   await (acting.account?.actor ? own('DELETE', '/accounts/me/act') : own('POST', '/accounts/me/logout'));
   endSession();
   announce('You are signed out.');
 }
 
-onLost(lost);
-onStepUp(reauthenticate);
-onSessionOver(endSession);
+// showCredential shows who is signed in, and what makes the requests of the sections.
+export function showCredential() {
+  const { account, bearer, org } = acting;
+  const name = account ? account.name || account.email : '';
+  byID('who').replaceChildren(...(account?.actor ? [element('strong', {}, 'Acting for'), ' '] : []), ...(name ? [named(name), ` of ${org}`] : []));
+  byID('by-token').hidden = !bearer;
+  byID('sign-out').hidden = !account;
+  byID('sign-out').textContent = account?.actor ? 'Stop acting' : 'Sign out';
+}
+
+// useToken makes a bearer token the credential. '' is the session again.
+export async function useToken(/** @type {string} */ token) {
+  acting.held = token ? await requestBy(token, '/accounts/me?scope=true').then(({ scope }) => scope ?? null, () => null) : null;
+  acting.bearer = token;
+  byID('credential-form').reset();
+  byID('credential-more').open = false;
+  showCredential();
+  announce(token ? 'The token now makes the requests.' : 'The token is forgotten.');
+  await steps.visit();
+}
+
+Object.assign(hooks, { lost, stepUp: reauthenticate, sessionOver: endSession });
 onClick(byID('sign-out'), signOut);
 onClick(byID('reauthenticate'), reauthenticateFirst);
 tabs?.addEventListener('message', ({ data }) => data === acting.org && lookAgain());
 document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && acting.account && lookAgain());
+onSubmit('credential-form', (form) => useToken(form.get('token').trim().replace(/^Bearer\s+/i, '')));
+onClick(byID('credential-forget'), () => useToken(''));

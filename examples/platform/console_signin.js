@@ -1,9 +1,9 @@
 // Signing in: the password, and then the second factor, or setting one up where the org requires it.
 
 import { acting, enterOrg, entry, own, reach, Refused, Told } from './console_api.js';
-import { forgetFactor, enrol } from './console_factor.js';
+import { enrol, forgetFactor } from './console_account.js';
 import { complain } from './console_fault.js';
-import { announce, link, onClick, onSubmit, show } from './console_page.js';
+import { announce, link, mayLose, onClick, onSubmit, show } from './console_page.js';
 import { byID, visible } from './console_render.js';
 import { addressed, addressOf, asked, linkSections } from './console_sections.js';
 import { actAs, status, steps, tellTabs } from './console_session.js';
@@ -23,16 +23,14 @@ export function showSignIn() {
 }
 
 // callOrg makes an org the one that all requests are for.
-/** @param {string} org */
-export function callOrg(org) {
+export function callOrg(/** @type {string} */ org) {
   if (org !== acting.org) {
     steps.leave(); // its keys and tokens are of no use in another
   }
   acting.org = org;
 }
 
-/** @param {FormData} form */
-async function signIn(form) {
+async function signIn(/** @type {FormData} */ form) {
   const { back } = addressed();
   callOrg(form.get('org')); // of that form: the field has a pattern
   history.replaceState(null, '', addressOf('account', back));
@@ -61,8 +59,7 @@ async function login(body, field) {
 }
 
 // goIn opens the page for somebody whom the server has signed in.
-/** @param {Account} who */
-async function goIn(who) {
+async function goIn(/** @type {Account} */ who) {
   if (!(await status()).loggedin) {
     throw new Told('This browser has not kept the cookie of the session, so nobody is signed in. Allow cookies for this server.');
   }
@@ -74,8 +71,7 @@ async function goIn(who) {
 /** @type {(error: unknown) => error is Refused} */
 const isHalf = (error) => error instanceof Refused && error.detail === 'accessDenied.unverifiedLocation';
 
-/** @param {Refused} error */
-async function secondStep({ fault }) {
+async function secondStep(/** @type {Refused} */ { fault }) {
   byID('password').value = '';
   if (fault.reason === 'enrol') {
     return await enrol();
@@ -85,8 +81,7 @@ async function secondStep({ fault }) {
 }
 
 // enter makes somebody the user of the page, who goes on in the section that led to the form.
-/** @param {Account} who */
-export function enter(who) {
+export function enter(/** @type {Account} */ who) {
   const { back } = addressed();
   if (back) {
     history.replaceState(null, '', `${addressOf(back)}${asked()}`);
@@ -113,8 +108,10 @@ async function showOrgs() {
 
 // goTo shows another org of the person, in which a session is open or is opened now: the request to that
 // org carries the cookie of this one, whose session stays.
-/** @param {string} org */
-async function goTo(org) {
+async function goTo(/** @type {string} */ org) {
+  if (!await mayLose()) {
+    return;
+  }
   const there = await reach(`/${org}/v2/accounts/status`, { cache: 'no-store' });
   const { loggedin } = await there.json();
   const wanted = loggedin ? null : await enterOrg(org).then(() => null, (error) => {
@@ -129,8 +126,7 @@ async function goTo(org) {
 }
 
 // join accepts the invitation in the address. An org may then want a second factor.
-/** @param {FormData} form */
-async function join(form) {
+async function join(/** @type {FormData} */ form) {
   const ticket = addressed().question.get('join');
   const joined = await entry('POST', '/accounts/accept', { ticket, name: form.get('name').trim(), password: form.get('password') }).catch((error) => {
     if (isHalf(error)) {
@@ -155,8 +151,7 @@ async function forgot() {
 }
 
 // reset redeems the ticket in the address.
-/** @param {FormData} form */
-async function reset(form) {
+async function reset(/** @type {FormData} */ form) {
   /** @type {Account} */
   const account = await entry('POST', '/accounts/reset', { ticket: addressed().question.get('reset'), password: form.get('password') });
   byID('reset-form').reset();

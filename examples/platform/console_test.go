@@ -210,7 +210,7 @@ func TestTypesOfConsoleNameTheMembersOfReplies(t *testing.T) {
 		"Account": managedReply{}, "App": appReply{}, "Happening": eventReply{}, "Entry": auditEvent{},
 		"FactorState": factorReply{}, "Property": propertyReply{},
 		"Role": roleReply{}, "Schema": schemaReply{}, "Session": sessionReply{}, "Settings": settingsReply{}, "SigningKey": credentialReply{},
-		"Token": tokenReply{}, "APIKey": keyReply{}, "Org": orgReply{}, "Invitation": invitationReply{},
+		"Token": tokenReply{}, "APIKey": keyReply{}, "Org": orgReply{}, "Ending": endingReply{}, "Invitation": invitationReply{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := regexp.MustCompile(`interface ` + name + ` (extends Item )?\{([^}]*)\}`).FindStringSubmatch(string(types))

@@ -277,9 +277,12 @@ func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
 	ephemeral(&f.NarrowToken, claims(f.AccountID, "object.read.c_message.*.c_text"))
 	limited := claims(f.AccountID, "")
 	limited.Expires = time.Now().Add(time.Hour)
-	t, _, failed := minter.Limited(ctx, limited, 3)
+	t, minted, failed := minter.Limited(ctx, limited, 3)
 	f.LimitedToken = string(t)
-	return errors.Join(err, failed)
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	return p.tokens.remember(ctx, acme, minted)
 }
 
 // seedKey makes an API key of the Integration app that ends with the secrets of this start. It is

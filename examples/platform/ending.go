@@ -73,75 +73,86 @@ func (h *tokens) ending(r *http.Request) (page envelope.List[endingReply], err e
 	if err != nil {
 		return page, err
 	}
-	kept := &endings{now: time.Now(), query: q}
-	kept.query.Skip, kept.query.Limit = 0, q.Skip+q.Limit+1
+	kept := collect(q, endingReply.property)
 	for _, app := range all {
-		if err := h.endingOf(r, app, kept); err != nil {
+		if err := h.endingOf(r, app, func(id, kind, account string, f face, ends time.Time) {
+			if left := time.Until(ends); 0 < left && left < soon { // the zero time is long ago
+				kept.add(endingReply{envelope.Item{ID: id, Object: endingSchema.Object}, kind, app.ClientKey, account, f, date(ends)})
+			}
+		}); err != nil {
 			return page, err
 		}
 	}
-	page.Data, page.HasMore = mempage.Page(kept.all, q, endingReply.property)
-	page.HasMore = page.HasMore || kept.cut && len(page.Data) > 0
-	return page, nil
+	return kept.page(), nil
 }
 
-// endings are what a page may have. It keeps few more than those of the page.
-type endings struct {
-	now   time.Time
-	query paging.Query
-	all   []endingReply
-	cut   bool // there are so many bytes that it keeps fewer: those after them are unknown
+// collected is what a page may have of a store that has another order. It keeps few more than the items of
+// the page.
+type collected[T any] struct {
+	asked, first paging.Query // first is of the page, what it skips, and the item after it
+	property     func(T, string) (any, bool)
+	items        []T
+	cut          bool // there are so many bytes that it keeps fewer: those after them are unknown
 }
 
-func (e *endings) add(id, kind, app, account string, f face, ends time.Time) {
-	if ends.IsZero() || !ends.After(e.now) || ends.Sub(e.now) >= soon {
+func collect[T any](q paging.Query, property func(T, string) (any, bool)) *collected[T] {
+	first := q
+	first.Skip, first.Limit = 0, q.Skip+q.Limit+1
+	return &collected[T]{asked: q, first: first, property: property}
+}
+
+func (c *collected[T]) add(item T) {
+	if c.items = append(c.items, item); len(c.items) < c.first.Limit+room {
 		return
 	}
-	e.all = append(e.all, endingReply{envelope.Item{ID: id, Object: endingSchema.Object}, kind, app, account, f, date(ends)})
-	if len(e.all) >= e.query.Limit+room {
-		var more bool
-		if e.all, more = mempage.Page(e.all, e.query, endingReply.property); more && len(e.all) < e.query.Limit {
-			e.cut, e.query.Limit = true, len(e.all)
-		}
+	var more bool
+	if c.items, more = mempage.Page(c.items, c.first, c.property); more && len(c.items) < c.first.Limit {
+		c.cut, c.first.Limit = true, len(c.items)
 	}
 }
 
-// endingOf adds what ends of an app. What is disabled is not live, and needs no notice.
-func (h *tokens) endingOf(r *http.Request, app *app, kept *endings) error {
+func (c *collected[T]) page() (page envelope.List[T]) {
+	page.Data, page.HasMore = mempage.Page(c.items, c.asked, c.property)
+	page.HasMore = page.HasMore || c.cut && len(page.Data) > 0
+	return page
+}
+
+// endingOf adds what ends of an app. What is disabled or replaced needs no notice.
+func (h *tokens) endingOf(r *http.Request, app *app, add func(id, kind, account string, f face, ends time.Time)) error {
 	ctx := r.Context()
 	if app.Disabled {
 		return nil
 	}
 	c, err := h.stores.credentials.Credential(ctx, app.ClientKey)
 	if err == nil && !c.Disabled {
-		kept.add(app.ClientKey, "credential", app.ClientKey, c.Account, faceOf(cmp.Or(c.Name, app.Name), c.Maker, c.Seen, c.From), c.NotAfter)
+		add(app.ClientKey, "credential", c.Account, faceOf(cmp.Or(c.Name, app.Name), c.Maker, c.Seen, c.From), c.NotAfter)
 	}
 	if err != nil && !auth.IsNotFound(err) {
 		return storeFailed(err)
 	}
+	now := time.Now()
 	for k, err := range apikey.Records(ctx, h.stores.apiKeys, apikey.Of{Org: app.Org, App: app.ClientKey}) {
 		switch {
 		case err != nil:
 			return storeFailed(err)
-		case k.LiveAt(kept.now):
-			kept.add(k.ID, "key", app.ClientKey, k.Account, faceOf(k.Name, k.Maker, k.Seen, k.From), k.Expires)
+		case k.LiveAt(now) && k.Successor == "":
+			add(k.ID, "key", k.Account, faceOf(k.Name, k.Maker, k.Seen, k.From), k.Expires)
 		}
 	}
 	standing, err := h.standing(ctx, app.ClientKey)
 	if err != nil {
 		return err
 	}
-	for after, more := (token.Position{}), true; more; more = !after.IsZero() {
-		var records []token.Record
-		records, after, err = h.ledger.List(ctx, token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: token.AnySubject}, after, token.MaxPage)
+	for t, err := range token.Records(ctx, h.ledger, token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: token.AnySubject}) {
 		if err != nil {
 			return storeFailed(err)
 		}
-		if records, err = standing.among(ctx, records); err != nil {
+		valid, err := standing.among(ctx, []token.Record{t})
+		if err != nil {
 			return err
 		}
-		for _, t := range records {
-			kept.add(t.ID, "token", app.ClientKey, t.Subject, faceOf(t.Name, t.Maker, t.Seen, t.From), t.Expires)
+		if len(valid) > 0 {
+			add(t.ID, "token", t.Subject, faceOf(t.Name, t.Maker, t.Seen, t.From), t.Expires)
 		}
 	}
 	return nil

@@ -163,18 +163,4 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
-	t.Run("are a list with the arguments of one", func(t *testing.T) {
-		items(t, s.do(t, call{path: "/schemas?limit=2"}).ok(t), true)
-		last := items(t, s.do(t, call{path: "/schemas?sort={%22_id%22:-1}&limit=1"}).ok(t), true)
-		if last[0].(value)["_id"] != "connection" {
-			t.Errorf("%v", last)
-		}
-		one := items(t, s.do(t, call{path: "/schemas?where={%22_id%22:%22c_message%22,%22object%22:%22schema%22}"}).ok(t), false)
-		if len(one) != 1 || one[0].(value)["_id"] != "c_message" {
-			t.Errorf("%v", one)
-		}
-		for _, query := range []string{"limit=x", "where={%22plural%22:%22x%22}", "sort=plural"} {
-			s.refused(t, s.do(t, call{path: "/schemas?" + query}), 400, "invalidArgument.query")
-		}
-	})
 }

@@ -110,11 +110,7 @@ func (h forgotten) reset(r *http.Request, values map[string]any) (accountReply, 
 	if err != nil {
 		return accountReply{}, err
 	}
-	a, err := h.store.account(r.Context(), org, id)
-	if err != nil {
-		return accountReply{}, err
-	}
-	return replyOfAccount(a), nil
+	return as(replyOfAccount)(h.store.account(r.Context(), org, id))
 }
 
 // invitations serves the invitations to an org.
@@ -136,11 +132,7 @@ func replyOfInvitation(i session.Invitation) invitationReply {
 }
 
 func (h invitations) list(r *http.Request) (envelope.List[invitationReply], error) {
-	open, err := h.sessions.Mail().Invitations(r.Context(), auth.From(r.Context()).Org)
-	if err != nil {
-		return envelope.List[invitationReply]{}, err
-	}
-	return ownPage(r, "invitation", each(open, replyOfInvitation))
+	return pageOf(r, "invitation", replyOfInvitation)(h.sessions.Mail().Invitations(r.Context(), auth.From(r.Context()).Org))
 }
 
 var invitationForm = body.Form{
@@ -207,8 +199,7 @@ var acceptForm = body.Form{
 // accept makes the account of an invitation, and signs it in. The address and the roles are those
 // of the invitation, never those of the request.
 func (h invitations) accept(w http.ResponseWriter, r *http.Request, values map[string]any) (accountReply, error) {
-	t := auth.TenantFrom(r.Context())
-	a := newAccount(t.Org.Key(), values)
+	a := newAccount(auth.TenantFrom(r.Context()).Org.Key(), values)
 	join := func(ctx context.Context, i session.Invitation, end func(context.Context, session.Ending) error) error {
 		a.Email, a.Roles = i.Address, i.Roles
 		encoded, err := h.sessions.Passwords().Hash(ctx, values["password"].(string))
@@ -230,9 +221,5 @@ func (h invitations) accept(w http.ResponseWriter, r *http.Request, values map[s
 	if err := h.sessions.Mail().Accept(r, values["ticket"].(string), join); err != nil {
 		return accountReply{}, err
 	}
-	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID, Reason: "invited"})
-	if _, err := h.sessions.Start(w, r, a.ID, session.Proof{At: t.Now(), Methods: []string{session.MethodPassword}}); err != nil {
-		return accountReply{}, err
-	}
-	return replyOfAccount(a), nil
+	return welcome(w, r, h.sessions, a, "invited")
 }

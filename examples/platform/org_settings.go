@@ -37,11 +37,7 @@ func replyOfSettings(o *auth.Org) settingsReply {
 }
 
 func (h settings) get(r *http.Request) (settingsReply, error) {
-	o, err := h.store.Org(r.Context(), auth.TenantFrom(r.Context()).Org.Code)
-	if err != nil {
-		return settingsReply{}, err
-	}
-	return replyOfSettings(o), nil
+	return as(replyOfSettings)(h.store.Org(r.Context(), auth.TenantFrom(r.Context()).Org.Code))
 }
 
 const day = 24 * time.Hour

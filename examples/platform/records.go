@@ -191,11 +191,7 @@ func recordPage[R any, T interface{ ItemID() string }](r *http.Request, s *store
 	if err := s.queries.hold(r.Context()); err != nil {
 		return page, err
 	}
-	all, err := findAll[R](r.Context(), s.db, query, auth.From(r.Context()).Org)
-	if err != nil {
-		return page, err
-	}
-	return ownPage(r, object, each(all, show))
+	return pageOf(r, object, show)(findAll[R](r.Context(), s.db, query, auth.From(r.Context()).Org))
 }
 
 // The store is the Guard's auth.Directory. The Guard asks store.found, which remembers a
@@ -207,19 +203,11 @@ func (s *store) Org(ctx context.Context, code string) (*auth.Org, error) {
 }
 
 func (s *store) App(ctx context.Context, clientKey string) (*auth.App, error) {
-	a, err := find[app](ctx, s.db, row{table: "platform_apps", where: "client_key = $1", args: []any{clientKey}})
-	if err != nil {
-		return nil, err
-	}
-	return &a.App, nil
+	return as(func(a *app) *auth.App { return &a.App })(find[app](ctx, s.db, row{table: "platform_apps", where: "client_key = $1", args: []any{clientKey}}))
 }
 
 func (s *store) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
-	a, err := s.account(ctx, org, id)
-	if err != nil {
-		return nil, err
-	}
-	return &a.Account, nil
+	return as(func(a *account) *auth.Account { return &a.Account })(s.account(ctx, org, id))
 }
 
 func (s *store) Roles(ctx context.Context, org auth.OrgKey, names []string) (roles []auth.Role, err error) {

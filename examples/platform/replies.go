@@ -11,6 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/mempage"
 	"github.com/tenantkit/tenantkit/scope"
@@ -53,11 +54,31 @@ func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) 
 	}
 }
 
+// as converts a record by show, unless there is an error.
+func as[R, T any](show func(R) T) func(R, error) (T, error) {
+	return func(record R, err error) (shown T, _ error) {
+		if err == nil {
+			shown = show(record)
+		}
+		return shown, err
+	}
+}
+
 func each[R, T any](records []R, show func(R) T) (all []T) {
 	for _, record := range records {
 		all = append(all, show(record))
 	}
 	return all
+}
+
+// pageOf is ownPage of records that it converts by show, unless there is an error.
+func pageOf[R any, T interface{ ItemID() string }](r *http.Request, object string, show func(R) T) func([]R, error) (envelope.List[T], error) {
+	return func(records []R, err error) (none envelope.List[T], _ error) {
+		if err != nil {
+			return none, err
+		}
+		return ownPage(r, object, each(records, show))
+	}
 }
 
 // ownPage answers a list call on the platform's own records. It sends whole
@@ -145,12 +166,101 @@ func pathsIn(e *auth.Error, fields map[string]string) *auth.Error {
 	return &named
 }
 
+// endpoint is a handler, and what the OpenAPI document says of it.
+type endpoint struct {
+	http.Handler
+	openapi.Route
+}
+
+// reads is the endpoint of a function for requests whose body is not read.
+func reads[T any](answer func(*http.Request) (T, error)) endpoint {
+	return endpoint{reply(answer), openapi.Route{Reply: *new(T)}}
+}
+
+// takes is the endpoint of a function that gets the values of a body.
+func takes[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) endpoint {
+	return endpoint{reply(withBody(f, answer)), openapi.Route{Request: f, Reply: *new(T)}}
+}
+
+// mayTake is takes for a body that may be missing.
+func mayTake[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) endpoint {
+	return endpoint{reply(optionalBody(f, answer)), openapi.Route{Request: f, BodyOptional: true, Reply: *new(T)}}
+}
+
+// does is the endpoint of a function that takes nothing but the request's path.
+func does[T any](answer func(*http.Request) (T, error)) endpoint {
+	return reads(bodiless(answer))
+}
+
+// signs is takes for a function that signs somebody in or out, by cookies.
+func signs[T any](f body.Form, answer func(http.ResponseWriter, *http.Request, map[string]any) (T, error)) endpoint {
+	h := replyAs(func(w http.ResponseWriter, r *http.Request) (T, error) {
+		return withBody(f, func(r *http.Request, values map[string]any) (T, error) { return answer(w, r, values) })(r)
+	})
+	return endpoint{h, openapi.Route{Request: f, Reply: *new(T)}}
+}
+
+// signsBy is does for such a function.
+func signsBy[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) endpoint {
+	h := replyAs(func(w http.ResponseWriter, r *http.Request) (T, error) {
+		return bodiless(func(r *http.Request) (T, error) { return answer(w, r) })(r)
+	})
+	return endpoint{h, openapi.Route{Reply: *new(T)}}
+}
+
+// saying adds what is not said by the summary.
+func (e endpoint) saying(description string) endpoint {
+	e.Description = description
+	return e
+}
+
+// requesting adds the body of a function that reads it itself.
+func (e endpoint) requesting(f body.Form) endpoint {
+	e.Request = f
+	return e
+}
+
+// listing adds the arguments of a list.
+func (e endpoint) listing(of openapi.List) endpoint {
+	e.List = of
+	return e
+}
+
+// own is the list of records of the platform itself: see ownPage.
+func own(object string) openapi.List { return &paging.Schema{Object: object} }
+
 // router registers routes. Each POST and PATCH may have an Idempotency-Key, except those that anybody
 // may send: without a caller there is nobody to whom a key belongs.
 type router struct {
 	*auth.Mux
 	keys      *idempotency.Keys
 	described map[string]openapi.Route
+	checks    []func(http.Handler) http.Handler // before each handler, the first one first
+}
+
+// with returns the router of routes that have more checks.
+func (m router) with(checks ...func(http.Handler) http.Handler) router {
+	m.checks = slices.Concat(m.checks, checks)
+	return m
+}
+
+func (m router) on(pattern string, n auth.Need, summary string, e endpoint) {
+	h := e.Handler
+	for _, check := range slices.Backward(m.checks) {
+		h = check(h)
+	}
+	if takesKey(pattern, n) {
+		e.IdempotencyKey = "optional"
+		h = refusalsHaveNoEffect(h)
+		if keepsWhole(pattern) {
+			h = m.keys.Wrap(h)
+		} else {
+			h = m.keys.Wrap(h, idempotency.Reference)
+		}
+	}
+	e.Summary = summary
+	m.described[pattern] = e.Route
+	m.Handle(pattern, n, h)
 }
 
 // keptWhole are the routes whose responses are kept. Those of all others may hold a secret, such as that of
@@ -169,24 +279,6 @@ func keepsWhole(pattern string) bool {
 	return slices.Contains(keptWhole, pattern) || slices.ContainsFunc(schemas, func(s schema) bool {
 		return pattern == "POST /"+s.plural || pattern == "PATCH /"+s.plural+"/{id}"
 	})
-}
-
-func (m router) Handle(pattern string, n auth.Need, h http.Handler, described openapi.Route) {
-	if takesKey(pattern, n) {
-		described.IdempotencyKey = "optional"
-		h = refusalsHaveNoEffect(h)
-		if keepsWhole(pattern) {
-			h = m.keys.Wrap(h)
-		} else {
-			h = m.keys.Wrap(h, idempotency.Reference)
-		}
-	}
-	m.described[pattern] = described
-	m.Mux.Handle(pattern, n, h)
-}
-
-func (m router) HandleFunc(pattern string, n auth.Need, h http.HandlerFunc, described openapi.Route) {
-	m.Handle(pattern, n, h, described)
 }
 
 // refusalsHaveNoEffect lets a client correct what was refused before anything was written, and keep its key.

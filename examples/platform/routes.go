@@ -14,37 +14,19 @@ import (
 // routes returns everything below /{org}/{version}, with what each route needs. It
 // sets p.document, which describes them.
 func (p *platform) routes() *auth.Mux {
-	mux := router{p.guard.Mux(), p.stores.repeats, p.oauth.Describe(p.guard)}
-
-	mux.HandleFunc("GET /schemas", auth.Authenticated, reply(listSchemas), ownList[schemaReply]("List the types of objects", "schema"))
-
+	mux := router{Mux: p.guard.Mux(), keys: p.stores.repeats, described: p.oauth.Describe(p.guard)}
+	mux.on("GET /schemas", auth.Authenticated, "List the types of objects", reads(listSchemas).listing(own("schema")))
 	jwk, pem := bearer.Certs(p.stores.keys)
-	mux.Handle("GET /auth/certs/jwk", auth.Public, jwk,
-		openapi.Route{Summary: "Public keys as JWK", MediaType: "application/jwk-set+json", Reply: jwkSet{}})
-	mux.Handle("GET /auth/certs/pem", auth.Public, pem,
-		openapi.Route{Summary: "Public keys as PEM", MediaType: "application/x-pem-file", Reply: ""})
-
+	mux.on("GET /auth/certs/jwk", auth.Public, "Public keys as JWK", endpoint{jwk, openapi.Route{MediaType: "application/jwk-set+json", Reply: jwkSet{}}})
+	mux.on("GET /auth/certs/pem", auth.Public, "Public keys as PEM", endpoint{pem, openapi.Route{MediaType: "application/x-pem-file", Reply: ""}})
 	p.sessionRoutes(mux)
 	p.adminRoutes(mux)
+	p.mailRoutes(mux)
 	p.tokenRoutes(mux)
 	p.scriptRoutes(mux)
 	p.oauth.Register(mux.Mux)
-
 	for _, s := range schemas {
-		objects := objects{s, p.store}
-		all, one := "/"+s.plural, "/"+s.plural+"/{id}"
-		mux.Handle("GET "+all, auth.Some("object.read."+s.object), narrowing(replyAs(objects.list)),
-			openapi.Route{Summary: "List " + s.plural, List: s})
-		mux.Handle("POST "+all, auth.Some("object.create."+s.object), narrowing(reply(objects.create)),
-			openapi.Route{Summary: "Create a " + s.object, Object: s, Request: formOf(s)})
-		mux.Handle("GET "+one, auth.Some("object.read."+s.object+".{id}"), narrowing(reply(objects.get)),
-			openapi.Route{Summary: "Read a " + s.object, Object: s})
-		mux.Handle("PATCH "+one, auth.Some("object.update."+s.object+".{id}"), narrowing(reply(objects.update)),
-			openapi.Route{Summary: "Change a " + s.object, Object: s, Request: changesOf(s)})
-		mux.HandleFunc("DELETE "+one, auth.Allow("object.delete."+s.object+".{id}"), reply(bodiless(objects.delete)),
-			openapi.Route{Summary: "Delete a " + s.object, Object: s, Reply: envelope.Result[bool]{}})
-		mux.Handle("GET "+one+"/{path...}", auth.Some("object.read."+s.object+".{id}.{path...}"), narrowing(reply(objects.propertyOf)),
-			s.describeProperty())
+		objects{s, p.store}.register(mux)
 	}
 	p.document = &openapi.Document{
 		Mux:     mux.Mux,
@@ -55,200 +37,143 @@ func (p *platform) routes() *auth.Mux {
 			"Unknown fields of bodies are rejected.",
 		Routes: mux.described,
 	}
-	mux.Handle("GET /openapi.json", auth.Public, p.document, openapi.Route{Summary: "This document", Reply: map[string]any(nil)})
+	mux.on("GET /openapi.json", auth.Public, "This document", endpoint{p.document, openapi.Route{Reply: map[string]any(nil)}})
 	return mux.Mux
 }
 
-// narrowing registers a handler that narrows by the caller's scope itself: sqllist.List for
+// narrowing is the endpoint of a handler that narrows by the caller's scope itself: sqllist.List for
 // reading, and MayWrite for writing.
-func narrowing(h http.Handler) auth.PartHandler {
-	return func(w http.ResponseWriter, r *http.Request, _ scope.Part) { h.ServeHTTP(w, r) }
+func narrowing(h http.Handler, described openapi.Route) endpoint {
+	return endpoint{auth.PartHandler(func(w http.ResponseWriter, r *http.Request, _ scope.Part) { h.ServeHTTP(w, r) }), described}
 }
+
+func (h objects) register(mux router) {
+	all, one, of := "/"+h.plural, "/"+h.plural+"/{id}", h.schema
+	mux.on("GET "+all, auth.Some("object.read."+h.object), "List "+h.plural, narrowing(replyAs(h.list), openapi.Route{List: of}))
+	mux.on("POST "+all, auth.Some("object.create."+h.object), "Create a "+h.object,
+		narrowing(reply(h.create), openapi.Route{Object: of, Request: formOf(of)}))
+	mux.on("GET "+one, auth.Some("object.read."+h.object+".{id}"), "Read a "+h.object, narrowing(reply(h.get), openapi.Route{Object: of}))
+	mux.on("PATCH "+one, auth.Some("object.update."+h.object+".{id}"), "Change a "+h.object,
+		narrowing(reply(h.update), openapi.Route{Object: of, Request: changesOf(of)}))
+	mux.on("DELETE "+one, auth.Allow("object.delete."+h.object+".{id}"), "Delete a "+h.object,
+		endpoint{reply(bodiless(h.delete)), openapi.Route{Object: of, Reply: envelope.Result[bool]{}}})
+	mux.on("GET "+one+"/{path...}", auth.Some("object.read."+h.object+".{id}.{path...}"), "Read one property of a "+h.object,
+		narrowing(reply(h.propertyOf), of.describeProperty()))
+}
+
+var adminRead, adminUpdate = auth.Allow("admin.read"), auth.Allow("admin.update")
 
 // adminRoutes need an administrator in addition to the scope.
 func (p *platform) adminRoutes(mux router) {
-	read, update := auth.Allow("admin.read"), auth.Allow("admin.update")
-
+	admin := mux.with(administrators)
 	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs, p.apiKeys.mechanism}
-	mux.HandleFunc("GET /apps", read, reply(administrators(apps.list)), ownList[appReply]("List the apps", "app"))
-	mux.HandleFunc("POST /apps", update, reply(administrators(apps.create)),
-		openapi.Route{Summary: "Create an app", Request: appBody, Reply: appReply{}})
-	mux.HandleFunc("GET /apps/{key}", read, reply(administrators(apps.get)), openapi.Route{Summary: "Read an app", Reply: appReply{}})
-	mux.HandleFunc("PATCH /apps/{key}", update, reply(administrators(apps.update)),
-		openapi.Route{Summary: "Change an app", Request: appPatch, Reply: appReply{}})
-	mux.HandleFunc("DELETE /apps/{key}", update, reply(administrators(bodiless(apps.delete))),
-		openapi.Route{Summary: "Delete an app", Reply: envelope.Result[bool]{}})
-	mux.HandleFunc("POST /apps/{key}/keypair", update, reply(administrators(optionalBody(keyPairForm, apps.changeKeys))),
-		openapi.Route{Summary: "Replace the token signing key", Request: keyPairForm, BodyOptional: true, Reply: appReply{}})
-	mux.HandleFunc("POST /apps/{key}/secret", update, reply(administrators(optionalBody(rotationForm, apps.rotate))),
-		openapi.Route{Summary: "Replace the client secret", Request: rotationForm, BodyOptional: true, Reply: envelope.Result[secretReply]{}})
-	mux.HandleFunc("GET /apps/{key}/tokens", read, reply(administrators(p.tokens.listApp)), openapi.Route{
-		Summary: "List the tokens of an app",
-		Description: "The permanent and limited-use tokens that are valid. `maker` is the account that made a token, `makerApp` the " +
-			"client key of the signed request, and `parent` the `jti` of the token that made it. A token ends with its parent, " +
-			"which is in the same list, perhaps on another page: read all pages to find what a token has made. In the order " +
-			"`{\"issued\":1}` a page is found at once, and what is issued meanwhile comes at the end. In other orders the " +
-			"server reads all tokens of the app.",
-		List:  tokenSchema,
-		Reply: envelope.List[tokenReply]{},
-	})
-
-	mux.HandleFunc("GET /admin/ending", read, reply(administrators(p.tokens.ending)), openapi.Route{
-		Summary: "List what ends within 14 days",
-		Description: "Tokens with an id, API keys, and signing credentials with `notAfter`, as `kind` says. `sort={\"ends\":1}` has the first " +
-			"to end first. What is in use then is also an event `ends.soon`, about once a day. The server reads all of the org.",
-		List:  endingSchema,
-		Reply: envelope.List[endingReply]{},
-	})
+	admin.on("GET /apps", adminRead, "List the apps", reads(apps.list).listing(own("app")))
+	admin.on("POST /apps", adminUpdate, "Create an app", reads(apps.create).requesting(appBody))
+	admin.on("GET /apps/{key}", adminRead, "Read an app", reads(apps.get))
+	admin.on("PATCH /apps/{key}", adminUpdate, "Change an app", reads(apps.update).requesting(appPatch))
+	admin.on("DELETE /apps/{key}", adminUpdate, "Delete an app", does(apps.delete))
+	admin.on("POST /apps/{key}/keypair", adminUpdate, "Replace the token signing key", mayTake(keyPairForm, apps.changeKeys))
+	admin.on("POST /apps/{key}/secret", adminUpdate, "Replace the client secret", mayTake(rotationForm, apps.rotate))
+	admin.on("GET /apps/{key}/tokens", adminRead, "List the tokens of an app", reads(p.tokens.listApp).listing(tokenSchema).
+		saying("The permanent and limited-use tokens that are valid. `maker` is the account that made a token, `makerApp` the "+
+			"client key of the signed request, and `parent` the `jti` of the token that made it. A token ends with its parent, "+
+			"which is in the same list, perhaps on another page: read all pages to find what a token has made. `scope` is missing "+
+			"from a token that another program has minted. In the order "+
+			"`{\"issued\":1}` a page is found at once, and what is issued meanwhile comes at the end. In other orders the "+
+			"server reads all tokens of the app."))
+	admin.on("GET /admin/ending", adminRead, "List what ends within 14 days", reads(p.tokens.ending).listing(endingSchema).
+		saying("Tokens with an id, API keys, and signing credentials with `notAfter`, as `kind` says. `sort={\"ends\":1}` has the first "+
+			"to end first. What is in use then is also an event `ends.soon`, about once a day. The server reads all of the org."))
 
 	roles := roles{p.store}
-	mux.HandleFunc("GET /admin/roles", read, reply(administrators(roles.list)), ownList[roleReply]("List the roles", "role"))
-	mux.HandleFunc("POST /admin/roles", update, reply(administrators(withBody(roleBody, roles.create))),
-		openapi.Route{Summary: "Create a role", Request: roleBody, Reply: roleReply{}})
-	mux.HandleFunc("PATCH /admin/roles/{name}", update, reply(administrators(withBody(rolePatch, roles.update))),
-		openapi.Route{Summary: "Change a role", Request: rolePatch, Reply: roleReply{}})
-	mux.HandleFunc("DELETE /admin/roles/{name}", update, reply(administrators(bodiless(roles.delete))),
-		openapi.Route{Summary: "Delete a role", Reply: envelope.Result[bool]{}})
+	admin.on("GET /admin/roles", adminRead, "List the roles", reads(roles.list).listing(own("role")))
+	admin.on("POST /admin/roles", adminUpdate, "Create a role", takes(roleBody, roles.create))
+	admin.on("PATCH /admin/roles/{name}", adminUpdate, "Change a role", takes(rolePatch, roles.update))
+	admin.on("DELETE /admin/roles/{name}", adminUpdate, "Delete a role", does(roles.delete))
 
 	settings := settings{p.store}
-	mux.HandleFunc("GET /admin/settings", read, reply(administrators(settings.get)),
-		openapi.Route{Summary: "Read the org's settings", Reply: settingsReply{}})
-	mux.HandleFunc("PATCH /admin/settings", update, reply(administrators(withBody(settingsForm, settings.update))),
-		openapi.Route{Summary: "Change the org's settings", Request: settingsForm, Reply: settingsReply{}})
+	admin.on("GET /admin/settings", adminRead, "Read the org's settings", reads(settings.get))
+	admin.on("PATCH /admin/settings", adminUpdate, "Change the org's settings", takes(settingsForm, settings.update))
 
-	mux.HandleFunc(eventsRoute, eventsNeed, events{p.feed, p.guard, p.history, p.event}.serve, openapi.Route{
-		Summary: "Watch requests and what they do as they happen",
-		Description: "Server-sent events: `event` with a decision or a verb, `dropped` with a count, and `end` with the fault that ended the stream. " +
-			"The arguments `account`, `app` and `verb` choose events; `verb` may be a kind, such as `login`.",
-		MediaType: "text/event-stream",
-		Reply:     "",
-	})
+	mux.on(eventsRoute, eventsNeed, "Watch requests and what they do as they happen",
+		endpoint{http.HandlerFunc(events{p.feed, p.guard, p.history, p.event}.serve), openapi.Route{MediaType: "text/event-stream", Reply: ""}}.
+			saying("Server-sent events: `event` with a decision or a verb, `dropped` with a count, and `end` with the fault that ended the stream. "+
+				"The arguments `account`, `app` and `verb` choose events; `verb` may be a kind, such as `login`."))
 
 	audit := auditLog{p.store, p.stores.sql.Audit(), p.auditing}
-	mux.HandleFunc("GET /audit", read, reply(administrators(audit.list)), openapi.Route{
-		Summary: "List the audit log",
-		Description: "The newest entries first, unless `sort` sets another order. `n` is their order, whatever `time` says. `hash` is of the entry " +
-			"and the one before, and `commitment` of `address`, `agent` and `mail` with `salt`, which can be erased: `client audit verify` checks all.",
-		List: auditList,
-	})
-	mux.HandleFunc("GET /audit/head", read, reply(administrators(audit.head)),
-		openapi.Route{Summary: "Read where the audit log ends", Reply: envelope.Result[headReply]{}})
+	admin.on("GET /audit", adminRead, "List the audit log", endpoint{reply(audit.list), openapi.Route{List: auditList}}.
+		saying("The newest entries first, unless `sort` sets another order. `n` is their order, whatever `time` says. `hash` is of the entry "+
+			"and the one before, and `commitment` of `address`, `agent` and `mail` with `salt`, which can be erased: `client audit verify` checks all."))
+	admin.on("GET /audit/head", adminRead, "Read where the audit log ends", reads(audit.head))
 
 	accounts := provisioning{p.store, p.stores, p.sessions, p.apiKeys.mechanism}
-	mux.HandleFunc("GET /admin/accounts", read, reply(administrators(accounts.list)), ownList[managedReply]("List the accounts", "account"))
-	mux.HandleFunc("POST /admin/accounts", update, reply(administrators(withBody(provisioningForm, accounts.create))),
-		openapi.Route{Summary: "Create an account", Request: provisioningForm, Reply: wholeReply{}})
-	mux.HandleFunc("GET /admin/accounts/{id}", read, reply(administrators(accounts.get)),
-		openapi.Route{Summary: "Read an account", Reply: wholeReply{}})
-	mux.HandleFunc("PATCH /admin/accounts/{id}", update, reply(administrators(withBody(accountPatch, accounts.update))),
-		openapi.Route{Summary: "Change an account", Request: accountPatch, Reply: wholeReply{}})
-	mux.HandleFunc("POST /admin/accounts/{id}/deactivate", update, reply(administrators(bodiless(accounts.deactivate))),
-		openapi.Route{Summary: "Disable an account", Reply: wholeReply{}})
-	mux.HandleFunc("POST /admin/accounts/{id}/activate", update, reply(administrators(bodiless(accounts.activate))),
-		openapi.Route{Summary: "Enable an account", Reply: wholeReply{}})
-	of := sessionsOf{openSessions{p.sessions}, p.store}
-	mux.HandleFunc("GET /admin/accounts/{id}/sessions", read, reply(administrators(of.list)),
-		ownList[sessionReply]("List the sessions of an account", "session"))
-	mux.HandleFunc("DELETE /admin/accounts/{id}/sessions", update, reply(administrators(bodiless(of.revokeAll))), openapi.Route{
-		Summary:     "End the sessions of an account",
-		Description: "The session of the request itself stays. The number of ended sessions is the data.",
-		Reply:       envelope.Result[int]{},
-	})
-	mux.HandleFunc("DELETE /admin/accounts/{id}/sessions/{session}", update, reply(administrators(bodiless(of.revoke))),
-		openapi.Route{Summary: "End a session of an account", Reply: envelope.Result[bool]{}})
-	mux.HandleFunc("POST /admin/accounts/{id}/act", update.By(session.Name), withBodyAs(actForm, accounts.act), openapi.Route{
-		Summary:     "Act for an account",
-		Description: "For an hour, the session is that of the account. `reason` is shown to its owner. DELETE /accounts/me/act ends it, and the caller's own session with it.",
-		Request:     actForm,
-		Reply:       accountReply{},
-	})
+	admin.on("GET /admin/accounts", adminRead, "List the accounts", reads(accounts.list).listing(own("account")))
+	admin.on("POST /admin/accounts", adminUpdate, "Create an account", takes(provisioningForm, accounts.create))
+	admin.on("GET /admin/accounts/{id}", adminRead, "Read an account", reads(accounts.get))
+	admin.on("PATCH /admin/accounts/{id}", adminUpdate, "Change an account", takes(accountPatch, accounts.update))
+	admin.on("POST /admin/accounts/{id}/deactivate", adminUpdate, "Disable an account", does(accounts.deactivate))
+	admin.on("POST /admin/accounts/{id}/activate", adminUpdate, "Enable an account", does(accounts.activate))
+	of := openSessions{p.sessions, p.store.sessionsOf}
+	admin.on("GET /admin/accounts/{id}/sessions", adminRead, "List the sessions of an account", reads(of.list).listing(own("session")))
+	admin.on("DELETE /admin/accounts/{id}/sessions", adminUpdate, "End the sessions of an account", does(of.revokeAll).
+		saying("The session of the request itself stays. The number of ended sessions is the data."))
+	admin.on("DELETE /admin/accounts/{id}/sessions/{session}", adminUpdate, "End a session of an account", does(of.revoke))
+	admin.on("POST /admin/accounts/{id}/act", adminUpdate.By(session.Name), "Act for an account", signs(actForm, accounts.act).
+		saying("For an hour, the session is that of the account. `reason` is shown to its owner. DELETE /accounts/me/act ends it, and the caller's own session with it."))
+}
 
-	invitations := invitations{accounts, p.mails}
-	mux.HandleFunc("GET /admin/invitations", read, reply(administrators(invitations.list)),
-		ownList[invitationReply]("List the open invitations", "invitation"))
-	mux.HandleFunc("POST /admin/invitations", update, reply(administrators(withBody(invitationForm, invitations.create))), openapi.Route{
-		Summary:     "Invite a person",
-		Description: "The ticket is mailed to the address. It is for one account, for seven days unless it has `expires`. It replaces an earlier invitation of the address.",
-		Request:     invitationForm,
-		Reply:       invitationReply{},
-	})
-	mux.HandleFunc("DELETE /admin/invitations/{id}", update, reply(administrators(bodiless(invitations.takeBack))),
-		openapi.Route{Summary: "Take an invitation back", Reply: envelope.Result[bool]{}})
-	mux.HandleFunc("POST /admin/invitations/{id}/resend", update, reply(administrators(bodiless(invitations.resend))), openapi.Route{
-		Summary:     "Mail an invitation again",
-		Description: "The previous ticket becomes invalid. The new invitation has another `_id` and expires when the previous one would have.",
-		Reply:       invitationReply{},
-	})
-	mux.HandleFunc("POST /accounts/accept", auth.Public, publicBody(ownPages(p.sessions, withBodyAs(acceptForm, invitations.accept))),
-		openapi.Route{Summary: "Accept an invitation, and sign in", Request: acceptForm, Reply: accountReply{}})
+// mailRoutes send tickets to addresses, and take them back from whoever reads the mails there.
+func (p *platform) mailRoutes(mux router) {
+	public := mux.with(publicBody, p.ownPages)
+	mux = mux.with(administrators)
+	invitations := invitations{provisioning{p.store, p.stores, p.sessions, p.apiKeys.mechanism}, p.mails}
+	mux.on("GET /admin/invitations", adminRead, "List the open invitations", reads(invitations.list).listing(own("invitation")))
+	mux.on("POST /admin/invitations", adminUpdate, "Invite a person", takes(invitationForm, invitations.create).
+		saying("The ticket is mailed to the address. It is for one account, for seven days unless it has `expires`. It replaces an earlier invitation of the address."))
+	mux.on("DELETE /admin/invitations/{id}", adminUpdate, "Take an invitation back", does(invitations.takeBack))
+	mux.on("POST /admin/invitations/{id}/resend", adminUpdate, "Mail an invitation again", does(invitations.resend).
+		saying("The previous ticket becomes invalid. The new invitation has another `_id` and expires when the previous one would have."))
+	public.on("POST /accounts/accept", auth.Public, "Accept an invitation, and sign in", signs(acceptForm, invitations.accept))
 
 	forgotten := forgotten{p.store, p.sessions, p.mails, p.log}
-	mux.HandleFunc("POST /accounts/forgot", auth.Public, publicBody(ownPages(p.sessions, reply(withBody(forgotForm, forgotten.forgot)))),
-		openapi.Route{Summary: "Have a ticket mailed, in place of a forgotten password", Request: forgotForm, Reply: envelope.Result[bool]{}})
-	mux.HandleFunc("POST /accounts/reset", auth.Public, publicBody(ownPages(p.sessions, reply(withBody(resetForm, forgotten.reset)))),
-		openapi.Route{Summary: "Choose another password with a mailed ticket", Request: resetForm, Reply: accountReply{}})
+	public.on("POST /accounts/forgot", auth.Public, "Have a ticket mailed, in place of a forgotten password", takes(forgotForm, forgotten.forgot))
+	public.on("POST /accounts/reset", auth.Public, "Choose another password with a mailed ticket", takes(resetForm, forgotten.reset))
 }
 
 // tokenRoutes are open to every account and app. What a token or an API key may do depends on
 // who makes it. Who may list and end them depends on whose they are.
 func (p *platform) tokenRoutes(mux router) {
-	mux.HandleFunc("POST /apps/{key}/tokens", auth.Authenticated, reply(p.tokens.create),
-		openapi.Route{Summary: "Mint a token", Request: tokenBody, Reply: envelope.Result[mintReply]{}})
-	mux.HandleFunc("DELETE /apps/{key}/tokens/{jti}", auth.Authenticated, reply(bodiless(p.tokens.revoke)),
-		openapi.Route{Summary: "Revoke a token", Reply: envelope.Result[bool]{}})
-	mux.HandleFunc("GET /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(p.tokens.list), openapi.Route{
-		Summary:     "List the tokens of a subject",
-		Description: "Only administrators see creators, apps and parents that are not the subject's own.",
-		List:        tokenSchema,
-		Reply:       envelope.List[tokenReply]{},
-	})
-	mux.HandleFunc("DELETE /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, reply(bodiless(p.tokens.revokeAll)),
-		openapi.Route{Summary: "Revoke the tokens of a subject", Reply: envelope.Result[int]{}})
+	mux.on("POST /apps/{key}/tokens", auth.Authenticated, "Mint a token", reads(p.tokens.create).requesting(tokenBody))
+	mux.on("DELETE /apps/{key}/tokens/{jti}", auth.Authenticated, "Revoke a token", does(p.tokens.revoke))
+	mux.on("GET /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, "List the tokens of a subject", reads(p.tokens.list).listing(tokenSchema).
+		saying("Only administrators see creators, apps and parents that are not the subject's own."))
+	mux.on("DELETE /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, "Revoke the tokens of a subject", does(p.tokens.revokeAll))
 
-	mux.HandleFunc("GET /apps/{key}/keys", auth.Authenticated, reply(p.apiKeys.list), openapi.Route{
-		Summary: "List the API keys of an app",
-		Description: "Those that have expired or are used up are in it until their owner gets another key. `where={\"expires\":{\"$lt\":…}}` " +
-			"finds those whose owners should be told. `lastUsed` and `lastAddress` are written at most once an hour. " +
-			"Only administrators see the keys of other accounts.",
-		List:  keySchema,
-		Reply: envelope.List[keyReply]{},
-	})
-	mux.HandleFunc("POST /apps/{key}/keys", auth.Authenticated, reply(withBody(newKeyForm, p.apiKeys.create)), openapi.Route{
-		Summary:     "Make an API key",
-		Description: "`key` is in no other response. It acts as the account, through the app, within the scope. No caller creates one beyond its own rights.",
-		Request:     newKeyForm,
-		Reply:       keyReply{},
-	})
-	mux.HandleFunc("GET /apps/{key}/keys/{id}", auth.Authenticated, reply(p.apiKeys.get),
-		openapi.Route{Summary: "Read an API key", Reply: keyReply{}})
-	mux.HandleFunc("POST /apps/{key}/keys/{id}/replace", auth.Authenticated, reply(optionalBody(replaceKeyForm, p.apiKeys.replace)), openapi.Route{
-		Summary:      "Replace an API key",
-		Description:  "The new one may do what the old one may. The old one ends after the overlap, and never later than it would have.",
-		Request:      replaceKeyForm,
-		BodyOptional: true,
-		Reply:        keyReply{},
-	})
-	mux.HandleFunc("DELETE /apps/{key}/keys/{id}", auth.Authenticated, reply(bodiless(p.apiKeys.revoke)),
-		openapi.Route{Summary: "Revoke an API key", Reply: envelope.Result[bool]{}})
+	mux.on("GET /apps/{key}/keys", auth.Authenticated, "List the API keys of an app", reads(p.apiKeys.list).listing(keySchema).
+		saying("Those that have expired or are used up are in it until their owner gets another key. `where={\"expires\":{\"$lt\":…}}` "+
+			"finds those whose owners should be told. `lastUsed` and `lastAddress` are written at most once an hour. "+
+			"Only administrators see the keys of other accounts."))
+	mux.on("GET /keys", auth.Authenticated, "List the API keys of all apps", reads(p.apiKeys.list).listing(keySchema).
+		saying("As the list of an app. Each names its `app`."))
+	mux.on("POST /apps/{key}/keys", auth.Authenticated, "Make an API key", takes(newKeyForm, p.apiKeys.create).
+		saying("`key` is in no other response. It acts as the account, through the app, within the scope. No caller creates one beyond its own rights."))
+	mux.on("GET /apps/{key}/keys/{id}", auth.Authenticated, "Read an API key", reads(p.apiKeys.get))
+	mux.on("POST /apps/{key}/keys/{id}/replace", auth.Authenticated, "Replace an API key", mayTake(replaceKeyForm, p.apiKeys.replace).
+		saying("The new one may do what the old one may. The old one ends after the overlap, and never later than it would have."))
+	mux.on("DELETE /apps/{key}/keys/{id}", auth.Authenticated, "Revoke an API key", does(p.apiKeys.revoke))
 }
 
 // scriptRoutes run the functions that take the place of an org's scripts, views and deployments.
 func (p *platform) scriptRoutes(mux router) {
 	scripts := scripts{p.store, p.tokens}
-	mux.HandleFunc("GET /routes", auth.Authenticated, reply(scripts.list), ownList[builtinReply]("List the scripts", "script"))
-	mux.HandleFunc("POST /routes/{identifier}", auth.Allow("script.route.{identifier}"), reply(optionalBody(anyArguments, scripts.route)),
-		openapi.Route{Summary: "Run a script", Request: anyArguments, BodyOptional: true, Reply: envelope.Result[any]{}})
-	mux.HandleFunc("POST /sys/script_runner", auth.Allow("script.runner"), reply(withBody(runnerBody, scripts.run)),
-		openapi.Route{Summary: "Run the script that the body names", Request: runnerBody, Reply: envelope.Result[any]{}})
+	mux.on("GET /routes", auth.Authenticated, "List the scripts", reads(scripts.list).listing(own("script")))
+	mux.on("POST /routes/{identifier}", auth.Allow("script.route.{identifier}"), "Run a script", mayTake(anyArguments, scripts.route))
+	mux.on("POST /sys/script_runner", auth.Allow("script.runner"), "Run the script that the body names", takes(runnerBody, scripts.run))
 
 	views := views{p.store, p.tokens, p.signatures.Claim}
-	mux.HandleFunc("GET /views", auth.Authenticated, reply(views.list), ownList[builtinReply]("List the views", "view"))
-	mux.HandleFunc("GET /views/{name}", auth.Allow("view.execute.{name}"), reply(views.execute), openapi.Route{
-		Summary:     "Run a view",
-		Description: "The view `messages` takes the arguments of a list and returns one. `message_token` takes none.",
-		List:        messages,
-		Reply:       openapi.AnyOf{openapi.ListOf(messages), envelope.Result[mintReply]{}},
-	})
-	mux.HandleFunc("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), reply(bodiless(views.deploy)),
-		openapi.Route{Summary: "Run a deployment", Reply: envelope.Result[any]{}})
+	mux.on("GET /views", auth.Authenticated, "List the views", reads(views.list).listing(own("view")))
+	view := openapi.Route{List: messages, Reply: openapi.AnyOf{openapi.ListOf(messages), envelope.Result[mintReply]{}}}
+	mux.on("GET /views/{name}", auth.Allow("view.execute.{name}"), "Run a view", endpoint{reply(views.execute), view}.
+		saying("The view `messages` takes the arguments of a list and returns one. `message_token` takes none."))
+	mux.on("POST /deployments/{id}/execute", auth.Allow("deployment.execute.{id}"), "Run a deployment", does(views.deploy))
 }

@@ -212,7 +212,7 @@ func newPropertyReply(p paging.Property) propertyReply {
 // describeProperty describes the route of one property. A list property has the
 // arguments of a list.
 func (s schema) describeProperty() openapi.Route {
-	route := openapi.Route{Summary: "Read one property of a " + s.object, Object: s, Reply: envelope.Result[any]{}}
+	route := openapi.Route{Object: s, Reply: envelope.Result[any]{}}
 	for _, p := range s.Schema().Properties {
 		if p.List != nil {
 			route.Description = "A list property is a list with the arguments of its items. Any other property is a result."
@@ -220,10 +220,6 @@ func (s schema) describeProperty() openapi.Route {
 		}
 	}
 	return route
-}
-
-func ownList[T any](summary, object string) openapi.Route {
-	return openapi.Route{Summary: summary, List: &paging.Schema{Object: object}, Reply: envelope.List[T]{}}
 }
 
 // jwk is a key in the document that bearer.Certs serves.

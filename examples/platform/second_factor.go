@@ -94,13 +94,9 @@ func (h devices) of(r *http.Request) ([]session.SessionInfo, error) {
 }
 
 func (h devices) list(r *http.Request) (envelope.List[deviceReply], error) {
-	remembered, err := h.of(r)
-	if err != nil {
-		return envelope.List[deviceReply]{}, err
-	}
 	life := auth.TenantFrom(r.Context()).Org.Session.Effective().RememberDevice
 	current := h.sessions.Sessions().Device(r, auth.From(r.Context()).Account)
-	return ownPage(r, "device", each(remembered, func(d session.SessionInfo) deviceReply {
+	return pageOf(r, "device", func(d session.SessionInfo) deviceReply {
 		end := d.Created.Add(life)
 		if d.Expires.Before(end) { // the org has made it longer since
 			end = d.Expires
@@ -113,7 +109,7 @@ func (h devices) list(r *http.Request) (envelope.List[deviceReply], error) {
 			Expires: date(end),
 			Current: d.ID == current,
 		}
-	}))
+	})(h.of(r))
 }
 
 // forget ends no session, whose ids are of the same kind.

@@ -535,23 +535,6 @@ func TestStatusOfCredentialsThatFail(t *testing.T) {
 	}
 }
 
-func TestIdleSessionsEnd(t *testing.T) {
-	t.Parallel()
-	s := start(t, "-idle", "4s")
-	b := s.browser(t)
-	b.post(t, "/accounts/login", value{"email": s.AccountEmail, "password": s.AccountPassword}).ok(t)
-	for range 5 { // together longer than the idle time
-		time.Sleep(time.Second)
-		b.get(t, "/accounts/me").ok(t)
-	}
-	time.Sleep(4100 * time.Millisecond)
-	got := b.get(t, "/accounts/me")
-	s.refused(t, got, 401, "accessDenied.sessionExpired")
-	if cookie := got.header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "session-acme=;") {
-		t.Errorf("Set-Cookie %q", cookie)
-	}
-}
-
 func TestRegistrationsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := start(t)

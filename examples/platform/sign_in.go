@@ -7,13 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
@@ -28,15 +28,15 @@ type signIn struct {
 }
 
 // ownPages refuses a request from a page of another origin before its body is read. The Guard does
-// so for routes that need a session. The routes of this file need none yet.
-func ownPages(sessions *session.Manager, next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := sessions.SameOrigin(r); err != nil {
+// so for routes that need a session. These need none yet.
+func (p *platform) ownPages(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := p.sessions.SameOrigin(r); err != nil {
 			auth.Fail(w, r, err)
 			return
 		}
-		next(w, r)
-	}
+		next.ServeHTTP(w, r)
+	})
 }
 
 var registrationForm = body.Form{
@@ -45,18 +45,21 @@ var registrationForm = body.Form{
 	{Path: "name", Kind: checked(notName)},
 }
 
+// mayRegister counts a registration, before its body is read.
+func (h signIn) mayRegister(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t := auth.TenantFrom(r.Context())
+		if err := h.quota.take(inOrg{t.Org.Key(), quotaName(t.ClientAddr(r))}); err != nil {
+			auth.Fail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // register makes an account with the role member, and signs it in.
-func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, error) {
-	t := auth.TenantFrom(r.Context())
-	org := t.Org.Key()
-	if err := h.quota.take(inOrg{org, quotaName(t.ClientAddr(r))}); err != nil {
-		return accountReply{}, err
-	}
-	values, err := readValues(r, registrationForm)
-	if err != nil {
-		return accountReply{}, err
-	}
-	a := newAccount(org, values)
+func (h signIn) register(w http.ResponseWriter, r *http.Request, values map[string]any) (accountReply, error) {
+	a := newAccount(auth.TenantFrom(r.Context()).Org.Key(), values)
 	password, _ := values["password"].(string)
 	encoded, err := h.sessions.Passwords().Hash(r.Context(), password)
 	if err != nil {
@@ -65,11 +68,14 @@ func (h signIn) register(w http.ResponseWriter, r *http.Request) (accountReply, 
 	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
 		return accountReply{}, err
 	}
-	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID, Reason: "registered"})
-	if _, err := h.sessions.Start(w, r, a.ID, session.Proof{At: t.Now(), Methods: []string{session.MethodPassword}}); err != nil {
-		return accountReply{}, err
-	}
-	return replyOfAccount(a), nil
+	return welcome(w, r, h.sessions, a, "registered")
+}
+
+// welcome reports an account that was just created, and signs it in.
+func welcome(w http.ResponseWriter, r *http.Request, sessions *session.Manager, a *account, how string) (accountReply, error) {
+	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID, Reason: how})
+	_, err := sessions.Start(w, r, a.ID, session.Proof{At: auth.TenantFrom(r.Context()).Now(), Methods: []string{session.MethodPassword}})
+	return replyOfAccount(a), err
 }
 
 // newAccount returns the account that a body describes. It is a member unless the
@@ -168,20 +174,40 @@ func (h signIn) remembered(ctx context.Context, p auth.Principal) (*bool, error)
 	return &is, err
 }
 
-// meReply says who acts for the account, if somebody does.
+// meReply says who acts for the account, if somebody does, and what the request's own credential holds, if it asks.
 type meReply struct {
 	accountReply
-	Actor string `json:"actor,omitempty"` // the id of an account
+	Actor string   `json:"actor,omitempty"` // the id of an account
+	Scope []string `json:"scope,omitzero"`  // chains; none: not asked for, or too many to list
 }
 
-// me answers with the account that the request acts as.
+// me answers with the account that the request acts as, and with ?scope=true with what its credential holds.
 func (h signIn) me(r *http.Request) (meReply, error) {
-	return h.actingAs(r.Context(), auth.From(r.Context()))
+	p := auth.From(r.Context())
+	reply, err := h.actingAs(r.Context(), p)
+	if r.URL.Query().Get("scope") == "true" {
+		reply.Scope = heldBy(p)
+	}
+	return reply, err
 }
 
 func (h signIn) actingAs(ctx context.Context, p auth.Principal) (meReply, error) {
 	a, err := h.store.ownAccount(ctx, p)
-	return meReply{a, p.Actor()}, err
+	return meReply{accountReply: a, Actor: p.Actor()}, err
+}
+
+const maxHeld = 1000 // chains that are listed
+
+// heldBy returns the chains of the scope of a principal, each once.
+func heldBy(p auth.Principal) []string {
+	held := []string{}
+	for chain := range p.Scope.Chains() {
+		if held = append(held, chain); len(held) > maxHeld {
+			return nil
+		}
+	}
+	slices.Sort(held)
+	return slices.Compact(held)
 }
 
 // statusReply is the only reply that has neither an object nor a list.
@@ -218,7 +244,7 @@ func (h signIn) stopActing(w http.ResponseWriter, r *http.Request) (envelope.Res
 }
 
 func (h signIn) logout(w http.ResponseWriter, r *http.Request) (envelope.Result[bool], error) {
-	return bodiless(func(r *http.Request) (envelope.Result[bool], error) { return done(h.sessions.Logout(w, r)) })(r)
+	return done(h.sessions.Logout(w, r))
 }
 
 var passwordForm = body.Form{{Path: "password", Kind: body.String, Required: true}}
@@ -254,8 +280,21 @@ func (h signIn) changePassword(w http.ResponseWriter, r *http.Request, values ma
 	return replyOfAccount(a), nil
 }
 
-// openSessions serves the routes on which an account lists its sessions and ends them.
-type openSessions struct{ sessions *session.Manager }
+// openSessions serves the routes that list sessions and end them: of the caller's own account, and those
+// of others, for administrators.
+type openSessions struct {
+	sessions *session.Manager
+	of       func(r *http.Request) (account, session string, err error) // that the path names
+}
+
+func ownSessions(r *http.Request) (account, session string, err error) {
+	return auth.From(r.Context()).Account, r.PathValue("id"), nil
+}
+
+func (s *store) sessionsOf(r *http.Request) (account, session string, err error) {
+	_, err = s.account(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
+	return r.PathValue("id"), r.PathValue("session"), err
+}
 
 type sessionReply struct {
 	envelope.Item
@@ -267,72 +306,40 @@ type sessionReply struct {
 	Reason  string `json:"reason,omitempty"` // why somebody acts for the account in it
 }
 
-func (h openSessions) list(r *http.Request) (envelope.List[sessionReply], error) {
-	return h.listOf(r, auth.From(r.Context()).Account)
-}
-
-func (h openSessions) listOf(r *http.Request, account string) (envelope.List[sessionReply], error) {
-	p := auth.From(r.Context())
-	open, err := h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, account)
+func (h openSessions) list(r *http.Request) (none envelope.List[sessionReply], err error) {
+	account, _, err := h.of(r)
 	if err != nil {
-		return envelope.List[sessionReply]{}, err
+		return none, err
 	}
-	return ownPage(r, "session", each(open, func(s session.SessionInfo) sessionReply {
+	return pageOf(r, "session", func(s session.SessionInfo) sessionReply {
 		return sessionReply{
 			Item:    envelope.Item{ID: s.ID, Object: "session"},
 			Created: date(s.Created),
 			Seen:    date(s.Seen),
 			Address: s.Address,
 			Agent:   s.Agent,
-			Current: s.ID == p.SessionID,
+			Current: s.ID == auth.From(r.Context()).SessionID,
 			Reason:  s.Proof.Text,
 		}
-	}))
+	})(h.sessions.Sessions().List(r.Context(), auth.TenantFrom(r.Context()).Org, account))
 }
 
-// sessionsOf serves the sessions of other accounts, which administrators see and end.
-type sessionsOf struct {
-	openSessions
-	store *store
-}
-
-func (h sessionsOf) list(r *http.Request) (envelope.List[sessionReply], error) {
-	if _, err := h.account(r); err != nil {
-		return envelope.List[sessionReply]{}, err
-	}
-	return h.listOf(r, r.PathValue("id"))
-}
-
-func (h sessionsOf) revoke(r *http.Request) (envelope.Result[bool], error) {
-	a, err := h.account(r)
+func (h openSessions) revoke(r *http.Request) (envelope.Result[bool], error) {
+	account, id, err := h.of(r)
 	if err == nil {
-		err = h.sessions.Sessions().Revoke(r.Context(), a.Org, a.ID, r.PathValue("session"))
+		err = h.sessions.Sessions().Revoke(r.Context(), auth.From(r.Context()).Org, account, id)
 	}
 	return done(err)
 }
 
 // revokeAll answers with the number of ended sessions. The one of the request stays.
-func (h sessionsOf) revokeAll(r *http.Request) (envelope.Result[int], error) {
-	a, err := h.account(r)
+func (h openSessions) revokeAll(r *http.Request) (envelope.Result[int], error) {
+	p := auth.From(r.Context())
+	account, _, err := h.of(r)
 	if err != nil {
 		return envelope.Result[int]{}, err
 	}
-	return result(h.sessions.Sessions().RevokeAll(r.Context(), a.Org, a.ID, auth.From(r.Context()).SessionID))
-}
-
-func (h sessionsOf) account(r *http.Request) (*account, error) {
-	return h.store.account(r.Context(), auth.From(r.Context()).Org, r.PathValue("id"))
-}
-
-func (h openSessions) revoke(r *http.Request) (envelope.Result[bool], error) {
-	p := auth.From(r.Context())
-	return done(h.sessions.Sessions().Revoke(r.Context(), p.Org, p.Account, r.PathValue("id")))
-}
-
-// revokeOthers answers with the number of ended sessions.
-func (h openSessions) revokeOthers(r *http.Request) (envelope.Result[int], error) {
-	p := auth.From(r.Context())
-	return result(h.sessions.Sessions().RevokeAll(r.Context(), p.Org, p.Account, p.SessionID))
+	return result(h.sessions.Sessions().RevokeAll(r.Context(), p.Org, account, p.SessionID))
 }
 
 var (
@@ -348,62 +355,40 @@ var (
 const stepUp = 10 * time.Minute
 
 func (p *platform) sessionRoutes(mux router) {
+	public := mux.with(publicBody, p.ownPages)
 	signIn := signIn{p.store, p.sessions, p.guard, newRegisterQuota()}
-	mux.HandleFunc("POST /accounts", auth.Public, publicBody(ownPages(p.sessions, replyAs(signIn.register))),
-		openapi.Route{Summary: "Register an account", Request: registrationForm, Reply: accountReply{}})
-	mux.HandleFunc("POST /accounts/login", auth.Public, publicBody(ownPages(p.sessions, withBodyAs(loginForm, signIn.login))), openapi.Route{
-		Summary:     "Sign in",
-		Description: "If a second factor is wanted, send the same body with `location`, or `location` alone with the ticket cookie.",
-		Request:     loginForm,
-		Reply:       loginReply{},
-	})
-	mux.HandleFunc("GET /accounts/status", auth.Public, reply(signIn.status), openapi.Route{Summary: "Who is signed in", Reply: statusReply{}})
-	mux.HandleFunc("GET /accounts/me", auth.Authenticated, reply(signIn.me), openapi.Route{Summary: "The caller's account", Reply: meReply{}})
-	mux.HandleFunc("POST /accounts/me/logout", bySession, replyAs(signIn.logout),
-		openapi.Route{Summary: "End the session", Reply: envelope.Result[bool]{}})
-	mux.HandleFunc("POST /accounts/me/reauthenticate", bySession, withBodyAs(passwordForm, signIn.reauthenticate),
-		openapi.Route{Summary: "Prove the password again", Request: passwordForm, Reply: accountReply{}})
-	mux.HandleFunc("POST /accounts/me/password", fresh, withBodyAs(changeForm, signIn.changePassword),
-		openapi.Route{Summary: "Change the password", Request: changeForm, Reply: accountReply{}})
+	public.with(signIn.mayRegister).on("POST /accounts", auth.Public, "Register an account", signs(registrationForm, signIn.register))
+	public.on("POST /accounts/login", auth.Public, "Sign in", signs(loginForm, signIn.login).
+		saying("If a second factor is wanted, send the same body with `location`, or `location` alone with the ticket cookie."))
+	mux.on("GET /accounts/status", auth.Public, "Who is signed in", reads(signIn.status))
+	mux.on("GET /accounts/me", auth.Authenticated, "The caller's account", reads(signIn.me).
+		saying("With the argument `scope=true`, `scope` has the chains that the credential holds, unless there are more than 1,000."))
+	mux.on("POST /accounts/me/logout", bySession, "End the session", signsBy(signIn.logout))
+	mux.on("POST /accounts/me/reauthenticate", bySession, "Prove the password again", signs(passwordForm, signIn.reauthenticate))
+	mux.on("POST /accounts/me/password", fresh, "Change the password", signs(changeForm, signIn.changePassword))
 
 	factor := secondFactor{p.store, p.sessions}
-	mux.HandleFunc("GET /accounts/me/second-factor", bySession, reply(factor.state),
-		openapi.Route{Summary: "What second factor the caller has", Reply: envelope.Result[factorReply]{}})
-	mux.HandleFunc("POST /accounts/me/second-factor", freshOrTicket, publicBody(ownPages(p.sessions, reply(bodiless(factor.enrol)))),
-		openapi.Route{Summary: "Begin a second factor", Reply: envelope.Result[enrolmentReply]{}})
-	mux.HandleFunc("POST /accounts/me/second-factor/confirm", freshOrTicket, publicBody(ownPages(p.sessions, withBodyAs(codeForm, factor.confirm))),
-		openapi.Route{Summary: "Confirm a second factor", Request: codeForm, Reply: envelope.Result[recoveryReply]{}})
-	mux.HandleFunc("POST /accounts/me/second-factor/recovery-codes", fresh, reply(withBody(codeForm, factor.renewRecovery)), openapi.Route{
-		Summary:     "Replace the recovery codes",
-		Description: "All previous recovery codes become invalid.",
-		Request:     codeForm,
-		Reply:       envelope.Result[recoveryReply]{},
-	})
-	mux.HandleFunc("DELETE /accounts/me/second-factor", fresh, reply(withBody(codeForm, factor.remove)),
-		openapi.Route{Summary: "Remove the second factor", Request: codeForm, Reply: envelope.Result[bool]{}})
+	mux.on("GET /accounts/me/second-factor", bySession, "What second factor the caller has", reads(factor.state))
+	public.on("POST /accounts/me/second-factor", freshOrTicket, "Begin a second factor", does(factor.enrol))
+	public.on("POST /accounts/me/second-factor/confirm", freshOrTicket, "Confirm a second factor", signs(codeForm, factor.confirm))
+	mux.on("POST /accounts/me/second-factor/recovery-codes", fresh, "Replace the recovery codes", takes(codeForm, factor.renewRecovery).
+		saying("All previous recovery codes become invalid."))
+	mux.on("DELETE /accounts/me/second-factor", fresh, "Remove the second factor", takes(codeForm, factor.remove))
 
 	of := memberships{p.store, p.sessions, p.guard}
-	mux.HandleFunc("GET /accounts/me/orgs", bySession, reply(of.list), ownList[orgReply]("List the other orgs of the person", "org"))
-	mux.HandleFunc("POST /accounts/enter", auth.Public, publicBody(ownPages(p.sessions, replyAs(of.enter))), openapi.Route{
-		Summary:     "Enter this org from another one of the person",
-		Description: "The request carries the session cookie of another org of this host, whose session stays. This org decides what it accepts: it may ask for a second factor.",
-		Reply:       accountReply{},
-	})
-	mux.HandleFunc("DELETE /accounts/me/act", bySession, replyAs(signIn.stopActing),
-		openapi.Route{Summary: "Stop acting for the account", Description: "The session of the actor ends, too.", Reply: envelope.Result[bool]{}})
+	mux.on("GET /accounts/me/orgs", bySession, "List the other orgs of the person", reads(of.list).listing(own("org")))
+	public.on("POST /accounts/enter", auth.Public, "Enter this org from another one of the person", signsBy(of.enter).
+		saying("The request carries the session cookie of another org of this host, whose session stays. This org decides what it accepts: it may ask for a second factor."))
+	mux.on("DELETE /accounts/me/act", bySession, "Stop acting for the account", signsBy(signIn.stopActing).
+		saying("The session of the actor ends, too."))
 
-	open := openSessions{p.sessions}
-	mux.HandleFunc("GET /accounts/me/sessions", bySession, reply(open.list), ownList[sessionReply]("List the caller's sessions", "session"))
-	mux.HandleFunc("DELETE /accounts/me/sessions/{id}", bySession, reply(bodiless(open.revoke)),
-		openapi.Route{Summary: "End a session", Reply: envelope.Result[bool]{}})
-	mux.HandleFunc("DELETE /accounts/me/sessions", bySession, reply(bodiless(open.revokeOthers)),
-		openapi.Route{Summary: "End the other sessions", Reply: envelope.Result[int]{}})
+	open := openSessions{p.sessions, ownSessions}
+	mux.on("GET /accounts/me/sessions", bySession, "List the caller's sessions", reads(open.list).listing(own("session")))
+	mux.on("DELETE /accounts/me/sessions/{id}", bySession, "End a session", does(open.revoke))
+	mux.on("DELETE /accounts/me/sessions", bySession, "End the other sessions", does(open.revokeAll))
 
 	devices := devices{p.sessions}
-	mux.HandleFunc("GET /accounts/me/devices", bySession, reply(devices.list),
-		ownList[deviceReply]("List the devices on which a login needs no code", "device"))
-	mux.HandleFunc("DELETE /accounts/me/devices/{id}", bySession, reply(bodiless(devices.forget)),
-		openapi.Route{Summary: "Forget a device", Reply: envelope.Result[bool]{}})
-	mux.HandleFunc("DELETE /accounts/me/devices", bySession, reply(bodiless(devices.forgetAll)),
-		openapi.Route{Summary: "Forget all devices", Reply: envelope.Result[int]{}})
+	mux.on("GET /accounts/me/devices", bySession, "List the devices on which a login needs no code", reads(devices.list).listing(own("device")))
+	mux.on("DELETE /accounts/me/devices/{id}", bySession, "Forget a device", does(devices.forget))
+	mux.on("DELETE /accounts/me/devices", bySession, "Forget all devices", does(devices.forgetAll))
 }

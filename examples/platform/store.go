@@ -142,6 +142,9 @@ var tables = []string{
 		person TEXT NOT NULL, org TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (person, org))`,
 	`CREATE TABLE IF NOT EXISTS platform_roles (
 		org TEXT NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (org, name))`,
+	`CREATE TABLE IF NOT EXISTS platform_token_scopes (
+		org TEXT NOT NULL, client_key TEXT NOT NULL, id TEXT NOT NULL, subject TEXT NOT NULL, minted BIGINT NOT NULL, record TEXT NOT NULL,
+		PRIMARY KEY (org, client_key, id))`,
 	`CREATE TABLE IF NOT EXISTS platform_usage (
 		org TEXT NOT NULL, owner TEXT NOT NULL, bytes BIGINT NOT NULL, PRIMARY KEY (org, owner))`,
 	`CREATE TABLE IF NOT EXISTS platform_readiness (id SMALLINT PRIMARY KEY, checked BIGINT NOT NULL)`,

@@ -30,8 +30,9 @@ type tokenReply struct {
 	Uses    int64  `json:"uses"`
 	MaxUses int64  `json:"maxUses,omitempty"`
 	face
-	MakerApp string `json:"makerApp,omitempty"` // client key; none: not made by a signed request
-	Parent   string `json:"parent,omitempty"`   // jti of the token that made it
+	MakerApp string   `json:"makerApp,omitempty"` // client key; none: not made by a signed request
+	Parent   string   `json:"parent,omitempty"`   // jti of the token that made it
+	Scope    []string `json:"scope,omitzero"`     // none: unknown, because this server has not minted it
 }
 
 func replyOf(r token.Record) tokenReply {
@@ -82,7 +83,7 @@ func (h *tokens) list(r *http.Request) (page envelope.List[tokenReply], err erro
 		records = withoutOthers(records)
 	}
 	page.Data, page.HasMore = mempage.Page(each(records, replyOf), q, tokenReply.property)
-	return page, nil
+	return page, h.addScopes(ctx, auth.From(ctx).Org, r.PathValue("key"), page.Data)
 }
 
 // withoutOthers leaves out of a subject's records which other accounts, apps and tokens
@@ -126,7 +127,7 @@ func (h *tokens) listApp(r *http.Request) (page envelope.List[tokenReply], err e
 	}
 	page.Data, page.HasMore = mempage.Page(candidates, q, tokenReply.property)
 	page.HasMore = page.HasMore || cut && len(page.Data) > 0
-	return page, nil
+	return page, h.addScopes(ctx, app.Org, app.ClientKey, page.Data)
 }
 
 // room is how many tokens may await their turn to be sorted among the candidates.

@@ -56,7 +56,7 @@ func TestTokensOfAnApp(t *testing.T) {
 			if want[id] == nil {
 				t.Fatalf("%v", item)
 			}
-			want[id]["_id"], want[id]["object"], want[id]["issued"] = id, "token", item["issued"]
+			want[id]["_id"], want[id]["object"], want[id]["issued"], want[id]["scope"] = id, "token", item["issued"], []any{"*"}
 			if id == jti(admins) || id == jti(child) { // which have made others
 				want[id]["lastUsed"], want[id]["lastAddress"] = item["lastUsed"], "127.0.0.0/24"
 			}

@@ -109,7 +109,10 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 		}
 	}
 	t, claims, err := h.mechanism.Mint(ctx, p.AsAdministrator(p.HasRole(administrator)), tenant, w.of(app.ClientKey, time.Now()))
-	return mintReply{string(t), claims.ID, date(claims.Expires)}, inFields(err, tokenFields)
+	if err != nil {
+		return mintReply{}, inFields(err, tokenFields)
+	}
+	return mintReply{string(t), claims.ID, date(claims.Expires)}, h.remember(ctx, app.Org, claims)
 }
 
 // withinQuota counts a token for an OAuth client.

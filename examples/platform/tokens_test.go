@@ -76,44 +76,6 @@ func TestMinting(t *testing.T) {
 			t.Error("refused")
 		}
 	})
-	t.Run("T12 another client key beside the token", func(t *testing.T) {
-		got := s.bearing(t, s.EphemeralToken, "GET", "/accounts/me", "", "Service-Client-Key", s.OtherClientKey)
-		s.refused(t, got, 401, "accessDenied.invalidJwtApp")
-		s.bearing(t, s.EphemeralToken, "GET", "/accounts/me", "", "Service-Client-Key", s.ClientKey).ok(t)
-	})
-}
-
-// TestWhatTokensLift checks the access rules that the options of a token lift.
-func TestWhatTokensLift(t *testing.T) {
-	t.Parallel()
-	s := start(t)
-	theirs := "/c_messages/" + s.as(t, s.TOTPAccountID, "POST", "/c_messages", `{"c_text":"theirs"}`).ok(t)["_id"].(string)
-	for _, test := range []struct {
-		name, more               string
-		mayUpdate, mayAdminister bool
-	}{
-		{"nothing", "", false, false},
-		{"a grant of read", `,"grant":"read"`, false, false},
-		{"a grant of update", `,"grant":"update"`, true, false},
-		{"skipAcl", `,"skipAcl":true`, true, false},
-		{"bypassCreateAcl", `,"bypassCreateAcl":true`, false, false},
-		{"the role administrator", `,"roles":["administrator"]`, true, true},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			token := s.mint(t, "", wish(s.AccountID, test.more))["token"].(string)
-			for _, c := range []struct {
-				method, path, body string
-				allowed            bool
-			}{{"PATCH", theirs, `{"c_text":"changed"}`, test.mayUpdate}, {"GET", "/apps", "", test.mayAdminister}} {
-				got := s.bearing(t, token, c.method, c.path, c.body)
-				if c.allowed {
-					got.ok(t)
-					continue
-				}
-				s.refused(t, got, 403, "accessDenied.unspecified")
-			}
-		})
-	}
 }
 
 func TestMintingRefusals(t *testing.T) {
@@ -158,11 +120,11 @@ func TestMintingRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("C02 a control character is named", func(t *testing.T) {
+	t.Run("C02 a control character is shown escaped", func(t *testing.T) {
 		for in, want := range map[string][2]string{
 			`\u0000`: {"scope", "[1] must not contain NUL"},
-			`\n`:     {"scope[1]", `segment 2: got "read\n", expected create, read, update, delete or *; U+000A is a control character`},
-			`\u007f`: {"scope[1]", `segment 2: got "read\x7f", expected create, read, update, delete or *; U+007F is a control character`},
+			`\n`:     {"scope[1]", `segment 2: got "read\n", expected create, read, update, delete or *`},
+			`\u007f`: {"scope[1]", `segment 2: got "read\x7f", expected create, read, update, delete or *`},
 		} {
 			got := s.as(t, "", "POST", s.tokensPath(), `{"sub":"`+me+`","scope":["","object.read`+in+`"]}`)
 			fault := s.refused(t, got, 400, map[bool]string{true: "invalidArgument.body", false: "invalidArgument.authScope"}[want[0] == "scope"])
@@ -331,7 +293,7 @@ func TestRevoking(t *testing.T) {
 			delete(got, "issued")
 			delete(got, "lastUsed")
 			want := value{"_id": data["jti"], "lastAddress": "127.0.0.0/24", "object": "token", "subject": mine, "kind": "limited", "uses": 1.0, "maxUses": 5.0, "expires": data["expires"],
-				"makerApp": s.ClientKey}
+				"makerApp": s.ClientKey, "scope": []any{"*"}}
 			if account == "" {
 				want["maker"] = s.AdminAccountID // the key is the administrator's
 			}

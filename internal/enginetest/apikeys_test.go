@@ -93,6 +93,41 @@ func TestAPIKeysEndWithTheirAccountAndOrg(t *testing.T) {
 	})
 }
 
+// TestAPIKeysThatCannotBeStored changes one text each. A record that is stored and not read again would
+// end List of its account, and count against its limit.
+func TestAPIKeysThatCannotBeStored(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			keys, limit := h.store(t).APIKeys(), 10
+			for name, set := range map[string]func(r *apikey.Record){
+				"id":      func(r *apikey.Record) { r.ID = "id\x00" },
+				"org":     func(r *apikey.Record) { r.Org = "acme\x00" },
+				"account": func(r *apikey.Record) { r.Account = "ann\xff" },
+				"app":     func(r *apikey.Record) { r.App = "app\xff" },
+				"maker":   func(r *apikey.Record) { r.Maker = "\x00" },
+				"name":    func(r *apikey.Record) { r.Name = "name\xff" },
+			} {
+				r := apiKeyOf("acme", "ann")
+				set(&r)
+				if err := keys.Add(t.Context(), r, limit); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+					t.Errorf("%s: Add = %v", name, err)
+				}
+			}
+			r := apiKeyOf("acme", "ann")
+			expect(t, "Add", keys.Add(t.Context(), r, limit), nil)
+			after := r
+			after.Name = "name\xff"
+			if err := keys.Swap(t.Context(), r, after, nil, limit); err == nil {
+				t.Error("Swap stores a name that is not UTF-8")
+			}
+			list, _, err := keys.List(t.Context(), apikey.Of{Org: "acme", Account: "ann"}, "", limit)
+			if len(list) != 1 || err != nil {
+				t.Errorf("List = %v, %v", list, err)
+			}
+		})
+	}
+}
+
 // TestAPIKeysThatHaveEndedAreSwept has one that ends, one that does not, and one whose last use is used up.
 func TestAPIKeysThatHaveEndedAreSwept(t *testing.T) {
 	t.Parallel()

@@ -4,10 +4,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -38,47 +36,13 @@ func sqliteDiskFull(t *testing.T) {
 }
 
 func postgresDiskFull(t *testing.T) {
-	bin, err := postgresBin()
-	skipUninstalled(t, err)
-	account, err := unprivileged()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder, err := os.MkdirTemp("", "enginetest")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &server{folder: folder, flags: []string{"-c", "fsync=on", "-c", "checkpoint_timeout=1h"}}
-	t.Cleanup(server.stop)
-	smallDisk(t, folder, 120)
-	t.Cleanup(server.halt) // while the disk exists
-	if err := server.start(bin, account); err != nil {
-		t.Fatal(err)
-	}
+	server := postgresOnSmallDisk(t)
 	s, err := sqlstore.Open(t.Context(), server.db, sqlstore.PostgreSQL, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ballast := filepath.Join(server.folder, "ballast")
-	fill := func() {
-		file, err := os.Create(ballast)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		block := make([]byte, 64<<10)
-		for err == nil {
-			_, err = file.Write(block)
-		}
-		if !errors.Is(err, syscall.ENOSPC) {
-			t.Fatal(err)
-		}
-	}
-	withoutRoom(t, s, fill, func() {
-		if err := os.Remove(ballast); err != nil {
-			t.Fatal(err)
-		}
-	})
+	var free func()
+	withoutRoom(t, s, func() { free = fill(t, server.folder) }, func() { free() })
 }
 
 // withoutRoom uses a store until its disk is full, and again after the disk has room. The disk gets

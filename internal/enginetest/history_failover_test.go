@@ -130,20 +130,25 @@ func promoting(t *testing.T, i *historyInstance, synchronous bool) historyFaults
 // writeTable writes the part of the page that a run makes.
 func writeTable(t *testing.T, rows map[int]string, length time.Duration) {
 	t.Helper()
-	const page, begin, end = "../../examples/guides/reliability.md", "<!-- begin of the table -->\n", "<!-- end of the table -->"
-	text := read(t, page)
-	before, after, ok1 := strings.Cut(text, begin)
-	_, after, ok2 := strings.Cut(after, end)
-	if !ok1 || !ok2 {
-		t.Fatal(page + " has no place for the table")
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Seed %d, %v for each row, on %d cores.\n\n", historySeed(), length, runtime.NumCPU())
 	fmt.Fprintf(&b, "| engine | fault | %s | unknown | undecided |\n|---|---|%s---|---|\n", strings.Join(historyKinds, " | "), strings.Repeat("---|", len(historyKinds)))
 	for _, n := range slices.Sorted(maps.Keys(rows)) {
 		b.WriteString(rows[n] + "\n")
 	}
-	if err := os.WriteFile(page, []byte(before+begin+b.String()+end+after), 0o644); err != nil {
+	writePart(t, "../../examples/guides/reliability.md", b.String())
+}
+
+// writePart writes the part of a page between two marks.
+func writePart(t *testing.T, page, part string) {
+	t.Helper()
+	const begin, end = "<!-- begin of the table -->\n", "<!-- end of the table -->"
+	before, after, ok1 := strings.Cut(read(t, page), begin)
+	_, after, ok2 := strings.Cut(after, end)
+	if !ok1 || !ok2 {
+		t.Fatal(page + " has no place for the table")
+	}
+	if err := os.WriteFile(page, []byte(before+begin+part+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -214,7 +214,7 @@ func historyCases() []historyCase {
 		})),
 		clusterCase("slots move", func(t *testing.T, _ *historyInstance, c *redisCluster) historyFaults { return resharding(t, c) }),
 		clusterCase("a primary is killed", func(t *testing.T, _ *historyInstance, c *redisCluster) historyFaults { return restartingNode(t, c) }),
-	}, failovers()...)
+	}, append(nemeses(), failovers()...)...)
 }
 
 // historySeed is that of the calls and of the faults. HISTORY_SEED sets another one.

@@ -26,6 +26,7 @@ import (
 type server struct {
 	folder  string
 	flags   []string // last flags of the command
+	env     []string // more of its environment
 	process *exec.Cmd
 	db      *sql.DB
 	source  string       // data source name of db
@@ -78,7 +79,9 @@ func TestMain(m *testing.M) {
 }
 
 // startPostgres starts a server with additional flags.
-func startPostgres(flags ...string) (*server, error) {
+func startPostgres(flags ...string) (*server, error) { return startPostgresIn(nil, flags...) }
+
+func startPostgresIn(env []string, flags ...string) (*server, error) {
 	bin, err := postgresBin()
 	if err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func startPostgres(flags ...string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{folder: folder, flags: flags}
+	s := &server{folder: folder, flags: flags, env: env}
 	if err := s.start(bin, account); err != nil {
 		s.stop()
 		return nil, err
@@ -195,7 +198,7 @@ func (s *server) launch(process *exec.Cmd) error {
 func (s *server) command(account *syscall.Credential, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.folder
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C.UTF-8"}, s.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: account, Setpgid: true}
 	endWithUs(cmd.SysProcAttr)
 	return cmd

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
+	"github.com/tenantkit/tenantkit/signing"
 )
 
 const clusterMasters = 3
@@ -235,6 +236,45 @@ func (c *redisCluster) slotOf(t testing.TB, org string) (slot int, from, to *red
 	slot = int(c.masters[0].command(t, "CLUSTER", "KEYSLOT", key).(int64))
 	at := slot * len(c.masters) / 16384
 	return slot, c.masters[at], c.masters[(at+1)%len(c.masters)]
+}
+
+// TestK34ClaimsWhileTheirSlotMoves stops the move at random keys. What was accepted before is rejected during
+// and after it, and nothing is accepted on both sides.
+func TestK34ClaimsWhileTheirSlotMoves(t *testing.T) {
+	c := startCluster(t, 2, false)
+	replays := c.open(t).Replays()
+	slot, from, to := c.slotOf(t, "acme")
+	random, n, during := rand.New(rand.NewPCG(34, 0)), uint64(0), map[string]int{}
+	aClaim := func() signing.Use { n++; return useNow("acme", n) }
+	for round := range 60 {
+		// The first claim on another server begins an epoch there. What is signed after it is accepted.
+		var before signing.Use
+		if !until(func() bool { before = aClaim(); return replays.Claim(t.Context(), before) == nil }) {
+			t.Fatal("no claim is accepted")
+		}
+		end := c.begin(t, slot, from, to, random)
+		meanwhile := aClaim()
+		first, again := replays.Claim(t.Context(), meanwhile), replays.Claim(t.Context(), before)
+		if again == nil || first == nil && replays.Claim(t.Context(), meanwhile) == nil {
+			t.Errorf("K34 round %d: accepted twice during the move", round)
+		}
+		end()
+		from, to = to, from
+		for _, u := range []signing.Use{before, meanwhile} {
+			if err := eventually(func() error { return replays.Claim(t.Context(), u) }); err == nil && (u == before || first == nil) {
+				t.Errorf("K34 round %d: accepted twice after the move", round)
+			}
+		}
+		for _, err := range []error{first, again} {
+			switch {
+			case errors.Is(err, auth.ErrUnavailable):
+				during["refused"]++
+			default:
+				during[fmt.Sprint(err)]++
+			}
+		}
+	}
+	t.Logf("while the slot moved: %v", during)
 }
 
 // begin begins to move a slot, with some of its keys. The function that it returns moves the others.

@@ -54,7 +54,7 @@ func sessionOf(name string) session.Session {
 		Created: now, Authenticated: now, Seen: now, Expires: now.Add(time.Hour), Address: "192.0.2.1", Agent: "test"}
 }
 
-func expect(t *testing.T, what string, got, want error) {
+func expect(t testing.TB, what string, got, want error) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateErrors()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)

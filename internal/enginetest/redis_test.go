@@ -23,7 +23,7 @@ import (
 // file.
 type redisServer struct {
 	binary, folder, port string
-	settings             []string
+	settings, env        []string
 	process              *exec.Cmd
 	operator             redisstore.Do // of the test that has started it
 }
@@ -35,6 +35,11 @@ var fit = []string{"--appendonly", "yes", "--appendfsync", "everysec", "--maxmem
 // Redis is not installed, the test is skipped, or fails with REQUIRE_ENGINES=1. REDIS_SERVER names
 // another binary, for example valkey-server.
 func startRedis(t testing.TB, settings ...string) *redisServer {
+	t.Helper()
+	return startRedisIn(t, nil, settings...)
+}
+
+func startRedisIn(t testing.TB, env []string, settings ...string) *redisServer {
 	t.Helper()
 	name := os.Getenv("REDIS_SERVER")
 	if name == "" {
@@ -51,7 +56,7 @@ func startRedis(t testing.TB, settings ...string) *redisServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &redisServer{binary: binary, folder: t.TempDir(), port: port, settings: append(slices.Clone(fit), settings...)}
+	s := &redisServer{binary: binary, folder: t.TempDir(), port: port, settings: append(slices.Clone(fit), settings...), env: env}
 	s.operator = dial(t, s.addr())
 	s.start(t)
 	t.Cleanup(func() {
@@ -72,6 +77,7 @@ func (s *redisServer) start(t testing.TB) {
 	defer log.Close()
 	s.process = exec.Command(s.binary, append([]string{"--port", s.port, "--bind", "127.0.0.1", "--dir", s.folder}, s.settings...)...)
 	s.process.Stdout, s.process.Stderr = log, log
+	s.process.Env = append(os.Environ(), s.env...)
 	s.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	endWithUs(s.process.SysProcAttr)
 	if err := s.process.Start(); err != nil {

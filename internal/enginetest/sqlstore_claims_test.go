@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,6 +163,29 @@ func TestN15ALostRaceInPostgres(t *testing.T) {
 	}
 	u.Signature = aUse().Signature
 	claims(t, "its nonce with another signature", s, u, nil)
+}
+
+// TestN13AnEpochBeginsBesideAClaim begins the epoch between two statements of a claim, of a request that was
+// signed by a clock that is a little ahead.
+func TestN13AnEpochBeginsBesideAClaim(t *testing.T) {
+	h := newPostgresHome(t)
+	other, db := h.store(t), h.open(t)
+	p := newPuppet(func(text string) string { return text }, func(text string) bool { return strings.Contains(text, "replays") })
+	s := h.storeIn(t, p.open(t, "pgx", durablePostgres(t)))
+	run(t, db, "DELETE FROM "+h.prefix+"replays")
+	p.free.Store(false)
+	u := aUse()
+	u.Signed = u.Signed.Add(time.Second)
+	var err error
+	p.start(func() { err = s.Replays().Claim(t.Context(), u) })
+	p.on <- true
+	<-p.at // nothing is recorded, and it has not asked why
+	claims(t, "N13 the claim that begins the epoch", other, aUse(), signing.ErrStale)
+	p.free.Store(true)
+	p.on <- true
+	<-p.at
+	expect(t, "N13 the claim beside it", err, nil)
+	claims(t, "N13 its replay", other, u, signing.ErrReplayed)
 }
 
 // TestPostgresLogsNoError opens a store for the first time, and makes ordinary replays and refusals.

@@ -182,7 +182,7 @@ func unknownWithin(t *testing.T, s *sqlstore.Store, u signing.Use) {
 
 // awaitEnd returns once no child of a killed server uses its shared memory any more. Until then no
 // new server can start.
-func (s *server) awaitEnd(t *testing.T) {
+func (s *server) awaitEnd(t testing.TB) {
 	t.Helper()
 	lines, err := os.ReadFile(filepath.Join(s.folder, "data", "postmaster.pid"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -3,6 +3,7 @@ package enginetest
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -20,8 +21,8 @@ func TestSweep(t *testing.T) {
 			for range 1100 {
 				claims(t, "first", s, aUse(), nil)
 			}
-			// As after their expiry. Only the epoch has 0 uses.
-			if _, err := db.Exec("UPDATE " + table + " SET keep = 1 WHERE uses > 0"); err != nil {
+			// As after their expiry. Only the epoch lives for ever.
+			if _, err := db.Exec("UPDATE " + table + " SET keep = 1 WHERE keep < 9223372036854775807"); err != nil {
 				t.Fatal(err)
 			}
 			lasting := aUse()
@@ -124,6 +125,35 @@ func TestIssueTakesDescendants(t *testing.T) {
 			}
 			if n := h.held(t, db, "ledger"); n > 100 {
 				t.Errorf("%d records, all of them dead", n)
+			}
+		})
+	}
+}
+
+// TestDeadDescendantsDoNotAddUp revokes what has made a token for each of 20 subjects, again and again, beside
+// a family that lives.
+func TestDeadDescendantsDoNotAddUp(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			s, ctx := h.store(t), t.Context()
+			l := h.ledger(t, s)
+			issue := func(subject, parent string) token.Record {
+				r := aToken()
+				r.ClientKey, r.Subject, r.Parent = "app", subject, parent
+				expect(t, "Issue", l.Issue(ctx, r, nil, 30), nil)
+				return r
+			}
+			for i := range 11 {
+				maker := issue("admin", "")
+				for n := range 20 {
+					issue(fmt.Sprint("subject ", n), maker.ID)
+				}
+				if i > 0 {
+					expect(t, "Revoke", l.Revoke(ctx, heldBy("app", token.AnySubject), maker.ID), nil)
+				}
+			}
+			if n := h.held(t, h.open(t), "ledger"); n > 21+20 {
+				t.Errorf("%d records, of which 21 live", n)
 			}
 		})
 	}

@@ -90,7 +90,7 @@ var suitesOf = []struct {
 	steps []step
 }{
 	{"sqlstore/attempts.go", sqlSteps("TestSQLAttempts", "TestSweep|TestBudgetOfReturnedTries|TestRefusedTries")},
-	{"sqlstore/replays.go", sqlSteps("TestSQLReplays", "TestClaimsEnd|TestRefusedClaims|TestRacesLeave|TestN13|TestN15Refused|TestN15Claims|TestASignature|TestAnEpoch")},
+	{"sqlstore/replays.go", sqlSteps("TestSQLReplays", "TestClaimsEnd|TestRefusedClaims|TestRacesLeave|TestN13|TestN15Refused|TestN15Claims|TestASignature|TestAnEpoch|TestN10")},
 	{"sqlstore/ledger.go", sqlSteps("TestSQLLedger",
 		"TestTokensEnd|TestSpent|TestM07|TestM08|TestRecordsOf|TestIssueTakes|TestSweep|TestVerbsAre|TestInstances|TestT22|TestNamesThat|TestRowsThat")},
 	{"sqlstore/apikeys.go", sqlSteps("TestSQLAPIKeys", "TestAPIKeys|TestVerbsInATransaction|TestExportAccount")},
@@ -104,7 +104,7 @@ var suitesOf = []struct {
 	{"sqlstore/export.go", sqlSteps("TestExportAccount", "TestSQLFactors")},
 	{"sqlstore/sessions.go", sqlSteps("TestSQLSessions", "TestSessionsEnd|TestSessionsThat|TestLimitWhile|TestDeadlock|TestVerbsAre|TestK31|TestSweep|TestInstances|TestRowsThat|TestNamesThat")},
 	{"sqlstore/factors.go", sqlSteps("TestSQLFactors", "TestSecretsAre|TestSealing|TestAltered|TestRowsThat")},
-	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf|TestWritesSweep")},
+	{"sqlstore/sweep.go", sqlSteps("TestSweep", "TestIssueTakes|TestRecordsOf|TestWritesSweep|TestN10")},
 	{"sqlstore/reseal.go", sqlSteps("TestSealing|TestK30", "TestSecretsAre|TestReseal")},
 	{"redisstore/lua/apikey.lua", redisSteps("APIKeys", "TestAPIKeys")},
 	{"redisstore/lua/repeat.lua", redisSteps("Idempotency", "TestR08Keys")},

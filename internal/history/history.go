@@ -7,7 +7,10 @@
 package history
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -38,9 +41,6 @@ type Op struct {
 	Error  string // of a result that is no sentinel
 }
 
-// readsOnly reports whether a call cannot have changed anything.
-func (o *Op) readsOnly() bool { return slices.Contains([]string{"Get", "List", "Load"}, o.Verb) }
-
 func (o *Op) String() string {
 	end := "…"
 	if o.Result != Unknown {
@@ -57,7 +57,7 @@ type Group struct {
 
 	mu    sync.Mutex
 	rand  *rand.Rand
-	given int
+	given int64
 	made  map[int64]bool // what must be made once
 }
 
@@ -70,73 +70,90 @@ func NewGroup(kind string, id, at int64, seed uint64) *Group {
 func (g *Group) Next(most int) (o Op, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.given >= min(most, MaxOps) {
+	if g.given >= int64(min(most, MaxOps)) {
 		return Op{}, false
 	}
 	o = Op{Kind: g.Kind, Group: g.ID, At: g.At}
-	kinds[g.Kind].choose(g, &o)
+	k := Kinds[g.Kind]
+	n := 0
+	for _, c := range k.Choices {
+		n += c.Weight
+	}
+	n = g.rand.IntN(n)
+	for _, c := range k.Choices {
+		if n -= c.Weight; n < 0 {
+			o.Verb = c.Verb
+			for i, below := range c.Below {
+				o.A[i] = g.rand.Int64N(max(below, 1))
+			}
+			break
+		}
+	}
+	if k.Change != nil {
+		k.Change(g, &o)
+	}
 	g.given++
 	return o, true
 }
 
-// once reports whether something was not made before.
-func (g *Group) once(what int64) bool {
+// Once reports whether something was not made before.
+func (g *Group) Once(what int64) bool {
 	before := g.made[what]
 	g.made[what] = true
 	return !before
 }
 
-// kind is what differs between the kinds of objects.
-type kind struct {
-	choose func(*Group, *Op)
-	start  any                                 // comparable
-	step   func(any, *Op) (after any, ok bool) // Unknown steps are only asked for their effect
-	list   func([]Op, *Op) error               // checks a List, which is not a step
+// Given returns how many calls were given.
+func (g *Group) Given() int64 { return g.given }
+
+// Choice is a verb, how often it comes, and below what its arguments are.
+type Choice struct {
+	Verb   string
+	Weight int
+	Below  [3]int64
 }
 
-var kinds = map[string]kind{
-	"claims":      {chooseClaim, claims{}, stepClaim, nil},
-	"tokens":      {chooseToken, tokens{}, stepToken, listedTokens},
-	"sessions":    {chooseSession, sessions{}, stepSession, listedSessions},
-	"attempts":    {chooseAttempt, int64(0), stepAttempt, nil},
-	"factors":     {chooseFactor, [2]int64{}, stepFactor, nil},
-	"keys":        {chooseKey, apiKeys{}, stepKey, nil},
-	"idempotency": {chooseRepeat, repeated{}, stepRepeat, nil},
-	"commits":     {chooseCommit, committed{}, stepCommit, nil},
-	"rotations":   {chooseRotation, rotated{}, stepRotation, nil},
+// Kind is what differs between the kinds of objects.
+type Kind struct {
+	Choices []Choice
+	Change  func(*Group, *Op)          // a call that was chosen; nil: not at all
+	Start   any                        // comparable
+	Step    func(any, *Op) (any, bool) // Unknown steps are only asked for their effect
+	Listed  func(*Op) (all []int64)    // what a List has if it is live: each is a step of its own, "Has"
+	Has     func(*Stores) bool         // whether the stores have it
+	Call    func(*Stores, context.Context, *Op) error
 }
-
-// Kinds returns the names of all kinds.
-func Kinds() (all []string) {
-	for name := range kinds {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
-}
-
-// Start returns the state of new objects of a kind, which is comparable.
-func Start(name string) any { return kinds[name].start }
 
 // Step returns the state after a call, and whether its result is right in the state before. A call
 // of an unknown result that would have failed changes nothing.
 func Step(state any, o *Op) (after any, ok bool) {
-	k := kinds[o.Kind]
+	k := Kinds[o.Kind]
 	if o.Result != Unknown {
-		return k.step(state, o)
+		return k.Step(state, o)
 	}
 	tried := *o
 	tried.Result, tried.To = "ok", 0
-	if after, ok = k.step(state, &tried); !ok {
+	if after, ok = k.Step(state, &tried); !ok {
 		after = state
 	}
 	return after, true
 }
 
-// Steps returns the calls that have an order, by their begin. Reads without a result say nothing.
+// Steps returns the calls that have an order, by their begin. Reads without a result say nothing. A List reads
+// each object at some time of its own.
 func Steps(ops []Op) (all []Op) {
 	for i, o := range ops {
-		if o.Verb != "List" && !(o.Result == Unknown && o.readsOnly()) && !besideRefused(ops, &ops[i]) {
+		switch {
+		case o.Verb == "List" && o.Result == "ok":
+			for _, id := range Kinds[o.Kind].Listed(&o) {
+				has := o
+				if has.Verb, has.A = "Has", [4]int64{id, o.A[0]}; !slices.Contains(o.List, id) {
+					has.Result = "not found"
+				}
+				all = append(all, has)
+			}
+		case o.Result == Unknown && slices.Contains([]string{"Get", "List", "Load"}, o.Verb), besideRefused(ops, &ops[i]):
+		default:
 			all = append(all, o)
 		}
 	}
@@ -144,50 +161,32 @@ func Steps(ops []Op) (all []Op) {
 	return all
 }
 
-// Lists checks each List against the calls of its group.
-func Lists(ops []Op) error {
-	for i, o := range ops {
-		list := kinds[o.Kind].list
-		if o.Verb != "List" || o.Result != "ok" || list == nil {
-			continue
-		}
-		if err := list(ops, &ops[i]); err != nil {
-			return fmt.Errorf("%w: %v", err, &o)
-		}
-	}
-	return nil
-}
-
 // Check returns an error unless one order of a group's calls explains all results. It tries all orders,
 // and remembers which calls in what state have led nowhere.
 func Check(ops []Op) error {
-	if err := Lists(ops); err != nil {
-		return fmt.Errorf("%w\n%s", err, Describe(ops))
-	}
 	steps := Steps(ops)
-	if len(steps) > 64 {
+	if len(steps) > len(tried{}.done) {
 		return fmt.Errorf("history: %d calls are too many", len(steps))
 	}
-	if len(steps) == 0 || explained(steps, 0, Start(steps[0].Kind), map[tried]bool{}) {
+	if len(steps) == 0 || explained(steps, tried{state: Kinds[steps[0].Kind].Start}, map[tried]bool{}) {
 		return nil
 	}
-	return fmt.Errorf("history: no order of the calls explains the results\n%s", Describe(ops))
+	return errors.New("history: no order of the calls explains the results\n" + Describe(ops))
 }
 
 type tried struct {
-	done  uint64
+	done  [128]bool
 	state any
 }
 
-func explained(steps []Op, done uint64, state any, before map[tried]bool) bool {
-	at := tried{done, state}
+func explained(steps []Op, at tried, before map[tried]bool) bool {
 	if before[at] {
 		return false
 	}
 	before[at] = true
 	end, open := int64(1<<63-1), false
 	for i := range steps {
-		if done>>i&1 == 0 && steps[i].Result != Unknown {
+		if !at.done[i] && steps[i].Result != Unknown {
 			end, open = min(end, steps[i].To), true
 		}
 	}
@@ -196,11 +195,12 @@ func explained(steps []Op, done uint64, state any, before map[tried]bool) bool {
 	}
 	for i := range steps {
 		// A call comes before all that began after its end.
-		if done>>i&1 == 1 || steps[i].From > end {
+		if at.done[i] || steps[i].From > end {
 			continue
 		}
-		after, ok := Step(state, &steps[i])
-		if ok && explained(steps, done|1<<i, after, before) {
+		next, ok := at, false
+		next.done[i] = true
+		if next.state, ok = Step(at.state, &steps[i]); ok && explained(steps, next, before) {
 			return true
 		}
 	}
@@ -209,11 +209,15 @@ func explained(steps []Op, done uint64, state any, before map[tried]bool) bool {
 
 // Describe returns the calls, one a line.
 func Describe(ops []Op) string {
-	sorted := slices.Clone(ops)
-	slices.SortFunc(sorted, func(a, b Op) int { return int(a.From - b.From) })
+	sorted := slices.SortedFunc(slices.Values(ops), func(a, b Op) int { return int(a.From - b.From) })
 	var b strings.Builder
 	for i := range sorted {
 		fmt.Fprintf(&b, "\t%v\n", &sorted[i])
 	}
 	return b.String()
+}
+
+// Names returns the kinds of objects that stores have.
+func (s *Stores) Names() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(Kinds)), func(name string) bool { return !Kinds[name].Has(s) })
 }

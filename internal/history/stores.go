@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"time"
 
@@ -40,23 +39,9 @@ type Stores struct {
 	Row    func(ctx context.Context, row string) (bool, error)
 }
 
-// Kinds returns the kinds of objects that the stores have.
-func (s *Stores) Kinds() (all []string) {
-	for name, has := range map[string]bool{
-		"claims": s.Replays != nil, "tokens": s.Ledger != nil, "sessions": s.Sessions != nil, "attempts": s.Attempts != nil,
-		"factors": s.Factors != nil, "keys": s.Keys != nil, "idempotency": s.Idempotency != nil, "commits": s.Commit != nil, "rotations": s.Rotate != nil,
-	} {
-		if has {
-			all = append(all, name)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
 // Do makes a call, and writes its result into o.
 func (s *Stores) Do(ctx context.Context, o *Op) {
-	err := s.call(ctx, o)
+	err := Kinds[o.Kind].Call(s, ctx, o)
 	o.Result = resultOf(err)
 	if o.Result == Unknown || o.Result == "error" {
 		o.Error = err.Error()
@@ -94,66 +79,45 @@ func Org(group int64) auth.OrgKey { return auth.OrgKey(fmt.Sprint("acme", group%
 
 func org(o *Op) auth.OrgKey { return Org(o.Group) }
 
-func (s *Stores) name(o *Op, what string) string {
+// Name returns the name of an app or an account of a group.
+func (s *Stores) Name(o *Op, what string) string {
 	return fmt.Sprintf("%s-%s-%d", what, s.Run, o.Group)
 }
 
 func (s *Stores) sum(o *Op, what string, n int64) [32]byte {
-	return sha256.Sum256([]byte(s.name(o, what+strconv.FormatInt(n, 10))))
+	return sha256.Sum256([]byte(s.Name(o, what+strconv.FormatInt(n, 10))))
 }
 
-func (s *Stores) id(o *Op, what string, n int64) string {
+// ID returns the id of what else the group has.
+func (s *Stores) ID(o *Op, what string, n int64) string {
 	sum := s.sum(o, what, n)
 	return fmt.Sprintf("%x", sum[:16])
 }
 
 func base(o *Op) time.Time { return time.UnixMilli(o.At).UTC() }
 
-func (s *Stores) call(ctx context.Context, o *Op) error {
-	switch o.Kind {
-	case "claims":
-		return s.Replays.Claim(ctx, s.use(o))
-	case "tokens":
-		return s.token(ctx, o)
-	case "sessions":
-		return s.session(ctx, o)
-	case "attempts":
-		return s.attempt(ctx, o)
-	case "factors":
-		return s.factor(ctx, o)
-	case "keys":
-		return s.key(ctx, o)
-	case "idempotency":
-		return s.repeat(ctx, o)
-	case "commits":
-		return s.commit(ctx, o)
-	case "rotations":
-		return s.rotation(ctx, o)
-	}
-	return errors.New("history: unknown kind " + o.Kind)
-}
-
-func (s *Stores) use(o *Op) signing.Use {
+func (s *Stores) claim(ctx context.Context, o *Op) error {
 	keep := 10 * time.Minute
 	if o.Group%4 == 3 {
 		keep = shortKeep
 	}
-	return signing.Use{ClientKey: s.name(o, "app"), Nonce: s.id(o, "nonce", o.A[0])[:16], Signature: s.sum(o, "signature", o.A[1]),
-		Signed: base(o), Seen: time.Now().Add(s.Skew), Keep: base(o).Add(keep), Siblings: int(o.A[2]), Window: time.Hour}
+	return s.Replays.Claim(ctx, signing.Use{ClientKey: s.Name(o, "app"), Nonce: s.ID(o, "nonce", o.A[0])[:16], Signature: s.sum(o, "signature", o.A[1]),
+		Signed: base(o), Seen: time.Now().Add(s.Skew), Keep: base(o).Add(keep), Siblings: int(o.A[2]), Window: time.Hour})
 }
 
-func (s *Stores) record(o *Op) token.Record {
+// Record returns the record of a token of the group.
+func (s *Stores) Record(o *Op) token.Record {
 	of := family[o.A[0]]
-	r := token.Record{ID: s.id(o, "token", o.A[0]), Org: org(o), ClientKey: s.name(o, "app"), Subject: fmt.Sprint("s", of.subject), KeyID: "kid",
+	r := token.Record{ID: s.ID(o, "token", o.A[0]), Org: org(o), ClientKey: s.Name(o, "app"), Subject: fmt.Sprint("s", of.subject), KeyID: "kid",
 		MaxUses: of.uses, Issued: base(o).Truncate(time.Second).Add(time.Duration(o.A[0]) * time.Second)}
 	if of.parent >= 0 {
-		r.Parent = s.id(o, "token", of.parent)
+		r.Parent = s.ID(o, "token", of.parent)
 	}
 	return r
 }
 
 func (s *Stores) token(ctx context.Context, o *Op) error {
-	r := s.record(o)
+	r := s.Record(o)
 	switch o.Verb {
 	case "Issue":
 		return s.Ledger.Issue(ctx, r, nil, tokenLimit)
@@ -174,23 +138,20 @@ func (s *Stores) token(ctx context.Context, o *Op) error {
 		return err
 	}
 	page, _, err := s.Ledger.List(ctx, of, token.Position{}, token.MaxPage)
-	for id := range int64(len(family)) {
-		listed := s.id(o, "token", id)
-		if slices.ContainsFunc(page, func(r token.Record) bool { return r.ID == listed }) {
-			o.List = append(o.List, id)
-		}
+	for _, r := range page {
+		s.list(o, "token", int64(len(family)), r.ID)
 	}
 	return err
 }
 
 func (s *Stores) opened(o *Op, id, hash, seen int64) session.Session {
 	at := base(o).Add(time.Duration(id) * time.Millisecond)
-	return session.Session{Hash: s.sum(o, "hash", hash), ID: s.id(o, "session", id), Org: org(o), Account: s.name(o, "account"),
+	return session.Session{Hash: s.sum(o, "hash", hash), ID: s.ID(o, "session", id), Org: org(o), Account: s.Name(o, "account"),
 		Created: at, Authenticated: at, Seen: base(o).Add(time.Duration(seen) * time.Millisecond), Expires: at.Add(time.Hour), Address: "192.0.2.1", Agent: "x"}
 }
 
 func (s *Stores) session(ctx context.Context, o *Op) error {
-	hash, account := s.sum(o, "hash", o.A[0]), s.name(o, "account")
+	hash, account := s.sum(o, "hash", o.A[0]), s.Name(o, "account")
 	switch o.Verb {
 	case "Create":
 		return s.Sessions.Create(ctx, s.opened(o, o.A[0], o.A[1], o.A[0]), sessionLimit)
@@ -212,13 +173,19 @@ func (s *Stores) session(ctx context.Context, o *Op) error {
 		return err
 	}
 	list, err := s.Sessions.List(ctx, org(o), account)
-	for id := range int64(records) {
-		wanted := s.id(o, "session", id)
-		if slices.ContainsFunc(list, func(l session.Session) bool { return l.ID == wanted }) {
-			o.List = append(o.List, id)
-		}
+	for _, l := range list {
+		s.list(o, "session", records, l.ID)
 	}
 	return err
+}
+
+// list adds the number of an id to a List.
+func (s *Stores) list(o *Op, what string, numbers int64, id string) {
+	for n := range numbers {
+		if s.ID(o, what, n) == id {
+			o.List = append(o.List, n)
+		}
+	}
 }
 
 func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
@@ -238,27 +205,28 @@ func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
 	found, err := s.Attempts.Load(ctx, org(o), key)
 	if found != "" && err == nil {
 		o.N, err = strconv.ParseInt(found, 10, 64)
+		o.N <<= 32
 	}
 	return err
 }
 
 func (s *Stores) factor(ctx context.Context, o *Op) error {
 	if o.Verb == "Save" {
-		return s.Factors.Save(ctx, org(o), s.name(o, "account"), session.Factor{Version: o.A[0], Step: o.A[1], Secret: session.NewFactorSecret(make([]byte, 20))})
+		return s.Factors.Save(ctx, org(o), s.Name(o, "account"), session.Factor{Version: o.A[0], Step: o.A[1], Secret: session.NewFactorSecret(make([]byte, 20))})
 	}
-	f, err := s.Factors.Factor(ctx, org(o), s.name(o, "account"))
+	f, err := s.Factors.Factor(ctx, org(o), s.Name(o, "account"))
 	o.N = f.Version<<32 | f.Step
 	return err
 }
 
 func (s *Stores) key(ctx context.Context, o *Op) error {
-	id := s.id(o, "key", o.A[0])[:13]
+	id := s.ID(o, "key", o.A[0])[:13]
 	switch o.Verb {
-	case "Add":
+	case "Issue":
 		r := apikey.Record{ID: id, Hash: s.sum(o, "secret", o.A[0]), Org: org(o), Created: base(o)}
-		r.Account, r.App, r.Uses = s.name(o, "account"), "", keyUses[o.A[0]]
+		r.Account, r.Uses = s.Name(o, "account"), keyring[o.A[0]].uses
 		return s.Keys.Add(ctx, r, keyLimit)
-	case "Use":
+	case "Spend":
 		return s.Keys.Use(ctx, id, time.Now().Add(s.Skew), netip.Prefix{})
 	case "Revoke":
 		return s.Keys.Revoke(ctx, org(o), id)
@@ -268,7 +236,7 @@ func (s *Stores) key(ctx context.Context, o *Op) error {
 }
 
 func (s *Stores) repeat(ctx context.Context, o *Op) error {
-	e := idempotency.Entry{ID: s.sum(o, "request", 0), Org: org(o), Caller: s.name(o, "account"), Fence: strconv.FormatInt(o.A[0], 10), Sealed: []byte("sealed")}
+	e := idempotency.Entry{ID: s.sum(o, "request", 0), Org: org(o), Caller: s.Name(o, "account"), Fence: strconv.FormatInt(o.A[0], 10), Sealed: []byte("sealed")}
 	switch o.Verb {
 	case "Begin":
 		lease := time.Hour
@@ -287,34 +255,4 @@ func (s *Stores) repeat(ctx context.Context, o *Op) error {
 		e.Sealed = nil
 	}
 	return s.Idempotency.End(ctx, e)
-}
-
-func (s *Stores) commit(ctx context.Context, o *Op) error {
-	r, row := s.record(o), s.id(o, "row", 0)
-	r.Parent, r.MaxUses = "", 0
-	switch o.Verb {
-	case "Commit", "Undo":
-		return s.Commit(ctx, r, row, o.Verb == "Undo")
-	case "Spend":
-		_, err := s.Ledger.Spend(ctx, r)
-		return err
-	}
-	there, err := s.Row(ctx, row)
-	if err == nil && !there {
-		err = auth.ErrNotFound
-	}
-	return err
-}
-
-func (s *Stores) rotation(ctx context.Context, o *Op) error {
-	verb := s.Signer
-	if o.Verb == "Rotate" {
-		verb = s.Rotate
-	}
-	kid, err := verb(ctx, org(o), s.name(o, "rotated"))
-	if err == nil {
-		sum := sha256.Sum256([]byte(kid))
-		o.N = int64(sum[0])<<16 | int64(sum[1])<<8 | int64(sum[2])
-	}
-	return err
 }

@@ -13,7 +13,6 @@ import (
 // next, because an expired entry may have been overwritten.
 type Table struct {
 	parts []part
-	last  uint32 // with this tick everything has expired
 }
 
 // partRequests is how many requests, with two entries each, one part holds if the
@@ -28,23 +27,27 @@ func New(requests int) *Table {
 }
 
 // Find returns the entry of a tag, or nil if there is none or it has expired. The
-// entry is valid until the next Add.
+// entry is valid until the next Add or Shrink.
 func (t *Table) Find(tag Tag, now uint32) *Entry { return t.part(tag).find(tag, now) }
 
 // Add makes an entry for a tag that has none.
 func (t *Table) Add(tag Tag, value, now, end uint32) {
 	*t.part(tag).slot(tag, now) = Entry{tag, end, value}
-	t.last = max(t.last, end)
 }
 
 // Extend keeps an entry until end, unless it is kept for longer already.
-func (t *Table) Extend(e *Entry, end uint32) {
-	e.end = max(e.end, end)
-	t.last = max(t.last, end)
-}
+func (t *Table) Extend(e *Entry, end uint32) { e.end = max(e.end, end) }
 
-// Ended reports whether everything has expired.
-func (t *Table) Ended(now uint32) bool { return t.last <= now }
+// Shrink makes the parts smaller that have more than four times the room for their share of
+// this many entries, which are all that have not expired. It makes entries of Find invalid.
+func (t *Table) Shrink(entries int, now uint32) {
+	buckets := entries/len(t.parts)/bucketEntries + 1
+	for i := range t.parts {
+		if p := &t.parts[i]; len(p.buckets) > 4*buckets {
+			p.resize(2*buckets, now)
+		}
+	}
+}
 
 // Room returns for how many entries there is memory.
 func (t *Table) Room() int {

@@ -72,15 +72,6 @@ func (l *Ledger) All(t *testing.T, app, subject string) []token.Record {
 	return l.Pages(t, token.Holder{Org: l.Org, ClientKey: app, Subject: subject}, token.MaxPage)
 }
 
-// IDs lists those of the ledger's own subject.
-func (l *Ledger) IDs(t *testing.T) (ids []string) {
-	t.Helper()
-	for _, r := range l.All(t, l.App, l.Subject) {
-		ids = append(ids, r.ID)
-	}
-	return ids
-}
-
 // Lists fails unless the records of a holder are these, in pages of a limit.
 func (l *Ledger) Lists(t *testing.T, what string, of token.Holder, limit int, want ...token.Record) {
 	t.Helper()

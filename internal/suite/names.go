@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -116,4 +117,31 @@ func Ended(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
+}
+
+// Seen uses something at times around an hour, from two places, and compares what is recorded: one use of
+// each hour. It returns how many uses it has made.
+func Seen(t *testing.T, at time.Time, use func(at time.Time, from netip.Prefix), recorded func() (time.Time, netip.Prefix)) int64 {
+	t.Helper()
+	home, away := netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8:1::/48")
+	uses := []struct {
+		after time.Duration
+		from  netip.Prefix
+		seen  time.Duration
+		where netip.Prefix
+	}{
+		{0, home, 0, home},
+		{time.Minute, away, 0, home},
+		{-time.Hour, away, 0, home}, // by a clock that is behind
+		{time.Hour - time.Millisecond, away, 0, home},
+		{time.Hour, away, time.Hour, away},
+		{2 * time.Hour, netip.Prefix{}, 2 * time.Hour, netip.Prefix{}},
+	}
+	for _, u := range uses {
+		use(at.Add(u.after), u.from)
+		if seen, from := recorded(); !seen.Equal(at.Add(u.seen)) || from != u.where {
+			t.Errorf("used after %v: seen after %v from %v", u.after, seen.Sub(at), from)
+		}
+	}
+	return int64(len(uses))
 }

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -134,12 +135,12 @@ func (t *Sessions) Nothing(s session.Session) {
 // AnswersNothing fails if a verb that changes a record finds this one.
 func (t *Sessions) AnswersNothing(s session.Session) {
 	t.Helper()
-	ctx, next := t.Context(), s
+	next := s
 	next.Hash = NewHash()
-	t.Is(auth.ErrNotFound, "Touch", func() error { return t.Store.Touch(ctx, s.Org, s.Hash, t.Time().Add(time.Minute)) })
-	t.Is(auth.ErrNotFound, "Replace", func() error { return t.Store.Replace(ctx, s.Org, s.Hash, next) })
-	t.Ends(auth.ErrNotFound, next)
-	t.Is(auth.ErrNotFound, "DeleteID", func() error { return t.Store.DeleteID(ctx, s.Org, s.Account, s.ID) })
+	for _, verb := range []string{"Touch", "Replace", "DeleteID"} {
+		t.Is(auth.ErrNotFound, verb, t.Verbs(t.Context(), s, next, s)[verb])
+		t.Ends(auth.ErrNotFound, next)
+	}
 }
 
 func (t *Sessions) Gone(when string, all ...session.Session) {
@@ -152,5 +153,20 @@ func (t *Sessions) Gone(when string, all ...session.Session) {
 	list, err := t.Store.List(t.Context(), all[0].Org, all[0].Account)
 	if err != nil || slices.ContainsFunc(list, func(s session.Session) bool { return s.ID == all[0].ID }) {
 		t.Errorf("%s: List after its end: %+v, %v", when, list, err)
+	}
+}
+
+// Verbs are all verbs about a session; next is what Replace makes of it, and fresh what Create makes.
+func (t *Sessions) Verbs(ctx context.Context, s, next, fresh session.Session) map[string]func() error {
+	return map[string]func() error{
+		"Get":       func() error { _, err := t.Store.Get(ctx, s.Org, s.Hash); return err },
+		"Touch":     func() error { return t.Store.Touch(ctx, s.Org, s.Hash, s.Seen.Add(time.Minute)) },
+		"Replace":   func() error { return t.Store.Replace(ctx, s.Org, s.Hash, next) },
+		"Delete":    func() error { return t.Store.Delete(ctx, s.Org, s.Hash) },
+		"DeleteID":  func() error { return t.Store.DeleteID(ctx, s.Org, s.Account, s.ID) },
+		"DeleteAll": func() error { _, err := t.Store.DeleteAll(ctx, s.Org, s.Account, ""); return err },
+		"DeleteOrg": func() error { _, err := t.Store.DeleteOrg(ctx, s.Org); return err },
+		"List":      func() error { _, err := t.Store.List(ctx, s.Org, s.Account); return err },
+		"Create":    func() error { return t.Store.Create(ctx, fresh, 1) },
 	}
 }

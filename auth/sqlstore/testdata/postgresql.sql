@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_schema ( -- one row
 CREATE TABLE IF NOT EXISTS tenantkit_v9_replays (
 	id bytea PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
 	keep bigint NOT NULL,     -- Unix milliseconds
-	uses bigint NOT NULL,     -- acceptances of a signature; a huge number for single use
+	uses bigint NOT NULL,     -- acceptances of a signature; a huge number for single use; of the epoch: up to which keep rows are deleted
 	began bigint NOT NULL,    -- first acceptance, Unix milliseconds
 	engine text COLLATE "C" NOT NULL    -- of the epoch: identity of the engine and the table
 );

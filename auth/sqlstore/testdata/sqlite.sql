@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS tenantkit_schema ( -- one row
 CREATE TABLE IF NOT EXISTS tenantkit_v9_replays (
 	id BLOB PRIMARY KEY,   -- SHA-256 of kind, client key, and nonce or signature
 	keep INTEGER NOT NULL,     -- Unix milliseconds
-	uses INTEGER NOT NULL,     -- acceptances of a signature; a huge number for single use
+	uses INTEGER NOT NULL,     -- acceptances of a signature; a huge number for single use; of the epoch: up to which keep rows are deleted
 	began INTEGER NOT NULL,    -- first acceptance, Unix milliseconds
 	engine TEXT NOT NULL    -- of the epoch: identity of the engine and the table
 ) STRICT;

@@ -11,8 +11,13 @@ import (
 	"runtime"
 )
 
-// ErrShared is returned for a file that other users can read or write.
-var ErrShared = errors.New("other users can read or write this file: run chmod 600 on it, and rotate its secret if others may have seen it")
+var (
+	// ErrShared is returned for a file that other users can read or write.
+	ErrShared = errors.New("other users can read or write this file: run chmod 600 on it, and rotate its secret if others may have seen it")
+
+	// ErrSharedFolder is returned for a folder in which other users can replace the file.
+	ErrSharedFolder = errors.New("other users can write to this folder, and so replace the files in it: run chmod go-w on it")
+)
 
 // maxFile is how much of a file is read.
 const maxFile = 64 << 10
@@ -21,9 +26,19 @@ const maxFile = 64 << 10
 // be a symbolic link, as names of secrets often are. Only the file behind it counts.
 func Read(file string) ([]byte, error) { return read(file, nil) }
 
-// ReadUnlinked is Read for a name that must be no symbolic link, because the target may be
-// in a folder of others.
-func ReadUnlinked(file string) ([]byte, error) {
+// ReadOwn is Read for a file that no other user can replace. Others must not be able to write to its folder or to
+// the one above. Its name must not be a symbolic link, because the target may be in a folder of others.
+func ReadOwn(file string) ([]byte, error) {
+	folder := filepath.Dir(file)
+	for _, folder := range []string{filepath.Dir(folder), folder} {
+		info, err := os.Stat(folder)
+		switch {
+		case err != nil:
+			return nil, err
+		case runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0:
+			return nil, fmt.Errorf("%s: %w", folder, ErrSharedFolder)
+		}
+	}
 	named, err := os.Lstat(file)
 	if err != nil {
 		return nil, err

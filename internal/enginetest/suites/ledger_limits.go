@@ -79,7 +79,7 @@ func testKeptForAnHour(t *testing.T, l *suite.Ledger) {
 	for i, r := range kept {
 		l.Spends(t, fmt.Sprint("record ", i), r, nil)
 	}
-	if ids := l.IDs(t); len(ids) != len(kept)+1 {
+	if ids := idsOf(t, l); len(ids) != len(kept)+1 {
 		t.Errorf("%d are listed, want %d", len(ids), len(kept)+1)
 	}
 }
@@ -93,7 +93,7 @@ func testReplacedAllTheTime(t *testing.T, l *suite.Ledger) {
 	next := l.Record()
 	suite.Expect(t, "one more", l.Issue(t.Context(), next, nil, limit), token.ErrTooMany)
 	l.Spends(t, "one more", next, token.ErrRevoked)
-	if n := len(l.IDs(t)); n != limit+token.MaxReplaced {
+	if n := len(idsOf(t, l)); n != limit+token.MaxReplaced {
 		t.Errorf("%d listed, want %d", n, limit+token.MaxReplaced)
 	}
 	suite.Expect(t, "with a greater limit", l.Issue(t.Context(), next, nil, math.MaxInt32), nil)
@@ -106,7 +106,7 @@ func testReplacedAllTheTime(t *testing.T, l *suite.Ledger) {
 	later := l.Record()
 	later.Issued = later.Issued.Add(time.Hour + time.Second)
 	suite.Expect(t, "an hour later", l.Issue(t.Context(), later, nil, suite.Many), nil)
-	if n := len(l.IDs(t)); n != 3 {
+	if n := len(idsOf(t, l)); n != 3 {
 		t.Errorf("%d listed an hour later, want 3", n)
 	}
 }

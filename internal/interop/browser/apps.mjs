@@ -10,7 +10,7 @@ export const checks = {
     const { page, close } = await openAsMia();
     await go(page, 'Apps');
     await focus(page, 'apps-title');
-    const fault = page.locator('#apps-fault');
+    const fault = page.locator('#apps-all').getByRole('alert');
     await fault.getByText('service.accessDenied.unspecified').waitFor();
     assert.match(await fault.innerText(), /Rule\s+This needs a right[^]*Held\s+The roles of the account: [^]*Enough\s+The role administrator/);
     await useToken(page, tried.narrow_token);
@@ -29,8 +29,11 @@ export const checks = {
     await end.and(page.locator('[aria-invalid=true]')).waitFor();
     await focused(page, end);
     await shoot(page, 'apps-excess');
-    await useToken(page, await mint(tried.client_key, tried.admin_account_id, { scope: ['admin.read', 'admin.update'] }));
+    await useToken(page, await mint(tried.client_key, tried.admin_account_id, { scope: ['admin.read', 'admin.update'] }), true);
     await unfold(page, 'New app');
+    await form.getByLabel('Name').fill('Lab app');
+    await unfold(page, 'Signing key');
+    await form.getByLabel('Its requests act as', { exact: true }).selectOption(tried.account_id);
     await form.getByRole('button', { name: 'Create' }).click();
     await wrong(form, 'Everything that its accounts may do').waitFor();
     await close();
@@ -47,7 +50,6 @@ export const checks = {
     await form.getByLabel('Account 2', { exact: true }).selectOption({ label: 'Another, by its id …' });
     await form.getByLabel('Account 2, by id').fill('nobodyAtAll');
     await form.getByLabel('Not before').fill('2026-01-02T03:04:05');
-    await form.getByText('In UTC: 2026-01-02T08:04:05.000Z').waitFor();
     await form.getByLabel('Not after').fill('2036-01-02T03:04');
     await form.getByLabel('Networks').fill('127.0.0.1/8');
     await form.getByLabel('Everything that its accounts may do').uncheck();
@@ -153,8 +155,14 @@ export const checks = {
     const dialog = await asked;
     assert.equal(dialog.type(), 'beforeunload');
     await dialog.dismiss();
+    await page.getByText('The server does not show it again.').waitFor();
+    await (inFirefox || page.context().grantPermissions(['clipboard-read', 'clipboard-write']));
+    await page.getByRole('button', { name: 'Copy as .env' }).click();
+    await page.getByRole('dialog').getByText('Copied.').waitFor();
+    const env = inFirefox ? '' : await page.evaluate(() => navigator.clipboard.readText());
     const { key, secret } = await keep(page);
     assert.match(secret, /^[0-9A-Za-z]{64}$/);
+    assert.ok(inFirefox || env === `TENANTKIT_URL=${tried.base_url}/acme/v2\nTENANTKIT_KEY=${key}\nTENANTKIT_SECRET=${secret}\n`, env);
     assert.equal(await page.locator('#keep-facts code').count(), 0, 'the secret stays on the page');
     const card = openedApp(page);
     await card.getByText('The app is made.').waitFor();

@@ -28,6 +28,11 @@ export const checks = {
     await page.reload(); // the address has the filter and the entry
     await page.locator('#audit-one').getByText(id).waitFor();
 
+    // A rename, which changes nothing of the credential.
+    await call(`/apps/${key}`, admin, 'PATCH', { name: 'another name' });
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await rows.filter({ hasText: 'app.changed' }).waitFor();
+
     // By a kind of verb, and page by page.
     await page.getByLabel('History of').selectOption('verb');
     await page.getByLabel('Which one, or all').fill('credential');

@@ -1,7 +1,7 @@
 // Proves in a browser that the console can be used where a browser, a server or a person is not as usual.
 
 import assert from 'node:assert/strict';
-import { asMia, facts, focus, go, heading, inside, open, openAs, settled, signIn, signOut, tried, useToken } from './kit.mjs';
+import { asMia, facts, focus, go, heading, inside, open, openAs, settled, signIn, signOut, tried, unfold, useToken } from './kit.mjs';
 import { accessible, fits, shoot } from './look.mjs';
 import { Server } from './server.mjs';
 
@@ -223,6 +223,57 @@ export const checks = {
     assert.deepEqual(problems.filter((text) => !text.includes('net::ERR_')), []);
     await close();
     await server.remove();
+  },
+
+  'a form that is filled is not lost by a link, by Back or by signing out without a question': async () => {
+    const { page, problems, close } = await openAs(tried.admin_email, tried.admin_password, 'Ada Admin');
+    await go(page, 'API keys');
+    await settled(page);
+    await unfold(page, 'New key');
+    const name = page.getByLabel('Name of the key');
+    const dialog = page.getByRole('dialog', { name: 'Leave without sending the form?' });
+    const nav = page.getByRole('navigation');
+    for (const leave of [() => nav.getByRole('link', { name: 'Audit', exact: true }).click(), () => page.goBack(), () => page.getByRole('button', { name: 'Sign out' }).click()]) {
+      await name.fill('Partner Ltd');
+      await leave();
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await dialog.waitFor({ state: 'hidden' });
+      assert.match(page.url(), /#acme\/keys$/);
+      assert.equal(await name.inputValue(), 'Partner Ltd');
+    }
+    await shoot(page, 'filled');
+    await nav.getByRole('link', { name: 'Audit', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Leave', exact: true }).click();
+    await heading(page, 'Audit').waitFor();
+    await go(page, 'API keys');
+    await settled(page);
+    assert.equal(await name.inputValue(), '');
+    await go(page, 'Data'); // an empty form is no reason to ask
+    await page.locator('#data-table table').waitFor();
+    assert.deepEqual(problems, []);
+    await close();
+  },
+
+  'what ends within 7 days is said in each section, and leads there': async () => {
+    const { page, problems, close } = await openAs(facts.admin_email, facts.admin_password, 'Ada Admin', { base: facts.base_url });
+    const status = await page.evaluate(async (path) => (await fetch(path, {
+      method: 'POST', headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'soon', scope: [], expires: new Date(Date.now() + 3 * 86_400_000).toISOString() }),
+    })).status, `/acme/v2/apps/${facts.client_key}/keys`);
+    assert.equal(status, 200);
+    await page.reload();
+    for (const section of ['Live', 'Apps', 'People', 'Audit']) {
+      await go(page, section);
+      await page.locator('#ending').getByText(/^Within 7 days end .*\d+ API keys?/).waitFor();
+    }
+    await page.locator('#ending').getByRole('link', { name: /API key/ }).click();
+    await page.getByRole('table', { name: 'API keys' }).getByRole('row').filter({ hasText: 'soon' }).waitFor();
+    assert.equal(await page.getByLabel('Keys to show').inputValue(), '7');
+    await go(page, 'Account');
+    await signOut(page);
+    await page.locator('#ending').waitFor({ state: 'hidden' });
+    assert.deepEqual(problems, []);
+    await close();
   },
 
   'a session that nobody uses ends, and the page says so': async () => {

@@ -32,10 +32,10 @@ export const checks = {
     await page.getByLabel('The old key still works for').selectOption('1 hour');
     await sure(page, 'Replace it');
     const next = await shownOnce(page);
-    await page.getByText('3 loaded keys.').waitFor();
+    await page.getByText('3 keys.').waitFor();
     assert.deepEqual([await reads(key), await reads(next)], [200, 200]);
     await page.getByLabel('Keys to show').selectOption('those that expire within 7 days');
-    await page.getByText('2 loaded keys.').waitFor();
+    await page.getByText('2 keys.').waitFor();
     await page.getByLabel('Keys to show').selectOption('all keys');
     await row.filter({ hasText: next.split('_')[2].slice(0, 13) }).filter({ hasNotText: 'replaced' }).getByRole('button', { name: 'Revoke' }).click();
     await sure(page, 'Revoke it');
@@ -62,6 +62,7 @@ export const checks = {
     await sure(page, 'Revoke it');
     await page.getByText('The key is revoked.').waitFor();
 
+    await unfold(page, 'New key');
     await page.getByLabel('Name of the key').fill('theirs');
     await page.getByLabel('App that the key acts through', { exact: true }).selectOption('Another, by its id …');
     await page.getByLabel('App that the key acts through, by id', { exact: true }).fill(tried.client_key);

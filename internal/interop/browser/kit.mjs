@@ -94,7 +94,7 @@ export async function signOut(page) {
 }
 
 // sure agrees in the dialog that a step asks in.
-export const sure = (page, verb) => page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: verb, exact: true }).click();
+export const sure = (page, verb) => page.getByRole('dialog').getByRole('button', { name: verb, exact: true }).click();
 
 // focus waits until an element has the focus, which often comes after the element is visible. In Firefox, only one
 // window matches :focus, and only its frames are drawn.
@@ -127,9 +127,11 @@ export async function openAs(email, password, name, options) {
   return opened;
 }
 
-export async function go(page, section) {
+// go opens a section. If loses is set, a filled form is lost, and the page asks before.
+export async function go(page, section, loses = false) {
   const link = page.getByRole('navigation').getByRole('link', { name: section, exact: true });
   await link.click();
+  await (loses && sure(page, 'Leave'));
   await link.and(page.locator('[aria-current=page]')).waitFor(); // the page changes after its address
 }
 
@@ -140,9 +142,9 @@ export async function unfold(page, text) {
 }
 
 // useToken makes the sections use a bearer token, and comes back to the section.
-export async function useToken(page, token) {
+export async function useToken(page, token, loses = false) {
   const section = await page.locator('nav a[aria-current]').textContent();
-  await go(page, 'Tokens');
+  await go(page, 'Tokens', loses);
   await settled(page);
   await unfold(page, 'Use a bearer token');
   await page.getByRole('textbox', { name: 'Bearer token' }).fill(token);

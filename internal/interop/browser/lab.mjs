@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { inFirefox, open, tried } from './kit.mjs';
+import { inFirefox, open, tried, unfold } from './kit.mjs';
 import { shoot } from './look.mjs';
 
 export const checks = {
@@ -27,6 +27,7 @@ export const checks = {
     await shoot(page, 'lab-late');
 
     // Compare with another implementation and with curl's line.
+    await unfold(page, 'A body and a timestamp');
     await page.getByLabel('Timestamp').fill('1700000000000');
     await page.getByRole('button', { name: 'Sign only' }).click();
     const expected = createHmac('sha256', tried.client_key + tried.client_secret).update('/c_messages;GET;1700000000000').digest('hex');
@@ -61,7 +62,7 @@ export const checks = {
 
     await page.getByLabel('Method').selectOption('POST');
     await page.getByLabel('Path, with its query').fill("/c_messages?x=a'b&y=é");
-    await page.getByText('A body', { exact: true }).click();
+    await unfold(page, 'A body and a timestamp');
     await page.getByLabel('JSON, which version 2 covers').fill('{"c_text":"é"}');
     await send.click();
     await verdict.getByText('Accepted').waitFor();

@@ -17,7 +17,7 @@ export const checks = {
     const deny = () => call('/c_conversations', { Authorization: `Bearer ${tried.narrow_token}` });
     await deny();
     await denied.waitFor();
-    assert.match(await denied.innerText(), /403 accessDenied\.scope\s+scope object\.read\.c_message\.\*\.c_text\s+Mia Member by Integration, bearer\s+127\.0\.0\.1/);
+    assert.match(await denied.innerText(), /403 accessDenied\.scope\s+scope needs object\.read\.c_conversation, held object\.read\.c_message\.\*\.c_text\s+Mia Member by Integration, bearer\s+127\.0\.0\.1/);
     await rows.filter({ hasText: deceiver.slice(0, 20) }).first().waitFor();
     assert.equal(await page.locator('main img, main script').count(), 0);
     await shoot(page, 'live');

@@ -62,7 +62,7 @@ export const checks = {
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
     await go(page, 'Apps');
     await page.locator('#apps tr').filter({ hasText: tried.client_key }).getByRole('button', { name: /^Rotate/ }).click();
-    await page.getByRole('dialog', { name: 'Are you sure?' }).waitFor();
+    await page.getByRole('dialog', { name: 'Give Integration a new secret?' }).waitFor();
     const sent = [];
     page.on('request', (request) => request.method() === 'POST' && sent.push(request.url()));
 
@@ -74,7 +74,7 @@ export const checks = {
     await inside(two, 'Mia Member');
     await page.locator('#who').getByText('Mia Member').waitFor();
     assert.equal(await page.locator('dialog[open]').count(), 0);
-    assert.equal(await page.locator('#sure-question').textContent(), '');
+    assert.equal(await page.locator('#sure-title').textContent(), '');
     assert.deepEqual(sent, []);
     assert.deepEqual(problems, []);
     await close();
@@ -90,7 +90,7 @@ export const checks = {
     await go(page, 'Apps');
     await page.locator('#apps tr').filter({ hasText: tried.client_key }).getByRole('button', { name: /^Rotate/ }).click();
     const asked = page.waitForRequest('**/apps/*/secret');
-    await page.getByRole('dialog', { name: 'Are you sure?' }).getByRole('button', { name: 'Rotate it' }).click();
+    await page.getByRole('dialog', { name: 'Give Integration a new secret?' }).getByRole('button', { name: 'Rotate it' }).click();
     await asked;
     const two = await context.newPage();
     await two.goto(`${tried.base_url}/#acme`);

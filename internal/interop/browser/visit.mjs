@@ -126,7 +126,7 @@ export const checks = {
     // 7. Mint, narrow and revoke tokens
     await section(the('Tokens'));
     await unfold(page, the('New token'));
-    const mint = region('Mint');
+    const mint = region('New token');
     await mint.getByLabel(the('App that issues it'), { exact: true }).selectOption('Visitor');
     const subject = mint.getByLabel(the('Account it acts as'), { exact: true });
     await subject.selectOption(vera);
@@ -164,7 +164,7 @@ export const checks = {
     const rows = page.getByRole('table', { name: 'Tokens for all accounts' }).getByRole('row');
     const upper = rows.filter({ hasText: 'not counted' }).filter({ hasNotText: '└' });
     await upper.getByText(the('Revoke'), { exact: true }).click();
-    const asked = page.getByRole('dialog', { name: the('Are you sure?') });
+    const asked = page.getByRole('dialog', { name: /^Revoke the token / });
     await asked.getByRole('listitem').waitFor();
     await picture(page, 'tokens', asked);
     await asked.getByRole('button', { name: the('Revoke it') }).click();

@@ -29,14 +29,14 @@ export const checks = {
     await heading(page, 'What this is').waitFor();
     assert.match(await page.title(), /^Sign in · acme/);
     await shoot(page, 'visitor');
-    await page.getByRole('link', { name: 'Ask the scope tester' }).click();
+    await page.getByRole('link', { name: 'See a refusal' }).click();
     await page.locator('#scope-verdict').getByText('Denied').waitFor();
     assert.match(await page.title(), /^Scope tester · acme/);
     await page.goBack();
-    await page.getByRole('link', { name: 'Open the tokens' }).click();
+    await page.getByRole('link', { name: 'Narrow a token' }).click();
     await page.getByText('Use a bearer token').waitFor();
     await page.goBack();
-    await page.getByRole('link', { name: 'Open the signature lab' }).click();
+    await page.getByRole('link', { name: 'Sign a request' }).click();
     await focus(page, 'lab-title');
     await page.goBack();
     await signIn(page, tried.admin_email, tried.admin_password);
