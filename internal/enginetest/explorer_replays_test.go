@@ -21,7 +21,7 @@ import (
 )
 
 // exploredMoves are how many moves are explored of a world, in the gate and with LONG=1.
-var exploredMoves = map[string][2]int{"Memory": {8, 12}, "SQLite": {6, 9}, "PostgreSQL": {6, 10}, "Redis": {6, 9}}
+var exploredMoves = map[string][2]int{"Memory": {8, 12}, "SQLite": {6, 8}, "PostgreSQL": {6, 8}, "Redis": {6, 9}}
 
 // TestExploreReplays visits every interleaving of two instances, of the clocks and of the faults of each engine.
 func TestExploreReplays(t *testing.T) {

@@ -66,6 +66,7 @@ type State struct {
 	signed [modelSignatures]int32
 	taken  [modelNonces]int8 // the truth: by how many accepted claims with each use
 	lost   [modelNonces]bool // accepted before the epoch
+	early  [modelNonces]bool // and then signed ahead of the engine's clock, which may have stepped back
 }
 
 // Use is a request: which nonce and signature it has, and how often the latter may be accepted.
@@ -242,7 +243,7 @@ func (r *Rule) crash(s *State) {
 	if r.Engine == "Memory" {
 		s.pass(1) // no process begins before the one before has ended
 		s.at[0], s.opened[0] = r.Start().at[0], 0
-		s.lose()
+		r.lose(s, 0)
 		return
 	}
 	s.at[0] = s.at[1]
@@ -382,7 +383,7 @@ func (r *Rule) judge(s *State, f flight, result string) string {
 		v := r.Uses[i]
 		// What an engine has lost is not accepted again, unless it was signed ahead of the clock. Another
 		// request of a lost nonce is.
-		forgiven := s.lost[i] && (u.Ahead || s.signed[u.Signature] > now || v.Signature != u.Signature)
+		forgiven := s.lost[i] && (s.early[i] || v.Signature != u.Signature)
 		if s.taken[i] == 0 || forgiven || v != u && s.signed[v.Signature]+KeepFor <= now { // remembered for so long
 			continue
 		}
@@ -405,8 +406,11 @@ func (r *Rule) judge(s *State, f flight, result string) string {
 		return "a request is refused as replayed, and nothing of it was accepted"
 	}
 	if result == "ok" && int(f.use) < len(r.Uses) {
+		if s.lost[f.use] { // and forgiven
+			s.taken[f.use] = 0
+		}
 		s.taken[f.use]++
-		s.lost[f.use] = false
+		s.lost[f.use], s.early[f.use] = false, false
 	}
 	return ""
 }
@@ -422,17 +426,22 @@ func (r *Rule) everTaken(s *State, u Use) bool {
 
 // newEpoch begins an epoch.
 func (r *Rule) newEpoch(s *State, at int32) {
-	h := &s.at[0]
+	h, clock := &s.at[0], at
+	if r.Engine == "Redis" {
+		clock = 0 // that of the caller, which Redis compares, too
+	}
 	if r.Mistake == "the epoch begins when the one before did" && h.begin != never {
 		at = h.begin
 	}
 	h.begin, h.known = at, true
-	s.lose()
+	r.lose(s, clock)
 }
 
-func (s *State) lose() {
-	for i := range s.lost {
+// lose remembers what was accepted before an epoch, and what of it was then ahead of the clock.
+func (r *Rule) lose(s *State, clock int32) {
+	for i, u := range r.Uses {
 		s.lost[i] = s.taken[i] > 0
+		s.early[i] = s.lost[i] && (u.Ahead || s.signed[u.Signature] > clock)
 	}
 }
 
