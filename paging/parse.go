@@ -90,7 +90,9 @@ func (p *parser) collect(rawQuery string) {
 func (p *parser) parameter(parameter string, values []string) {
 	dot := strings.LastIndexByte(parameter, '.') // after the path of a list property
 	list, name := parameter[:max(dot, 0)], parameter[dot+1:]
-	misplaced := isArgument(list) || list == "paths" || strings.HasPrefix(parameter, ".")
+	words := strings.FieldsFunc(strings.ToLower(list[:min(len(list), maxLooked)]), isSeparator)
+	isOne := func(word string) bool { return isArgument(word) || word == "paths" } // exactly: a list may be called limits
+	misplaced := slices.ContainsFunc(words, isOne) || strings.HasPrefix(parameter, ".")
 	switch {
 	case misplaced || !isArgument(name) && name != "paths[]":
 		p.unknown(parameter)

@@ -81,6 +81,7 @@ const (
 	maxText    = 8 << 10
 	maxDepth   = 16
 	maxMembers = 1024 // of one object, whose names are compared pair by pair
+	maxParts   = 2048 // of all objects and arrays, half of them without a cursor
 	maxNodes   = 256  // conditions and logical operators
 	maxValues  = 200  // values that properties are compared with
 
@@ -89,6 +90,7 @@ const (
 
 var (
 	errTextSize = errors.New("longer than " + strconv.Itoa(maxText) + " bytes")
+	errParts    = errors.New("too many values")
 	errNumber   = errors.New("a number out of range")
 )
 
@@ -115,6 +117,8 @@ func (c *compiler) withinLimits(bytes int, joined bool, added *addition) error {
 	switch {
 	case bytes > most:
 		return errTextSize
+	case added.elements == 0 && c.total > maxParts/2:
+		return errParts
 	case c.deep > 0:
 		return atByte(strictjson.ErrDepth, c.deep)
 	}
@@ -129,6 +133,7 @@ type compiler struct {
 	at            []string // names and indexes that lead to the value
 	mistakes      []mistake
 	nodes, values int
+	total         int // of members and elements
 	deep          int // offset of the first value that is nested too deeply; 0: there is none
 
 	// Of the object or array that was read last: the name of its last part, how many parts it has,
@@ -170,6 +175,10 @@ func (c *compiler) parts(yield func(name string) bool) {
 	}
 	n := 0
 	part := func(name string) bool {
+		if c.total++; c.total > maxParts {
+			c.Fail(errParts)
+			return false
+		}
 		c.at = append(c.at, name)
 		more := yield(name)
 		c.at = c.at[:len(c.at)-1]

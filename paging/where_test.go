@@ -92,7 +92,9 @@ var refusedFilters = map[string]struct{ where, want string }{
 	"P04 257 conditions that are $in":  {`{"$or":[` + repeated(256, `{"c_likes":{"$in":[]}}`) + `]}`, " more than 256 conditions"},
 	"P04 201 values":                   {`{"c_likes":{"$in":[` + repeated(201, "1") + `]}}`, " more than 200 values"},
 	"P04 201 values in 201 conditions": {`{"$or":[` + repeated(201, `{"c_likes":1}`) + `]}`, " more than 200 values"},
-	"P04 values without end":           {`{"c_likes":{"$in":[` + repeated(2000, "1") + `]}}`, " more than 200 values"},
+	"P04 values without end":           {`{"c_likes":{"$in":[` + repeated(2000, "1") + `]}}`, " too many values"},
+
+	"P04 conditions without end": {`{"$and":[` + repeated(2700, "{}") + `]}`, " too many values at byte 6150"},
 
 	"P04 129 prefixes": {`{"$or":[` + repeated(129, `{"c_text":{"$prefix":"a"}}`) + `]}`, " more than 256 conditions"},
 

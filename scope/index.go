@@ -2,7 +2,8 @@ package scope
 
 import "strings"
 
-// index is one compiled list of chains: a trie with one depth for each segment after the verb. Nodes with many children have a map of them. Go seeds its maps, so nobody can
+// index is one compiled list of chains, unless both is set: a trie with one depth for each segment after the
+// verb. Nodes with many children have a map of them. Go seeds its maps, so nobody can
 // write chains that collide in one.
 //
 // A check takes a few probes (object name, identifier), whatever the number of chains.
@@ -15,9 +16,10 @@ type index struct {
 	source  string
 	chains  []string // canonical
 	unknown []string
-	live    link      // the first chain that can match
-	all     link      // a chain that covers everything
-	nodes   []node    // the roots first, by number; 0 is no node
+	live    link   // the first chain that can match
+	all     link   // a chain that covers everything
+	nodes   []node // the roots first, by number; 0 is no node
+	both    *intersection
 	alone   [1]*index // this one, as the only one of a Set
 }
 
@@ -139,6 +141,13 @@ func (x *index) pass(at nodeID, s *shape, chain link) {
 	}
 }
 
+func (x *index) covers(need *shape) bool {
+	if x.both != nil {
+		return x.both.covers(need)
+	}
+	return x.allowing(need) != 0
+}
+
 // allowing returns a chain that covers the need, or 0.
 func (x *index) allowing(need *shape) link {
 	switch root := need.root; {
@@ -217,6 +226,9 @@ func (n *node) passing(c column) link {
 
 // overlapping reports whether some chain and the need have an operation in common.
 func (x *index) overlapping(need *shape) bool {
+	if x.both != nil {
+		return x.both.overlaps(need)
+	}
 	if x.allowing(need) != 0 {
 		return true
 	}
@@ -255,8 +267,12 @@ func (x *index) overlaps(at nodeID, need *shape, c column, depth int, rest strin
 	return false
 }
 
-// instances is as that of Set.
+// instances returns the identifiers of the instances of which some part of the need is
+// permitted. all reports whether that is every instance that the need means.
 func (x *index) instances(need *shape) (ids []string, all bool) {
+	if x.both != nil {
+		return x.both.instances(need)
+	}
 	if x.allowing(need) != 0 {
 		return nil, true
 	}

@@ -12,16 +12,12 @@ type Reason struct {
 // near, it names one of them. Of an intersection it explains the first Set that does not
 // permit n. A need that is not valid gets the zero Reason.
 func (s Set) Explain(n Need) Reason {
-	first, others, both := s.split()
-	if both {
-		if r := first.Explain(n); !r.Allowed {
-			return r
-		}
-		return others.Explain(n)
-	}
 	var best Reason
+	if !n.Valid() {
+		return best
+	}
 	for _, part := range s.parts {
-		r := part.explain(&n.shape)
+		r := part.explain(n)
 		if r.Allowed {
 			return r
 		}
@@ -32,10 +28,14 @@ func (s Set) Explain(n Need) Reason {
 	return best
 }
 
-func (x *index) explain(need *shape) Reason {
-	if need.root == rootNone {
-		return Reason{}
+func (x *index) explain(n Need) Reason {
+	if x.both != nil {
+		if r := x.both.a.Explain(n); !r.Allowed {
+			return r
+		}
+		return x.both.b.Explain(n)
 	}
+	need := &n.shape
 	if chain := x.allowing(need); chain != 0 {
 		return x.reason(true, chain, 0)
 	}

@@ -47,8 +47,13 @@ func lists(of listing.Description, prefix string, depth int) iter.Seq2[string, l
 			return
 		}
 		for _, p := range of.Properties {
-			if p.List != nil {
-				lists(p.List.Describe(), prefix+p.Path+".", depth+1)(yield)
+			if p.List == nil {
+				continue
+			}
+			for prefix, nested := range lists(p.List.Describe(), prefix+p.Path+".", depth+1) {
+				if !yield(prefix, nested) {
+					return
+				}
 			}
 		}
 	}

@@ -255,6 +255,22 @@ func (k *scanned) Scan(value any) error {
 	return nil
 }
 
+// behind is a Scanner that keeps a text behind a pointer of its own.
+type behind struct{ tree *scanned }
+
+func (p *behind) Scan(value any) error {
+	p.tree = new(scanned)
+	return p.tree.Scan(value)
+}
+
+// configured is a Scanner that has more than the row: what it reads rows by.
+type configured struct {
+	scanned
+	Config []string
+}
+
+var config = slices.Repeat([]string{strings.Repeat("a", 1<<10)}, paging.MaxBytes>>10)
+
 // TestRowsEndWithThePage is P30 for rows that a program scans, whatever it scans them into.
 func TestRowsEndWithThePage(t *testing.T) {
 	e := ticketEngines(t)[0]
@@ -269,6 +285,9 @@ func TestRowsEndWithThePage(t *testing.T) {
 		"any":        func() any { return new(any) },
 		"NullString": func() any { return new(sql.NullString) },
 		"a Scanner":  func() any { return new(scanned) },
+
+		"a Scanner that keeps it behind a pointer": func() any { return new(behind) },
+		"a Scanner of its caller's memory":         func() any { return &configured{Config: config} },
 	} {
 		t.Run("P30 "+name, func(t *testing.T) {
 			for limit, want := range map[int]int{2: 2, 4: 4, 9: 4, 1000: 4} {

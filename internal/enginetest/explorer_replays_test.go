@@ -21,7 +21,7 @@ import (
 )
 
 // exploredMoves are how many moves are explored of a world, in the gate and with LONG=1.
-var exploredMoves = map[string][2]int{"Memory": {8, 12}, "SQLite": {6, 9}, "PostgreSQL": {6, 10}, "Redis": {6, 9}}
+var exploredMoves = map[string][2]int{"Memory": {8, 12}, "SQLite": {6, 8}, "PostgreSQL": {6, 8}, "Redis": {6, 9}}
 
 // TestExploreReplays visits every interleaving of two instances, of the clocks and of the faults of each engine.
 func TestExploreReplays(t *testing.T) {
@@ -304,12 +304,12 @@ func newSQLWorld(t *testing.T, w *realWorld, h home) *sqlWorld {
 			"CAST(round(unixepoch('subsec') * 1000) AS INTEGER)", now, "pg_postmaster_start_time()", fmt.Sprintf("to_timestamp(%d)", e.started)).Replace(text)
 	}
 	stops := func(text string) bool {
-		return strings.Contains(text, "replays") && !strings.Contains(text, "LIMIT") || strings.Contains(text, "INSERT INTO "+h.prefix+"marks")
+		return strings.Contains(text, "replays") && !strings.Contains(text, "LIMIT") && !strings.Contains(text, "- 70000") || strings.Contains(text, "INSERT INTO "+h.prefix+"marks")
 	}
 	for i := range e.puppets {
 		e.puppets[i] = newPuppet(func(text string) string {
 			// Writes sweep by themselves: here they find nothing.
-			text = strings.Replace(told(text), "<= (SELECT", "<= 0 * (SELECT", 1)
+			text = strings.NewReplacer("<= (SELECT", "<= 0 * (SELECT", "- 70000", "- 70000 AND false").Replace(told(text))
 			return strings.Replace(text, "SELECT $1::bytea, $4::bigint, 1,",
 				fmt.Sprintf("SELECT $1::bytea, $4::bigint, 1 + length(pg_advisory_xact_lock_shared(%d)::text),", e.lockOf(int8(i))), 1)
 		}, stops)

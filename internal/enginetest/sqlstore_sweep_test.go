@@ -26,6 +26,7 @@ func TestSweep(t *testing.T) {
 				t.Fatal(err)
 			}
 			lasting := aUse()
+			lasting.Siblings, lasting.Window = 2, time.Minute
 			claims(t, "what lasts", s, lasting, nil)
 			count := func() (rows int) {
 				if err := db.QueryRow("SELECT count(*) FROM " + table).Scan(&rows); err != nil {
@@ -43,6 +44,8 @@ func TestSweep(t *testing.T) {
 				t.Errorf("%d rows were %d, want the epoch, a nonce and a signature", rows, before)
 			}
 			claims(t, "what lasts", s, lasting, signing.ErrReplayed)
+			lasting.Nonce = aUse().Nonce
+			claims(t, "a sibling, whose signature was counted before the sweep", s, lasting, nil)
 		})
 	}
 }

@@ -154,11 +154,18 @@ func (s *statement) each(q paging.Query, visible, parent string, ids []string) s
 	case BigInt:
 		value += "::bigint"
 	}
+	needed := slices.Clone(s.table.Select) // and those of the order, but no others: the role of the server may not have a right to them
+	for _, c := range s.table.Properties {
+		if c.Name != "" {
+			needed = append(needed, c.Name)
+		}
+	}
+	slices.Sort(needed)
 	return `SELECT parents."an id", ` + columns + " FROM json_array_elements_text(" + in + `) WITH ORDINALITY AS parents ("an id", "a key") CROSS JOIN LATERAL (` +
-		s.selecting().page(q, and(visible, of.key().String()+" = "+value)) + ") AS " + rowName + ` ORDER BY parents."a key"` + order
+		s.selecting(slices.Compact(needed)...).page(q, and(visible, of.key().String()+" = "+value)) + ") AS " + rowName + ` ORDER BY parents."a key"` + order
 }
 
-// selecting makes what s compiles next select other columns, or all.
+// selecting makes what s compiles next select other columns.
 func (s *statement) selecting(columns ...string) *statement {
 	table := *s.table
 	table.Select = columns

@@ -23,6 +23,7 @@ type Rows struct {
 	limit int  // rows that the page still has room for
 	bytes int  // and bytes
 	more  bool
+	into  []any // the arguments of Scan, with counters
 }
 
 // Next prepares the next row of the page for Scan. It returns false after the last one, or after
@@ -49,17 +50,37 @@ func (r *Rows) More() bool { return r.more }
 // the program sends with each item.
 func (r *Rows) Use(bytes int) { r.bytes -= bytes }
 
-// Scan is sql.Rows.Scan. It counts the bytes of the texts that dest then holds.
+// Scan is sql.Rows.Scan. It counts the bytes of texts.
 func (r *Rows) Scan(dest ...any) error {
-	err := r.rows.Scan(dest...)
-	for _, d := range dest {
-		if text, ok := d.(*string); ok {
-			r.bytes -= len(*text)
-			continue
+	r.into = append(r.into[:0], dest...)
+	for i, d := range dest {
+		if s, ok := d.(sql.Scanner); ok {
+			r.into[i] = counter{s, r}
 		}
-		sizeof.Use(&r.bytes, d)
+	}
+	err := r.rows.Scan(r.into...)
+	for _, d := range r.into {
+		switch d := d.(type) {
+		case counter: // it has counted
+		case *string:
+			r.bytes -= len(*d)
+		default:
+			sizeof.Use(&r.bytes, d)
+		}
 	}
 	return err
+}
+
+// counter counts what a Scanner gets, because nothing else says how much it keeps.
+type counter struct {
+	sql.Scanner
+	rows *Rows
+}
+
+// Scan implements sql.Scanner.
+func (c counter) Scan(value any) error {
+	sizeof.Use(&c.rows.bytes, value)
+	return c.Scanner.Scan(value)
 }
 
 // Err returns the error, if any, that ended the rows early.

@@ -253,9 +253,6 @@ func (s *statement) union(where string, ranges []indexRange, limit, skip int64) 
 }
 
 func (s *statement) columns() string {
-	if len(s.table.Select) == 0 {
-		return rowName + ".*"
-	}
 	columns := make([]string, len(s.table.Select))
 	for i, name := range s.table.Select {
 		columns[i] = rowName + "." + quote(name)

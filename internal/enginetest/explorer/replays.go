@@ -32,6 +32,7 @@ const (
 // held is what a server has, or what its replica or its disk has of it.
 type held struct {
 	begin, latest int32 // of the epoch; never if there is none
+	swept         int32 // up to which end SQL may have deleted records; never: none
 	known         bool  // whether the epoch is of the server that runs
 	nonces        [modelNonces]kept
 	signatures    [modelSignatures]kept
@@ -65,6 +66,7 @@ type State struct {
 	signed [modelSignatures]int32
 	taken  [modelNonces]int8 // the truth: by how many accepted claims with each use
 	lost   [modelNonces]bool // accepted before the epoch
+	early  [modelNonces]bool // and then signed ahead of the engine's clock, which may have stepped back
 }
 
 // Use is a request: which nonce and signature it has, and how often the latter may be accepted.
@@ -78,7 +80,7 @@ type Rule struct {
 	Engine, Mistake string
 	Uses            []Use
 	Skewed          bool // the clock of the second instance is wrong
-	Stepped         bool // the engine's clock steps back while no claim comes, as THREATS forbids
+	Stepped         bool // Redis's clock steps back while no claim comes, as THREATS forbids
 }
 
 // Move is one step of the world. Use is that of Claim.
@@ -116,7 +118,7 @@ func (m Move) String() string {
 
 // Start is 1 ms after the begin of an epoch.
 func (r *Rule) Start() (s State) {
-	nothing := held{begin: never, latest: never}
+	nothing := held{begin: never, latest: never, swept: never}
 	for i := range nothing.nonces {
 		nothing.nonces[i].until = never
 	}
@@ -159,17 +161,18 @@ func (r *Rule) Moves(s State) (all []Move) {
 	}
 	add(Tick)
 	// No statement of PostgreSQL takes longer than a request is remembered: its caller would have given up.
+	// Nor does its clock step while one runs.
 	if r.Engine != "PostgreSQL" || s.flight[0].stage != write && s.flight[1].stage != write {
 		add(Pass)
-	}
-	add(Long, "Redis")
-	add(Sweep, "SQLite", "PostgreSQL", "Redis")
-	if s.offset > -80_000 {
-		add(StepBack, "Redis")
-		if r.Stepped || r.Engine == "Redis" && s.at[0].latest+redisLatest >= s.offset {
-			add(JumpBack)
+		add(Long, "SQLite", "PostgreSQL", "Redis")
+		if s.offset > -80_000 {
+			add(StepBack, "SQLite", "PostgreSQL", "Redis")
+			if r.Stepped || r.Engine != "Redis" || s.at[0].latest+redisLatest >= s.offset {
+				add(JumpBack, "SQLite", "PostgreSQL", "Redis")
+			}
 		}
 	}
+	add(Sweep, "SQLite", "PostgreSQL", "Redis")
 	add(Copy, "SQLite", "PostgreSQL", "Redis")
 	add(Switch, "PostgreSQL", "Redis")
 	if r.Engine != "SQLite" || calm { // its file is put back while nobody has it open
@@ -222,7 +225,7 @@ func (r *Rule) Step(s *State, m Move) (result, wrong string) {
 	case Copy:
 		s.at[1] = s.at[0]
 	case Sweep:
-		s.sweep(s.offset + r.if32("what expires soon is deleted", 15_000))
+		s.sweep(r.deletable(&s.at[0], s.offset))
 	case Reopen:
 		s.opened[m.Instance], s.begun[m.Instance] = s.offset, false
 	case Switch:
@@ -240,7 +243,7 @@ func (r *Rule) crash(s *State) {
 	if r.Engine == "Memory" {
 		s.pass(1) // no process begins before the one before has ended
 		s.at[0], s.opened[0] = r.Start().at[0], 0
-		s.lose()
+		r.lose(s, 0)
 		return
 	}
 	s.at[0] = s.at[1]
@@ -273,6 +276,7 @@ func (s *State) pass(d int32) {
 		h := &s.at[i]
 		earlier(&h.begin)
 		earlier(&h.latest)
+		earlier(&h.swept)
 		earlier(&s.opened[i])
 		if s.flight[i].stage != idle {
 			earlier(&s.flight[i].at)
@@ -292,15 +296,35 @@ func (s *State) pass(d int32) {
 	}
 }
 
-func (s *State) sweep(now int32) {
+const (
+	sqlMargin = 60_000 // how far the clock of SQL may step back within an epoch
+	sqlMark   = 10_000 // how often the epoch's row says what is deleted
+)
+
+// deletable returns up to which end records are deleted now. SQL first says so in the epoch's row.
+func (r *Rule) deletable(h *held, now int32) int32 {
+	switch {
+	case r.Mistake == "what expires soon is deleted":
+		return now + 15_000
+	case r.Engine == "Redis", r.Mistake == "what was deleted is not said":
+		return now
+	case h.begin == never:
+		return never
+	case h.swept < now-sqlMargin-sqlMark:
+		h.swept = now - sqlMargin
+	}
+	return h.swept
+}
+
+func (s *State) sweep(until int32) {
 	h := &s.at[0]
 	for i, n := range h.nonces {
-		if n.until <= now {
+		if n.until <= until {
 			h.nonces[i] = kept{until: never}
 		}
 	}
 	for i, n := range h.signatures {
-		if n.until <= now {
+		if n.until <= until {
 			h.signatures[i] = kept{until: never}
 		}
 	}
@@ -359,7 +383,7 @@ func (r *Rule) judge(s *State, f flight, result string) string {
 		v := r.Uses[i]
 		// What an engine has lost is not accepted again, unless it was signed ahead of the clock. Another
 		// request of a lost nonce is.
-		forgiven := s.lost[i] && (u.Ahead || v.Signature != u.Signature)
+		forgiven := s.lost[i] && (s.early[i] || v.Signature != u.Signature)
 		if s.taken[i] == 0 || forgiven || v != u && s.signed[v.Signature]+KeepFor <= now { // remembered for so long
 			continue
 		}
@@ -382,8 +406,11 @@ func (r *Rule) judge(s *State, f flight, result string) string {
 		return "a request is refused as replayed, and nothing of it was accepted"
 	}
 	if result == "ok" && int(f.use) < len(r.Uses) {
+		if s.lost[f.use] { // and forgiven
+			s.taken[f.use] = 0
+		}
 		s.taken[f.use]++
-		s.lost[f.use] = false
+		s.lost[f.use], s.early[f.use] = false, false
 	}
 	return ""
 }
@@ -399,17 +426,22 @@ func (r *Rule) everTaken(s *State, u Use) bool {
 
 // newEpoch begins an epoch.
 func (r *Rule) newEpoch(s *State, at int32) {
-	h := &s.at[0]
+	h, clock := &s.at[0], at
+	if r.Engine == "Redis" {
+		clock = 0 // that of the caller, which Redis compares, too
+	}
 	if r.Mistake == "the epoch begins when the one before did" && h.begin != never {
 		at = h.begin
 	}
 	h.begin, h.known = at, true
-	s.lose()
+	r.lose(s, clock)
 }
 
-func (s *State) lose() {
-	for i := range s.lost {
+// lose remembers what was accepted before an epoch, and what of it was then ahead of the clock.
+func (r *Rule) lose(s *State, clock int32) {
+	for i, u := range r.Uses {
 		s.lost[i] = s.taken[i] > 0
+		s.early[i] = s.lost[i] && (u.Ahead || s.signed[u.Signature] > clock)
 	}
 }
 
@@ -542,7 +574,7 @@ func (r *Rule) sqlite(s *State, instance int8, f *flight) string {
 	}
 	switch f.stage {
 	case look:
-		if f.stage = begin; h.begin != never {
+		if f.stage = begin; h.begin != never && h.swept <= now {
 			f.stage = write
 			return fits()
 		}
@@ -553,9 +585,12 @@ func (r *Rule) sqlite(s *State, instance int8, f *flight) string {
 			at = s.opened[instance]
 		}
 		*begun = true
+		if h.swept > now {
+			at, h.swept = max(at, now), never
+		}
 		r.newEpoch(s, max(at, h.begin))
 	case write:
-		if r.Mistake == "what was looked up is not compared again" || fits() == "" {
+		if r.Mistake == "what was looked up is not compared again" || h.swept <= now && fits() == "" {
 			r.keep(h, u, now, s.signed[u.Signature]+KeepFor)
 			return "ok"
 		}
@@ -574,7 +609,7 @@ func (r *Rule) postgres(s *State, f *flight) string {
 	switch f.stage {
 	case look:
 		f.tries++
-		if f.at, f.stage = now, write; !h.known || !r.inTime(h, signed, now) || !r.unused(h, u) {
+		if f.at, f.stage = now, write; !h.known || h.swept > now || !r.inTime(h, signed, now) || !r.unused(h, u) {
 			f.stage = ask
 		}
 	case write:
@@ -597,7 +632,7 @@ func (r *Rule) postgres(s *State, f *flight) string {
 		return "replayed"
 	case ask:
 		switch {
-		case !h.known:
+		case !h.known || h.swept > now:
 			f.stage = begin
 		case !r.inTime(h, signed, now):
 			return "stale"
@@ -609,8 +644,9 @@ func (r *Rule) postgres(s *State, f *flight) string {
 			f.stage = look
 		}
 	case begin:
-		if !h.known {
+		if !h.known || h.swept > now {
 			r.newEpoch(s, max(h.begin, now))
+			h.swept = never
 		}
 		if f.stage = look; f.tries == 3 {
 			return "stale"
@@ -660,11 +696,7 @@ func Cases() (all []Rule) {
 }
 
 // Exceptions are worlds in which a promise does not hold, as THREATS says.
-var Exceptions = []Rule{
-	{Engine: "SQLite", Uses: captured, Stepped: true},
-	{Engine: "PostgreSQL", Uses: captured, Stepped: true},
-	{Engine: "Redis", Uses: captured, Stepped: true},
-}
+var Exceptions = []Rule{{Engine: "Redis", Uses: captured, Stepped: true}}
 
 func (r *Rule) String() string {
 	what := map[bool]string{true: "a clock an hour ahead", false: "a captured signature"}[r.Skewed]
@@ -688,6 +720,8 @@ var Mistakes = []Rule{
 	{"SQLite", "what was looked up is not compared again", captured, false, false},
 	{"SQLite", "retention counts from the arrival", early, false, false},
 	{"SQLite", "what expires soon is deleted", captured, false, false},
+	{"SQLite", "what was deleted is not said", captured, false, false},
+	{"PostgreSQL", "what was deleted is not said", captured, false, false},
 	{"Redis", "records end with what they hold", captured, false, false},
 	{"Redis", "the nonce is kept, and the count of the signature is not", captured, false, false},
 	{"PostgreSQL", "single use is not final", early, false, false},
