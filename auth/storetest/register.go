@@ -118,6 +118,7 @@ func (r *register[R]) cancelled() {
 // race replaces one record many times at once: it appears, changes and goes.
 func (r *register[R]) race() {
 	now := r.zero()
+	r.has(r.key, now)
 	for round := range 12 {
 		var stored [suite.Crowd]R
 		now = stored[suite.Winner(r.T, suite.AtOnce(suite.Crowd, func(i int) (err error) {
