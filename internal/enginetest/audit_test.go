@@ -103,6 +103,7 @@ func TestEachVerbHasAnEntry(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			f := f // the engines are tested beside each other
 			f.Version = version
 			return s.Save(ctx, org, "ann", f)
 		}
