@@ -53,7 +53,10 @@ func startCluster(t testing.TB, masters int, replicas bool, settings ...string) 
 		id := c.masters[i].command(t, "CLUSTER", "MYID")
 		s.command(t, "CLUSTER", "REPLICATE", id)
 	}
-	c.await(t, func(s *redisServer) bool { return strings.Contains(s.info(t), "cluster_state:ok") })
+	c.await(t, func(s *redisServer) bool {
+		info := s.info(t) // the state is ok as soon as the server's own slots are
+		return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_slots_ok:16384")
+	})
 	for _, s := range c.replicas {
 		if !until(func() bool {
 			return strings.Contains(s.command(t, "INFO", "replication").(string), "master_link_status:up")
