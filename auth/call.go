@@ -30,16 +30,9 @@ type call struct {
 	presence  Presence
 	mechanism int32 // index of the mechanism that ran, or none
 	principal Principal
-	err       error
-	admission *admission // nil: runOnAdmit has not run
+	err       error // of the mechanism, or of the principal's OnAdmit
 
 	admitted atomic.Pointer[Principal] // what From answers; nil: no Require has admitted the request
-}
-
-// admission is the run of a principal's OnAdmit function: its context and its result.
-type admission struct {
-	deadline
-	err error
 }
 
 // epoch is the zero of the times in call. A Duration takes less memory than a Time.
@@ -115,20 +108,18 @@ func (c *call) meet(r *http.Request, n rule) error {
 
 // runOnAdmit runs the principal's OnAdmit function once, after the need is met.
 func (c *call) runOnAdmit(r *http.Request) error {
-	if c.principal.onAdmit == nil {
-		return nil // as for most requests
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.admission != nil {
-		return c.admission.err
+	if c.principal.onAdmit == nil || c.err != nil {
+		return c.err
 	}
-	a := &admission{err: errUnfinished}
-	c.admission = a
-	a.Context, a.timeout = r.Context(), c.tenant.guard.timeout()
-	defer a.stop()
-	a.err = c.principal.onAdmit(a, r)
-	return a.err
+	c.err = errUnfinished // stands if it panics
+	ctx, cancel := c.tenant.Bound(r.Context())
+	defer cancel()
+	if c.err = c.principal.onAdmit(ctx, r); c.err == nil {
+		c.principal.onAdmit = nil
+	}
+	return c.err
 }
 
 // passesAsAnonymous reports whether an Optional route admits a request whose credential

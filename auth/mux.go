@@ -47,23 +47,12 @@ func (m *Mux) Handle(pattern string, n Need, h http.Handler) {
 		// In ServeMux "/" matches every path; here it is only the root.
 		pattern += "{$}"
 	}
-	m.checkPlaceholders(pattern, n)
-	m.mux.Handle(pattern, route{m.guard.Require(n)(h)})
+	rule := n.mustCompile(m.guard)
+	if name := rule.operation.missing(pattern); name != "" {
+		panic("auth: pattern " + pattern + " has no {" + name + "} for its need " + n.operation)
+	}
+	m.mux.Handle(pattern, route{m.guard.require(rule, h)})
 	m.routes = append(m.routes, Route{Pattern: pattern, Need: n})
-}
-
-// checkPlaceholders panics on an operation that no request of this route could fill. It
-// ignores an operation that does not parse, because Require refuses it.
-func (m *Mux) checkPlaceholders(pattern string, n Need) {
-	rule, err := n.compile(m.guard)
-	if err != nil || rule.operation == nil {
-		return
-	}
-	for _, name := range rule.operation.placeholders() {
-		if !strings.Contains(pattern, "{"+name+"}") && !strings.Contains(pattern, "{"+name+"...}") {
-			panic("auth: pattern " + pattern + " has no {" + name + "} for its need " + n.operation)
-		}
-	}
 }
 
 // HandleFunc registers a function: see Handle.

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -101,11 +102,10 @@ type rule struct {
 // compile returns an error for the zero Need, for an operation that does not parse, and for a
 // name of By or Fresh that no mechanism has.
 func (n Need) compile(g *Guard) (rule, error) {
-	if err := g.hasMechanisms("By", n.mechanisms); err != nil {
-		return rule{}, err
-	}
-	if err := g.hasMechanisms("Fresh", n.freshFor); err != nil {
-		return rule{}, err
+	if n.mechanisms != nil || n.freshFor != nil {
+		if err := cmp.Or(g.Validate(), g.hasMechanisms("By", n.mechanisms), g.hasMechanisms("Fresh", n.freshFor)); err != nil {
+			return rule{}, err
+		}
 	}
 	switch n.kind {
 	case 0:
@@ -120,13 +120,15 @@ func (n Need) compile(g *Guard) (rule, error) {
 	return rule{Need: n}, nil
 }
 
+func (n Need) mustCompile(g *Guard) rule {
+	compiled, err := n.compile(g)
+	if err != nil {
+		panic(err)
+	}
+	return compiled
+}
+
 func (g *Guard) hasMechanisms(by string, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	if err := g.Validate(); err != nil {
-		return err
-	}
 	known := g.names.mechanisms
 	for _, name := range names {
 		if !slices.Contains(known, name) {

@@ -47,9 +47,8 @@ func (g *Guard) readmit(r *http.Request, n Need) (Principal, error) {
 	}
 	c.mu.Lock()
 	mechanism, before := c.mechanism, c.principal
-	admitted := before.onAdmit == nil || c.admission != nil && c.admission.err == nil
 	c.mu.Unlock()
-	if before.Account == "" || !admitted {
+	if before.Account == "" || before.onAdmit != nil {
 		return Principal{}, errNotAdmitted
 	}
 	m, ok := g.Mechanisms[mechanism].(Readmitter)

@@ -30,27 +30,26 @@ func (g *Guard) chooseMechanism(r *http.Request) (chosen int32, found Presence, 
 // does not parse, and on a name of By or Fresh that no mechanism has. The handler of Some must
 // be a PartHandler.
 func (g *Guard) Require(n Need) func(http.Handler) http.Handler {
-	rule, err := n.compile(g)
-	if err != nil {
-		panic(err)
-	}
-	return func(next http.Handler) http.Handler {
-		serve := rule.bind(next)
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			c := callOf(r.Context(), g)
-			if c == nil {
-				g.Fail(w, r, errOutside)
-				return
-			}
-			p, err := c.check(r, rule)
-			if err != nil {
-				c.answer(w, r, err, decision{need: rule.operation})
-				return
-			}
-			c.admit(r, p, rule)
-			serve(w, r, p)
-		})
-	}
+	rule := n.mustCompile(g)
+	return func(next http.Handler) http.Handler { return g.require(rule, next) }
+}
+
+func (g *Guard) require(need rule, next http.Handler) http.Handler {
+	serve := need.bind(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := callOf(r.Context(), g)
+		if c == nil {
+			g.Fail(w, r, errOutside)
+			return
+		}
+		p, err := c.check(r, need)
+		if err != nil {
+			c.answer(w, r, err, decision{need: need.operation})
+			return
+		}
+		c.admit(r, p, need)
+		serve(w, r, p)
+	})
 }
 
 // Check decides whether a request meets a need, and returns its principal. It writes

@@ -106,12 +106,15 @@ func (p part) value(r *http.Request) (value string, ok bool) {
 	return value, value != "" && !strings.ContainsAny(value, ".*#") && (p.multi || !strings.Contains(value, "/"))
 }
 
-// placeholders returns the names of the path values that the operation uses.
-func (t *template) placeholders() (names []string) {
+// missing returns the name of a path value that the operation uses and the pattern of its route lacks, or "".
+func (t *template) missing(pattern string) string {
+	if t == nil {
+		return "" // the need has no operation
+	}
 	for _, p := range t.parts {
-		if p.placeholder {
-			names = append(names, p.text)
+		if p.placeholder && !strings.Contains(pattern, "{"+p.text+"}") && !strings.Contains(pattern, "{"+p.text+"...}") {
+			return p.text
 		}
 	}
-	return names
+	return ""
 }
