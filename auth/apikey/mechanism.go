@@ -99,15 +99,7 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 	if m.Header != "" && len(r.Header.Values(m.Header)) > 0 {
 		return auth.InHeader
 	}
-	t := auth.TenantFrom(r.Context())
-	alone := t != nil && admission.Named(t.Settings(), admission.Bearer) == nil && admission.Named(t.Settings(), admission.Issuer) == nil
-	// Each of several headers counts. Beside a token the request is then ambiguous.
-	for i, value := range r.Header["Authorization"] {
-		if admission.Presented(r.Header["Authorization"][i:i+1]) && (alone || m.Owns("", value[len("bearer"):])) {
-			return auth.InHeader
-		}
-	}
-	return auth.Absent
+	return admission.PresenceFor(Name, r)
 }
 
 // Authenticate implements auth.Mechanism. It records a use last.

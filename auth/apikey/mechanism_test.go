@@ -149,7 +149,7 @@ func TestWhereAKeyIs(t *testing.T) {
 		{"beside a token in Authorization", "/notes", http.Header{"Authorization": {"Bearer " + jwt, "Bearer " + key}}, 400, ""},
 		{"twice in X-Api-Key", "/notes", http.Header{"X-Api-Key": {key, key}}, 400, ""},
 		{"after two blanks", "/notes", http.Header{"Authorization": {"Bearer  " + key}}, 401, ""},
-		{"after a tab", "/notes", http.Header{"Authorization": {"Bearer\t" + key}}, 400, ""},
+		{"after a tab", "/notes", http.Header{"Authorization": {"Bearer\t" + key}}, 401, ""},
 		{"without the scheme", "/notes", http.Header{"Authorization": {key}}, 401, ""},
 		{"with the scheme Basic", "/notes", http.Header{"Authorization": {"Basic " + key}}, 401, ""},
 		{"in the query", "/notes?api_key=" + key + "&key=" + key + "&access_token=" + key, http.Header{}, 401, ""},

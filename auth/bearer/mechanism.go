@@ -81,17 +81,7 @@ func (m *Mechanism) boundTo(s *auth.Settings) (*bound, error) {
 // the Guard's issuer.Mechanism, or a key of its apikey.Mechanism. A malformed token after the scheme counts as presented, and
 // Authenticate refuses it.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
-	authorization := r.Header["Authorization"]
-	if !admission.Presented(authorization) {
-		return auth.Absent
-	}
-	if t := auth.TenantFrom(r.Context()); t != nil {
-		raw, _, err := admission.Credential(authorization, nil)
-		if err == nil && admission.OwnerOf(t.Settings(), t.Org.Key(), raw) != "" {
-			return auth.Absent
-		}
-	}
-	return auth.InHeader
+	return admission.PresenceFor(Name, r)
 }
 
 // Authenticate implements auth.Mechanism.

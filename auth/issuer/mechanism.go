@@ -102,22 +102,7 @@ func (m *Mechanism) boundTo(s *auth.Settings) (*bound, error) {
 // Presented implements auth.Mechanism. A token that is malformed, or of an unknown issuer, is left
 // to the Guard's bearer.Mechanism if it has one.
 func (m *Mechanism) Presented(r *http.Request) auth.Presence {
-	authorization := r.Header["Authorization"]
-	if !admission.Presented(authorization) {
-		return auth.Absent
-	}
-	t := auth.TenantFrom(r.Context())
-	if t == nil {
-		return auth.InHeader
-	}
-	owner := ""
-	if raw, _, err := admission.Credential(authorization, nil); err == nil {
-		owner = admission.OwnerOf(t.Settings(), t.Org.Key(), raw)
-	}
-	if owner == Name || owner == "" && admission.Named(t.Settings(), admission.Bearer) == nil {
-		return auth.InHeader
-	}
-	return auth.Absent
+	return admission.PresenceFor(Name, r)
 }
 
 // Owns reports whether a token has the iss of an Issuer of the org. Nobody has verified that iss:

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,33 @@ func OwnerOf(s *auth.Settings, org auth.OrgKey, raw string) string {
 		}
 	}
 	return ""
+}
+
+// PresenceFor reports whether a request has a bearer credential for the mechanism of this name: one that it
+// owns. What nobody owns, also what is malformed, is for the first that the Guard has of package bearer,
+// issuer and apikey, which refuses it.
+func PresenceFor(name string, r *http.Request) auth.Presence {
+	authorization := r.Header["Authorization"]
+	if !Presented(authorization) {
+		return auth.Absent
+	}
+	t := auth.TenantFrom(r.Context())
+	if t == nil {
+		return auth.InHeader
+	}
+	owner := ""
+	if raw, _, err := Credential(authorization, nil); err == nil {
+		owner = OwnerOf(t.Settings(), t.Org.Key(), raw)
+	}
+	for _, other := range []string{Bearer, Issuer, APIKey} {
+		if owner == "" && Named(t.Settings(), other) != nil {
+			owner = other
+		}
+	}
+	if owner == "" || owner == name {
+		return auth.InHeader
+	}
+	return auth.Absent
 }
 
 // Named returns the mechanism of a Guard that has a name, or nil.
