@@ -26,7 +26,7 @@ type Enrolment struct {
 // second factor. Otherwise the detail of the error is auth.DetailReauthenticate.
 //
 // Factors.Enrol returns an error that wraps ErrCode for a ticket that is no longer valid,
-// ErrConflict if the factor was changed meanwhile, or auth.ErrUnavailable. Without a
+// auth.ErrConflict if the factor was changed meanwhile, or auth.ErrUnavailable. Without a
 // session and an enrolment ticket, its detail is auth.DetailNoCredentials.
 func (of Factors) Enrol(r *http.Request) (Enrolment, error) {
 	m := of.manager
@@ -49,7 +49,7 @@ func (of Factors) Enrol(r *http.Request) (Enrolment, error) {
 // are shown once. With a ticket it creates the session. With a session it renews the
 // token and ends the account's other sessions. The session is no fresher than before.
 //
-// Factors.Confirm returns an error that wraps ErrCode, ErrLocked, ErrConflict or
+// Factors.Confirm returns an error that wraps ErrCode, ErrLocked, auth.ErrConflict or
 // auth.ErrUnavailable. Without a session and an enrolment ticket, its detail is
 // auth.DetailNoCredentials. If a step after the activation fails, the activation is
 // undone: recovery codes never come beside an error. If the store of factors itself does
@@ -243,13 +243,13 @@ func (m *Manager) counted(ctx context.Context, t *auth.Tenant, a *auth.Account, 
 	return err
 }
 
-// saveFactor saves f. It maps ErrConflict to auth.DetailConflict.
+// saveFactor saves f, or returns auth.ErrConflict.
 func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, of owner, f Factor) error {
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
 	err := m.FactorStore.Save(ctx, of.org, of.id, f)
-	if errors.Is(err, ErrConflict) {
-		return &auth.Error{Detail: auth.DetailConflict, Err: err}
+	if errors.Is(err, auth.ErrConflict) {
+		return err
 	}
 	return auth.Unavailable(err)
 }
@@ -284,7 +284,7 @@ func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code s
 		}
 		change(&f)
 		err = m.saveFactor(ctx, t, of, f)
-		if !errors.Is(err, ErrConflict) {
+		if !errors.Is(err, auth.ErrConflict) {
 			return verb, err
 		}
 		// Another request has changed the factor: check whether the code is still valid.

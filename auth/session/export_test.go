@@ -72,8 +72,8 @@ var ErrQueueFull = errQueueFull
 
 // Len returns how many records, accounts and previous hashes are kept.
 func (m *Memory) Len() (records, accounts, previous int) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for hash, r := range m.records {
 		if hash != r.Hash {
 			previous++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base32"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -40,7 +41,7 @@ type FactorStore interface {
 
 	// Save stores f if the record's version is still f.Version, and raises the version
 	// by one. This is one atomic step: of concurrent calls with one version exactly one
-	// returns nil, and the others return ErrConflict. To remove a factor, save it
+	// returns nil, and the others return auth.ErrConflict. To remove a factor, save it
 	// without secrets. Its version stays, so that no change that began earlier can
 	// restore it.
 	Save(ctx context.Context, org auth.OrgKey, account string, f Factor) error
@@ -51,9 +52,6 @@ func (f Factor) clone() Factor {
 	f.Recovery = slices.Clone(f.Recovery)
 	return f
 }
-
-// ErrConflict means that the factor was changed since it was read.
-var ErrConflict = errors.New("session: the second factor was changed meanwhile")
 
 // FactorSecret is the shared secret of a second factor: 20 random bytes, or 32 with
 // Manager.SHA256Codes. The zero FactorSecret is none. It prints REDACTED.
@@ -124,7 +122,7 @@ func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (F
 // auth.People.
 //
 // Factors.Reset returns nil if there was no factor. An empty account is an error, and
-// nothing is changed. After an error that wraps auth.ErrUnavailable, or ErrConflict if
+// nothing is changed. After an error that wraps auth.ErrUnavailable, or auth.ErrConflict if
 // the factor changes all the time, call it again.
 func (of Factors) Reset(ctx context.Context, org auth.OrgKey, account string) error {
 	m := of.manager
@@ -172,9 +170,9 @@ func (m *Manager) removeFactor(ctx context.Context, org auth.OrgKey, account str
 		if err == nil {
 			auth.Emit(ctx, auth.Event{Verb: verbs.FactorRemoved, Org: org, Account: account, Reason: "reset"})
 		}
-		if !errors.Is(err, ErrConflict) {
+		if !errors.Is(err, auth.ErrConflict) {
 			return auth.Unavailable(err)
 		}
 	}
-	return &auth.Error{Detail: auth.DetailConflict, Err: ErrConflict}
+	return fmt.Errorf("session: the second factor was changed meanwhile: %w", auth.ErrConflict)
 }

@@ -235,8 +235,8 @@ func TestF26ResetFactor(t *testing.T) {
 	t.Run("F26 a store that always has another version", func(t *testing.T) {
 		w := newWorld(t)
 		w.ann().enrol()
-		w.stores.set("Save", session.ErrConflict)
-		if err := w.manager.Factors().Reset(t.Context(), "acme", "ann"); !errors.Is(err, session.ErrConflict) {
+		w.stores.set("Save", auth.ErrConflict)
+		if err := w.manager.Factors().Reset(t.Context(), "acme", "ann"); !errors.Is(err, auth.ErrConflict) {
 			t.Errorf("%v", err)
 		}
 	})

@@ -169,7 +169,7 @@ func TestConflictsWithoutEnd(t *testing.T) {
 		time.Sleep(time.Minute)
 		b := w.ticket()
 		w.stores.before["Save"] = func() { time.Sleep(10 * time.Millisecond) }
-		w.stores.set("Save", session.ErrConflict)
+		w.stores.set("Save", auth.ErrConflict)
 		begun := time.Now()
 		want(t, b.post("/verify", "code", w.code(secret)), 503, auth.DetailUnavailable)
 		if took := time.Since(begun); took > 600*time.Millisecond {

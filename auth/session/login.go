@@ -315,24 +315,24 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, steps ...string) (Sess
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.liveTicket(ctx, t, hash)
-	if err == nil && !slices.Contains(steps, s.Ticket) {
-		err = errOtherStep
-	}
+	s, err := m.liveTicket(ctx, t, hash, steps...)
 	if err != nil {
 		return Session{}, err
 	}
 	return s, m.checkUnchanged(ctx, t, s)
 }
 
-// liveTicket returns the record of the hash, or errCode if it has ended.
-func (m *Manager) liveTicket(ctx context.Context, t *auth.Tenant, hash [32]byte) (Session, error) {
+// liveTicket returns the record of the hash, errCode if it has ended, or errOtherStep if it is for none of
+// the steps.
+func (m *Manager) liveTicket(ctx context.Context, t *auth.Tenant, hash [32]byte, steps ...string) (Session, error) {
 	s, err := m.Store.Get(ctx, t.Org.Key(), hash)
 	switch {
 	case err != nil && !meansEnded(err):
 		return s, auth.Unavailable(err)
 	case err != nil, s.Org != t.Org.Key(), !m.now().Before(s.Expires):
 		return s, errCode
+	case !slices.Contains(steps, s.Ticket):
+		return s, errOtherStep
 	}
 	return s, nil
 }

@@ -146,7 +146,7 @@ type mails struct {
 	mu   sync.Mutex
 	n    int
 	of   map[auth.OrgKey]int
-	none chan struct{} // closed when n becomes 0; nil: nobody waits
+	none chan struct{} // closed while n is 0; nil: there was none yet
 }
 
 // begin reports whether one more call may run for an org.
@@ -156,8 +156,8 @@ func (s *mails) begin(org auth.OrgKey) bool {
 	if s.of[org] >= maxSending-s.n {
 		return false
 	}
-	if s.of == nil {
-		s.of = map[auth.OrgKey]int{}
+	if s.n == 0 {
+		s.of, s.none = map[auth.OrgKey]int{}, make(chan struct{})
 	}
 	s.n++
 	s.of[org]++
@@ -170,20 +170,16 @@ func (s *mails) end(org auth.OrgKey) {
 	if s.of[org]--; s.of[org] == 0 {
 		delete(s.of, org)
 	}
-	if s.n--; s.n == 0 && s.none != nil {
+	if s.n--; s.n == 0 {
 		close(s.none)
-		s.none = nil
 	}
 }
 
 func (s *mails) wait(ctx context.Context) error {
 	s.mu.Lock()
-	if s.none == nil {
-		s.none = make(chan struct{})
-	}
-	none, n := s.none, s.n
+	none := s.none
 	s.mu.Unlock()
-	if n == 0 {
+	if none == nil {
 		return nil
 	}
 	select {
@@ -390,11 +386,7 @@ func (m *Manager) mailTicket(ctx context.Context, t *auth.Tenant, ticket, purpos
 	if !ok {
 		return Session{}, errCode
 	}
-	s, err := m.liveTicket(ctx, t, token.hash())
-	if err == nil && s.Ticket != purpose {
-		err = errCode
-	}
-	return s, err
+	return m.liveTicket(ctx, t, token.hash(), purpose)
 }
 
 // carried returns the session whose cookie the request carries, or the zero Session if there is

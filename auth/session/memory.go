@@ -26,7 +26,7 @@ import (
 type Memory struct {
 	Now func() time.Time // nil: time.Now
 
-	mu       sync.RWMutex
+	mu       sync.Mutex
 	records  map[[32]byte]*record    // of sessions, by their hash, evicted ones too; and by that before the latest Replace
 	accounts map[inOrg][]*record     // without evicted ones
 	attempts map[inOrg]attemptRecord // by key
@@ -38,8 +38,6 @@ var (
 	_ Attempts    = (*Memory)(nil)
 	_ FactorStore = (*Memory)(nil)
 )
-
-func (m *Memory) now() time.Time { return clock.Now(m.Now) }
 
 // sweepSize is how many records a verb that adds one checks. It is larger than two, so
 // that ended records stay fewer than live ones.
@@ -70,7 +68,7 @@ func (m *Memory) change(ctx context.Context, f func(now time.Time) error) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	now := m.now()
+	now := clock.Now(m.Now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return f(now)
@@ -128,7 +126,7 @@ func (m *Memory) Save(ctx context.Context, org auth.OrgKey, account string, f Fa
 	key := inOrg{org, account}
 	return m.change(ctx, func(time.Time) error {
 		if m.factors[key].Version != f.Version {
-			return ErrConflict
+			return auth.ErrConflict
 		}
 		if m.factors == nil {
 			m.factors = map[inOrg]Factor{}
@@ -234,18 +232,15 @@ func (m *Memory) live(org auth.OrgKey, hash [32]byte, now time.Time) (*record, e
 }
 
 // Get implements Store.
-func (m *Memory) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (Session, error) {
-	if err := ctx.Err(); err != nil {
-		return Session{}, err
-	}
-	now := m.now()
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	r, err := m.live(org, hash, now)
-	if err != nil {
-		return Session{}, err
-	}
-	return r.Session, nil
+func (m *Memory) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (s Session, err error) {
+	err = m.change(ctx, func(now time.Time) error {
+		r, err := m.live(org, hash, now)
+		if err == nil {
+			s = r.Session
+		}
+		return err
+	})
+	return s, err
 }
 
 // Touch implements Store.

@@ -242,25 +242,16 @@ func (m *Manager) renew(w http.ResponseWriter, r *http.Request, t *auth.Tenant, 
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	s, err := m.lastingSession(ctx, t, old)
-	if err != nil {
-		return m.refusal(t, err)
-	}
 	token := newToken()
-	if err := m.Store.Replace(ctx, t.Org.Key(), old, Session{Hash: token.hash(), Authenticated: authenticated, Seen: m.stamp()}); err != nil {
+	s, err := m.Store.Get(ctx, t.Org.Key(), old) // for the end of its cookie
+	if err == nil {
+		err = m.Store.Replace(ctx, t.Org.Key(), old, Session{Hash: token.hash(), Authenticated: authenticated, Seen: m.stamp()})
+	}
+	if err != nil {
 		return m.refusal(t, err)
 	}
 	m.sendSession(w, t, &s, token)
 	return nil
-}
-
-// lastingSession returns the session whose end a new cookie must have. It reads nothing
-// in an org without persistent cookies.
-func (m *Manager) lastingSession(ctx context.Context, t *auth.Tenant, hash [32]byte) (Session, error) {
-	if policy := t.Org.Session; !policy.Persistent && policy.RememberIdle <= 0 {
-		return Session{}, nil
-	}
-	return m.Store.Get(ctx, t.Org.Key(), hash)
 }
 
 // Change lets the account of the request's session replace its password by

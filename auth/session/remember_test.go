@@ -105,15 +105,6 @@ func TestRenewingAPersistentSession(t *testing.T) {
 			t.Errorf("Max-Age %d: 0 would be until the browser is closed", age)
 		}
 	})
-	t.Run("reads nothing without persistent cookies", func(t *testing.T) {
-		w := newWorld(t)
-		b := w.ann()
-		reads := w.stores.count("Get")
-		want(t, b.post("/reauthenticate", "login", "ann", "password", annPassword), 200, "")
-		if n := w.stores.count("Get") - reads; n != 1 {
-			t.Errorf("%d reads, want that of the request", n)
-		}
-	})
 	t.Run("keeps the session if the store is down", func(t *testing.T) {
 		w := newWorld(t, org(persistent))
 		b := w.ann()

@@ -76,7 +76,7 @@ func (f *factors) Save(ctx context.Context, org auth.OrgKey, account string, fac
 		if n > 0 && verb != "" {
 			q.note(auth.Event{Verb: verb, Account: whose})
 		}
-		return changed(n, err, session.ErrConflict)
+		return changed(n, err, auth.ErrConflict)
 	})
 	return failed("save a second factor", err)
 }

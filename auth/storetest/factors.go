@@ -26,7 +26,7 @@ func Factors(t *testing.T, open func(t *testing.T) session.FactorStore, f Featur
 		{"a context that has ended", (*factors).cancelled},
 		{"F07 64 saves of one version", (*factors).race},
 	}, func(t *testing.T, test func(*factors)) {
-		store, r := open(t), &factors{T: t, Cast: suite.NewCast(suite.Features(f)), lost: session.ErrConflict, fresh: newFactor, same: sameFactor, key: "ann"}
+		store, r := open(t), &factors{T: t, Cast: suite.NewCast(suite.Features(f)), lost: auth.ErrConflict, fresh: newFactor, same: sameFactor, key: "ann"}
 		r.load = func(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
 			return store.Factor(ctx, org, r.ID(account))
 		}

@@ -159,7 +159,7 @@ func TestAnswersAreNotUnavailable(t *testing.T) {
 			expect(t, "Save", factors.Save(t.Context(), "acme", "ann", session.Factor{}), nil)
 			claims(t, "first", s, u, nil)
 			for what, c := range map[string]struct{ err, want error }{
-				"Save of an old version": {factors.Save(t.Context(), "acme", "ann", session.Factor{}), session.ErrConflict},
+				"Save of an old version": {factors.Save(t.Context(), "acme", "ann", session.Factor{}), auth.ErrConflict},
 				"Claim again":            {s.Replays().Claim(t.Context(), u), signing.ErrReplayed},
 				"Issue beyond the limit": {s.Ledger().Issue(t.Context(), aToken(), nil, 0), token.ErrTooMany},
 			} {

@@ -53,7 +53,7 @@ func (s uuidFactors) Save(ctx context.Context, org auth.OrgKey, account string, 
 	if saved, err := done.RowsAffected(); err != nil || saved == 1 {
 		return err
 	}
-	return session.ErrConflict
+	return auth.ErrConflict
 }
 
 func TestUUIDColumns(t *testing.T) {

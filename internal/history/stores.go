@@ -55,7 +55,7 @@ var words = []struct {
 	{auth.ErrUnavailable, Unknown}, {context.DeadlineExceeded, Unknown}, {context.Canceled, Unknown},
 	{signing.ErrReplayed, "replayed"}, {signing.ErrStale, "stale"},
 	{token.ErrRevoked, "revoked"}, {token.ErrExhausted, "exhausted"}, {token.ErrTooMany, "too many"}, {apikey.ErrTooMany, "too many"},
-	{session.ErrEvicted, "evicted"}, {session.ErrConflict, "conflict"}, {auth.ErrConflict, "conflict"},
+	{session.ErrEvicted, "evicted"}, {auth.ErrConflict, "conflict"},
 	{token.ErrNotFound, "not found"}, {auth.ErrNotFound, "not found"},
 }
 
