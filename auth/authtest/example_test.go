@@ -61,7 +61,7 @@ func ExampleClients() {
 
 // The code of a second factor, at the server's time.
 func ExampleTOTP() {
-	secret := session.NewFactorSecret([]byte("12345678901234567890")) // Enrolment.Secret
+	secret := session.FactorSecret("12345678901234567890") // Enrolment.Secret
 	fmt.Println(authtest.TOTP(secret, time.Unix(59, 0)))
 	// Output: 287082
 }

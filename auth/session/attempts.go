@@ -122,18 +122,18 @@ func writeParts(w io.Writer, parts ...string) {
 	}
 }
 
-// attempt is one attempt, and what counts it.
+// attempt is one attempt, and what counts it: where it comes from if that matters, all accounts of a
+// person, and last its own count, of a name, a known device, a ticket or codes.
 type attempt struct {
 	attempts Attempts
 	tenant   *auth.Tenant
-
-	own     counter  // of what it is an attempt at: a name, a known device, a ticket, codes
-	all     *counter // of all accounts of the person, of which own counts a part; nil: none
-	address *counter // of where it comes from; nil: any
+	counters []counter
 }
 
+func (a attempt) own() *counter { return &a.counters[len(a.counters)-1] }
+
 func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
-	return attempt{attempts: m.Attempts, tenant: t, own: newCounter(t.Org.Key(), free, parts...)}
+	return attempt{m.Attempts, t, []counter{newCounter(t.Org.Key(), free, parts...)}}
 }
 
 // attemptFrom also counts by the address of the request. It has a new key each hour, so that
@@ -141,7 +141,7 @@ func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
 func (m *Manager) attemptFrom(r *http.Request, t *auth.Tenant, from string, free int, parts ...string) attempt {
 	a := m.attempt(t, free, parts...)
 	address := newCounter(t.Org.Key(), freeAddresses, from, m.subscriber(r), m.now().UTC().Format("2006-01-02T15"))
-	a.address = &address
+	a.counters = append([]counter{address}, a.counters...)
 	return a
 }
 
@@ -149,14 +149,13 @@ func (m *Manager) attemptFrom(r *http.Request, t *auth.Tenant, from string, free
 // has such a count, too, so that it costs as much.
 func (a attempt) inAll(of owner, kind string) attempt {
 	if a.tenant.People() != nil {
-		all := newCounter(of.org, a.own.free, kind, of.id)
-		a.all = &all
+		a.counters = slices.Insert(a.counters, len(a.counters)-1, newCounter(of.org, a.own().free, kind, of.id))
 	}
 	return a
 }
 
 func (m *Manager) codeAttempt(t *auth.Tenant, of owner) attempt {
-	return attempt{attempts: m.Attempts, tenant: t, own: newCounter(of.org, freeCodes, "code", of.id)}
+	return attempt{m.Attempts, t, []counter{newCounter(of.org, freeCodes, "code", of.id)}}
 }
 
 func (m *Manager) ticketAttempt(t *auth.Tenant, s Session) attempt {
@@ -189,10 +188,10 @@ func (m *Manager) passwordAttempts(r *http.Request, t *auth.Tenant, name string)
 	stranger := m.attemptFrom(r, t, "address", freeLogins, "login", normalLogin(name)).inAll(of, "login of all")
 	account, ok := m.knownDevice(r, t, name)
 	if !ok {
-		return party{t.Org.Key(), stranger.own.key, m.subscriber(r)}, []attempt{stranger}, nil
+		return party{t.Org.Key(), stranger.own().key, m.subscriber(r)}, []attempt{stranger}, nil
 	}
 	device := m.attempt(t, freeOnDevice, "device", account).inAll(of, "device of all")
-	return party{t.Org.Key(), device.own.key, m.subscriber(r) + " known"}, []attempt{device, stranger}, nil
+	return party{t.Org.Key(), device.own().key, m.subscriber(r) + " known"}, []attempt{device, stranger}, nil
 }
 
 // ownerOfName returns the owner of the account of a login name, if the Directory knows people. It also
@@ -239,9 +238,7 @@ func beginAny(ctx context.Context, now time.Time, attempts []attempt) (begun att
 // with an old password in one program. To save these writes, the delays of
 // all but the first are read before.
 func (a attempt) begin(ctx context.Context, now time.Time) (n int, err error) {
-	counters := []*counter{a.address, a.all, &a.own}
-	counters = slices.DeleteFunc(counters, func(c *counter) bool { return c == nil })
-	for _, c := range counters[1:] {
+	for _, c := range a.counters[1:] {
 		err := a.change(ctx, c, func(old count) (count, error) {
 			_, err := c.counted(old, now)
 			return old, err
@@ -250,23 +247,21 @@ func (a attempt) begin(ctx context.Context, now time.Time) (n int, err error) {
 			return 0, err
 		}
 	}
-	for i, c := range counters {
+	for i, c := range a.counters {
 		err := a.change(ctx, c, func(old count) (count, error) {
 			next, err := c.counted(old, now)
 			n = next.attempts
 			return next, err
 		})
 		if err != nil {
-			for _, counted := range counters[:i] {
-				a.less(ctx, counted, 1)
-			}
+			attempt{a.attempts, a.tenant, a.counters[:i]}.withdraw(ctx, 1)
 			return 0, err
 		}
 	}
 	return n, nil
 }
 
-func (c *counter) counted(old count, now time.Time) (count, error) {
+func (c counter) counted(old count, now time.Time) (count, error) {
 	next, ok := old.counted(now.UnixMilli(), c.free)
 	if !ok {
 		return old, locked(time.UnixMilli(old.until).Sub(now))
@@ -276,7 +271,7 @@ func (c *counter) counted(old count, now time.Time) (count, error) {
 
 // change replaces a count in one step. Its timeout is for all rounds: another request may be
 // faster each time, but not for ever.
-func (a attempt) change(ctx context.Context, of *counter, change func(count) (count, error)) error {
+func (a attempt) change(ctx context.Context, of counter, change func(count) (count, error)) error {
 	ctx, cancel := a.tenant.Bound(ctx)
 	defer cancel()
 	for {
@@ -322,26 +317,21 @@ func (a attempt) finish(ctx context.Context, err error) error {
 	return err
 }
 
-// withdraw takes up to n attempts of own back. The count of all accounts of the person loses only these:
-// whoever knows the password of one account must not guess at another without end.
+// withdraw takes up to n attempts of its own count back, and one of the address. The count of all accounts
+// of the person loses only those: whoever knows the password of one account must not guess at another
+// without end. It does so also if the client has disconnected. If a step fails, its attempts stay counted.
 func (a attempt) withdraw(ctx context.Context, n int) {
-	taken := a.less(ctx, &a.own, n)
-	if a.all != nil {
-		a.less(ctx, a.all, taken)
-	}
-	if a.address != nil {
-		a.less(ctx, a.address, 1)
-	}
-}
-
-// less takes up to n attempts back, also if the client has disconnected. If that fails, they stay
-// counted, and no other key is affected.
-func (a attempt) less(ctx context.Context, c *counter, n int) (taken int) {
-	a.change(context.WithoutCancel(ctx), c, func(old count) (count, error) {
-		if taken = min(n, old.attempts); taken == 0 {
-			return old, nil
+	for _, c := range slices.Backward(a.counters) {
+		taken := 0
+		if c.free == freeAddresses { // others from there have counts of their own
+			n = 1
 		}
-		return old.less(taken), nil
-	})
-	return taken
+		a.change(context.WithoutCancel(ctx), c, func(old count) (count, error) {
+			if taken = min(n, old.attempts); taken == 0 {
+				return old, nil
+			}
+			return old.less(taken), nil
+		})
+		n = taken
+	}
 }

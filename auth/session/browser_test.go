@@ -200,7 +200,7 @@ func decoded(t testing.TB, data any) session.FactorSecret {
 	if err := json.Unmarshal([]byte(fmt.Sprintf("%q", data)), &bytes); err != nil {
 		t.Fatal(err)
 	}
-	return session.NewFactorSecret(bytes)
+	return session.FactorSecret(bytes)
 }
 
 // hashOf returns the hash of the browser's session in the store.

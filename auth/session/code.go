@@ -57,7 +57,7 @@ func (m *Manager) validateCodes() error {
 func (h codeHash) newSecret() FactorSecret {
 	secret := make([]byte, h.new().Size())
 	rand.Read(secret)
-	return NewFactorSecret(secret)
+	return FactorSecret(secret)
 }
 
 // stepAt returns the time step that contains t.
@@ -65,7 +65,7 @@ func stepAt(t time.Time) int64 { return t.Unix() / codePeriod }
 
 // code returns the code of a time step (RFC 4226, section 5.3).
 func (h codeHash) code(secret FactorSecret, step int64) string {
-	return hotp.Code(h.new, []byte(secret.bytes), uint64(step))
+	return hotp.Code(h.new, []byte(secret), uint64(step))
 }
 
 // match reports whether given is the code of the current time step or of an adjacent
@@ -73,7 +73,7 @@ func (h codeHash) code(secret FactorSecret, step int64) string {
 // may have been used or seen. No code matches an empty secret, or one that crypto/hmac
 // refuses.
 func (h codeHash) match(secret FactorSecret, given string, now time.Time, after int64) (step int64, ok bool) {
-	if secret.isNone() || tooShort(secret) || !isCode(given) {
+	if secret == "" || tooShort(secret) || !isCode(given) {
 		return 0, false
 	}
 	current := stepAt(now)
@@ -92,7 +92,7 @@ func (h codeHash) match(secret FactorSecret, given string, now time.Time, after 
 // was made elsewhere.
 func tooShort(secret FactorSecret) bool {
 	const least = 14 // bytes; SP 800-131A requires 112 bits
-	return len(secret.bytes) < least && fips140.Enforced()
+	return len(secret) < least && fips140.Enforced()
 }
 
 // isCode reports whether text has the shape of a code: six ASCII digits.
@@ -108,7 +108,7 @@ func (of Factors) OTPAuth(issuer, account string, secret FactorSecret) string {
 	m := of.manager
 	return fmt.Sprintf("otpauth://totp/%s:%s?secret=%s&issuer=%s&algorithm=%s&digits=%d&period=%d",
 		escaped(issuer), escaped(account),
-		secret.Base32(),
+		Enrolment{Secret: secret}.Base32(),
 		escaped(issuer), m.codes().name, codeDigits, codePeriod)
 }
 

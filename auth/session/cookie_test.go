@@ -180,7 +180,7 @@ func TestCookieNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &session.Manager{Store: new(session.Memory), Attempts: new(session.Memory), Cookies: session.Cookies{Session: c.cookie, Ticket: c.ticket}}
-			err := m.Validate()
+			err := m.Bind(new(auth.Settings))
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %v", err)
 			}

@@ -156,7 +156,7 @@ func (m *Manager) nextDevice(r *http.Request, t *auth.Tenant, p authentication) 
 	defer cancel()
 	old, known := m.deviceRecord(ctx, r, t, p.account)
 	switch {
-	case p.rememberDevice && !p.factor.isNone():
+	case p.rememberDevice && p.factor != "":
 		s, _ := m.newSession(r, t.Org, p, ticketDevice, life)
 		s.Hash, s.Created, s.Proof = d.hash(), s.Seen, m.DeviceKey.factorMark(p.factor)
 		s.Agent = cmp.Or(shown(p.deviceName), s.Agent)
@@ -177,7 +177,7 @@ func (m *Manager) nextDevice(r *http.Request, t *auth.Tenant, p authentication) 
 
 // factorMark identifies a second factor, so that no device is remembered for the next one.
 func (k DeviceKey) factorMark(secret FactorSecret) string {
-	return hex.EncodeToString(k.mac("factor", secret.bytes))
+	return hex.EncodeToString(k.mac("factor", string(secret)))
 }
 
 // deviceRecord returns the record of the account's device cookie in the request. A look-up that fails

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/base32"
 	"errors"
 	"net/http"
 
@@ -12,7 +13,12 @@ import (
 // Enrolment is a second factor that waits for its first code.
 type Enrolment struct {
 	Account string
-	Secret  FactorSecret // see Factors.OTPAuth and FactorSecret.Base32
+	Secret  FactorSecret // see Factors.OTPAuth
+}
+
+// Base32 returns the secret in the form that a user types into an authenticator app.
+func (e Enrolment) Base32() string {
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(e.Secret))
 }
 
 // Enrol begins the enrolment of a second factor, or of another device. The account is
@@ -107,7 +113,7 @@ func (of Factors) Remove(r *http.Request, code string) error {
 		return &auth.Error{Detail: auth.DetailForbidden, Reason: "the org requires a second factor", Err: auth.ErrForbidden}
 	}
 	err = m.withCode(r.Context(), t, by.account, code, func(f *Factor) {
-		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
+		f.Secret, f.Pending, f.Recovery = "", "", nil
 	})
 	if err != nil {
 		return err
@@ -195,7 +201,7 @@ var errNobody = &auth.Error{Detail: auth.DetailNoCredentials, Err: errors.New("s
 // first enrolment, because its holder has proved no more than a password.
 func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (Factor, error) {
 	f, err := m.factor(ctx, t, by.owner)
-	if err == nil && by.ticket != nil && !f.Secret.isNone() {
+	if err == nil && by.ticket != nil && f.Secret != "" {
 		return Factor{}, errCode
 	}
 	return f, err
@@ -211,13 +217,13 @@ func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, cod
 			return err
 		}
 		step, ok := m.codes().match(f.Pending, code, m.now(), 0)
-		if f.Pending.isNone() || !ok {
+		if f.Pending == "" || !ok {
 			return errCode
 		}
 		former := f
 		former.Version++ // Save raises it; it refuses this one after a further change, which so stays
 		recovery, f.Recovery = newRecovery()
-		f.Secret, f.Pending, f.Step = f.Pending, FactorSecret{}, step
+		f.Secret, f.Pending, f.Step = f.Pending, "", step
 		if err := m.saveFactor(ctx, t, by.owner, f); err != nil {
 			return err
 		}
@@ -293,7 +299,7 @@ func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code s
 
 // useCode marks the code as used in f, and returns the verb for that. It is "" if it is no valid code of f.
 func (m *Manager) useCode(f *Factor, code string) (verb string) {
-	if f.Secret.isNone() {
+	if f.Secret == "" {
 		return ""
 	}
 	if step, ok := m.codes().match(f.Secret, code, m.now(), f.Step); ok {

@@ -245,7 +245,7 @@ func TestFactorChangesAtOnce(t *testing.T) {
 		all.Go(func() { verified = verifying.post("/verify", "code", recovery[0]) })
 		all.Wait()
 		f := must(w.memory.Factor(t.Context(), "acme", "ann"))
-		if removed.status != 200 || f.Secret.Reveal() != nil || f.Recovery != nil {
+		if removed.status != 200 || f.Secret != "" || f.Recovery != nil {
 			t.Fatalf("round %d: removal got %d, factor %s", round, removed.status, fmt.Sprint(f.Version))
 		}
 		if verified.status != 200 && verified.status != 401 {

@@ -99,7 +99,7 @@ func (a *application) send(path string, pairs ...string) {
 func ExampleMemory() {
 	memory := new(session.Memory)
 	manager := &session.Manager{Store: memory, Attempts: memory, FactorStore: memory}
-	fmt.Println(manager.Validate())
+	fmt.Println(manager.Bind(new(auth.Settings))) // as a Guard does
 	// Output: <nil>
 }
 
@@ -250,7 +250,7 @@ func ExampleMail_Invite() {
 	var mailed string
 	a.post("/invitations", auth.Allow("admin.update"), func(_ http.ResponseWriter, r *http.Request) error {
 		ticket, err := a.manager.Mail().Invite(r, session.Invitation{Address: "eve@example.com", Roles: []string{"reader"}})
-		mailed = ticket.Reveal() // behind a # in the link of the mail
+		mailed = string(ticket) // behind a # in the link of the mail
 		return err
 	})
 	a.post("/join", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
@@ -309,7 +309,7 @@ func ExampleSessions_Devices() {
 	defer a.close()
 	a.manager.DeviceKey = session.NewDeviceKey([]byte("32 random bytes from your secrets"))
 	a.login()
-	secret := session.NewFactorSecret([]byte("enrolled before, 20 B"))
+	secret := session.FactorSecret("enrolled before, 20 B")
 	a.manager.FactorStore.Save(context.Background(), "acme", "ann", session.Factor{Secret: secret})
 	a.post("/verify", auth.Public, func(w http.ResponseWriter, r *http.Request) error {
 		_, err := a.manager.VerifyCode(w, r, session.LoginForm{Code: r.PostFormValue("code"), RememberDevice: true, DeviceName: "Ann's laptop"})
@@ -550,7 +550,7 @@ func ExampleSessions_RevokeOrg() {
 
 func ExampleFactors_OTPAuth() {
 	manager := new(session.Manager)
-	secret := session.NewFactorSecret([]byte("12345678901234567890")) // use 20 random bytes instead
+	secret := session.FactorSecret("12345678901234567890") // use 20 random bytes instead
 	fmt.Println(manager.Factors().OTPAuth("Acme", "ann@example.com", secret))
 	fmt.Println(secret)
 	// Output:
@@ -581,10 +581,10 @@ func ExamplePasswords_Hash() {
 	// Output: $pbkdf2-sha256$i=1000$ <nil>
 }
 
-func ExampleFactorSecret_Base32() {
-	secret := session.NewFactorSecret([]byte("12345678901234567890"))
+func ExampleEnrolment_Base32() {
+	secret := session.FactorSecret("12345678901234567890")
 	fmt.Println(secret)
-	fmt.Println(secret.Base32()) // only for the page that shows it
+	fmt.Println(session.Enrolment{Secret: secret}.Base32()) // only for the page that shows it
 	// Output:
 	// REDACTED
 	// GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ
@@ -649,7 +649,7 @@ func ExampleMail_SendReset() {
 	})
 	a.send("/password/forgotten", "login", "nobody")
 	a.send("/password/forgotten", "login", "ann")
-	ticket := (<-mails).Reveal()
+	ticket := string(<-mails)
 	a.manager.Wait(context.Background()) // for the other one
 	a.send("/password/reset", "ticket", ticket, "new", "close sesame")
 	a.send("/password/reset", "ticket", ticket, "new", "open barley")
@@ -693,7 +693,7 @@ func ExampleMail_AddressTicket() {
 	})
 	a.send("/login", "login", "ann", "password", "open sesame")
 	a.send("/address", "address", "ann@example.com")
-	a.send("/address/verify", "ticket", mailed.Reveal())
+	a.send("/address/verify", "ticket", string(mailed))
 	// Output:
 	// /login 200
 	// /address 200

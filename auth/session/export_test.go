@@ -90,7 +90,7 @@ func (m *Memory) Counts() int {
 }
 
 // MailTicketOf returns a ticket of this text.
-func MailTicketOf(text string) MailTicket { return MailTicket{text: text} }
+func MailTicketOf(text string) MailTicket { return MailTicket(text) }
 
 // Count is count, with times.
 type Count struct{ c count }

@@ -2,12 +2,12 @@ package session
 
 import (
 	"context"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/redacted"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
@@ -54,30 +54,10 @@ func (f Factor) clone() Factor {
 }
 
 // FactorSecret is the shared secret of a second factor: 20 random bytes, or 32 with
-// Manager.SHA256Codes. The zero FactorSecret is none. It prints REDACTED.
-type FactorSecret struct {
-	hidden
-	bytes string
-}
+// Manager.SHA256Codes. "" is none. []byte(secret) has the bytes: it prints REDACTED.
+type FactorSecret = redacted.String[factorSecret]
 
-// NewFactorSecret returns a secret, such as one that a store has kept or another program has
-// created.
-func NewFactorSecret(secret []byte) FactorSecret { return FactorSecret{bytes: string(secret)} }
-
-// Reveal returns the bytes of the secret; nil: none.
-func (s FactorSecret) Reveal() []byte {
-	if s.isNone() {
-		return nil
-	}
-	return []byte(s.bytes)
-}
-
-func (s FactorSecret) isNone() bool { return s.bytes == "" }
-
-// Base32 returns the secret in the form that a user types into an authenticator app.
-func (s FactorSecret) Base32() string {
-	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString([]byte(s.bytes))
-}
+type factorSecret struct{}
 
 // FactorState says what second factor an account has. It holds no secret.
 type FactorState struct {
@@ -104,7 +84,7 @@ func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (F
 	if err != nil {
 		return FactorState{}, auth.Unavailable(err)
 	}
-	return FactorState{!f.Secret.isNone(), !f.Pending.isNone(), len(f.Recovery)}, nil
+	return FactorState{f.Secret != "", f.Pending != "", len(f.Recovery)}, nil
 }
 
 // Reset removes the second factor of an account whose owner has lost the device
@@ -162,10 +142,10 @@ func (m *Manager) removeFactor(ctx context.Context, org auth.OrgKey, account str
 		if err != nil {
 			return auth.Unavailable(err)
 		}
-		if f.Secret.isNone() && f.Pending.isNone() && len(f.Recovery) == 0 {
+		if f.Secret == "" && f.Pending == "" && len(f.Recovery) == 0 {
 			return nil
 		}
-		f.Secret, f.Pending, f.Recovery = FactorSecret{}, FactorSecret{}, nil
+		f.Secret, f.Pending, f.Recovery = "", "", nil
 		err = m.FactorStore.Save(ctx, org, account, f)
 		if err == nil {
 			auth.Emit(ctx, auth.Event{Verb: verbs.FactorRemoved, Org: org, Account: account, Reason: "reset"})

@@ -81,7 +81,7 @@ func (of Mail) Invite(r *http.Request, i Invitation) (ticket MailTicket, err err
 		e.Verb = verbs.InvitationResent
 	}
 	auth.Emit(ctx, e)
-	return MailTicket{text: token.text()}, nil
+	return MailTicket(token.text()), nil
 }
 
 // endInvitations ends earlier invitations of an address, and reports whether there was one.

@@ -39,7 +39,7 @@ func newInviting(t testing.TB) *inviting {
 			auth.Fail(rw, r, err)
 			return
 		}
-		rw.Header().Set("Ticket", ticket.Reveal())
+		rw.Header().Set("Ticket", string(ticket))
 		rw.Write([]byte("{}"))
 	})
 	w.mux.HandleFunc("POST /join", auth.Public, func(rw http.ResponseWriter, r *http.Request) {

@@ -147,7 +147,7 @@ func (w *world) routes() {
 	})
 	verb("POST /enrol", auth.Optional.Fresh(10*time.Minute), func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		e, err := m.Factors().Enrol(r)
-		return e.Secret.Reveal(), err
+		return []byte(e.Secret), err
 	})
 	verb("POST /confirm", auth.Optional, func(rw http.ResponseWriter, r *http.Request) (any, error) {
 		return m.Factors().Confirm(rw, r, r.PostFormValue("code"))

@@ -148,9 +148,9 @@ func (m *Manager) secondStep(w http.ResponseWriter, r *http.Request, t *auth.Ten
 	switch {
 	case err != nil:
 		return err
-	case factor.Secret.isNone() && t.Org.Session.SecondFactor:
+	case factor.Secret == "" && t.Org.Session.SecondFactor:
 		return m.sendTicket(w, r, t, o.proof, ticketEnrol)
-	case factor.Secret.isNone():
+	case factor.Secret == "":
 		return nil
 	case code != "":
 		return m.proveCode(r, t, o, code)

@@ -12,11 +12,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/redacted"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 )
 
 // MailTicket is the secret of a link that the application mails to an account: 43
-// characters of base64url, which Reveal returns. It is for one purpose, one account and one
+// characters of base64url, which string(ticket) returns. It is for one purpose, one account and one
 // use. It prints REDACTED.
 //
 // The store holds only its SHA-256, as a record beside the account's sessions. Verbs
@@ -24,13 +25,9 @@ import (
 //
 // Put the ticket behind a # in the link, so that no log and no Referer has it. The page
 // there must send it with POST: mail filters open links by themselves.
-type MailTicket struct {
-	hidden
-	text string
-}
+type MailTicket = redacted.String[mailTicket]
 
-// Reveal returns the text for the link.
-func (t MailTicket) Reveal() string { return t.text }
+type mailTicket struct{}
 
 // The purposes of mailed tickets. They are no steps of a login.
 const (
@@ -133,7 +130,7 @@ func (m *Manager) mailReset(ctx context.Context, t *auth.Tenant, login string, s
 	if err != nil || account == "" {
 		return err
 	}
-	return send(ctx, account, MailTicket{text: token.text()})
+	return send(ctx, account, MailTicket(token.text()))
 }
 
 // Wait returns when no call of send of Mail.SendReset runs, or with the error of ctx. Call it
@@ -320,7 +317,7 @@ func (of Mail) AddressTicket(r *http.Request, account, address string) (ticket M
 		counted.withdraw(ctx, 1)
 		return ticket, auth.Unavailable(err)
 	}
-	return MailTicket{text: token.text()}, nil
+	return MailTicket(token.text()), nil
 }
 
 // isAddress accepts what a store can hold and a mail can be sent to. It does not check

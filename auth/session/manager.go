@@ -107,8 +107,8 @@ func (m *Manager) Mail() Mail { return Mail{m} }
 // Name is the mechanism's name in principals and in auth.Need.By.
 const Name = "session"
 
-// Validate reports missing and contradictory fields.
-func (m *Manager) Validate() error {
+// validate reports missing and contradictory fields.
+func (m *Manager) validate() error {
 	problems := []error{m.DeviceKey.validate(), m.validateCodes()}
 	problem := func(wrong bool, text string) {
 		if wrong {
@@ -139,7 +139,7 @@ func (m *Manager) Validate() error {
 // mechanism with a Bind of its own.
 func (m *Manager) Bind(s *auth.Settings) error {
 	if m.settings.Load() == nil {
-		if err := m.Validate(); err != nil {
+		if err := m.validate(); err != nil {
 			return err
 		}
 		m.settings.CompareAndSwap(nil, s)

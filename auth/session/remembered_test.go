@@ -151,7 +151,7 @@ func TestF37WhatIsNoRememberedDevice(t *testing.T) {
 		},
 		"F37 another factor, which other instances have not told of": func(w *world, b *browser, _ session.FactorSecret) *browser {
 			f := must(w.memory.Factor(t.Context(), "acme", "ann"))
-			f.Secret = session.NewFactorSecret([]byte("another secret of 20"))
+			f.Secret = session.FactorSecret("another secret of 20")
 			if err := w.memory.Save(t.Context(), "acme", "ann", f); err != nil {
 				t.Error(err)
 			}

@@ -33,7 +33,7 @@ func TestValidate(t *testing.T) {
 		"sessions of accounts proven": {&session.Manager{Store: memory, Attempts: memory}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := c.manager.Validate()
+			err := c.manager.Bind(new(auth.Settings))
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %v", err)
 			}

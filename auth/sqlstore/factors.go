@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -49,7 +48,7 @@ func (f *factors) scan(org auth.OrgKey, account string) func(*sql.Rows) (session
 		if err != nil {
 			return session.Factor{}, err
 		}
-		factor.Secret, factor.Pending = session.NewFactorSecret(secrets.Secret), session.NewFactorSecret(secrets.Pending)
+		factor.Secret, factor.Pending = session.FactorSecret(secrets.Secret), session.FactorSecret(secrets.Pending)
 		for ; len(recovery) >= 32; recovery = recovery[32:] {
 			factor.Recovery = append(factor.Recovery, [32]byte(recovery))
 		}
@@ -92,12 +91,12 @@ func (f *factors) verb(ctx context.Context, q conn, org auth.OrgKey, account str
 		before, err = f.scan(org, account)(rows)
 		return err
 	})
-	had, has := len(before.Secret.Reveal()) > 0, len(after.Secret.Reveal()) > 0
+	had, has := before.Secret != "", after.Secret != ""
 	isNew := func(code [32]byte) bool { return !slices.Contains(before.Recovery, code) }
 	switch {
 	case had && !has:
 		verb = verbs.FactorRemoved
-	case !bytes.Equal(before.Secret.Reveal(), after.Secret.Reveal()), slices.ContainsFunc(after.Recovery, isNew):
+	case before.Secret != after.Secret, slices.ContainsFunc(after.Recovery, isNew):
 		verb = verbs.FactorEnrolled
 	case len(after.Recovery) < len(before.Recovery):
 		verb = verbs.RecoveryUsed
@@ -108,7 +107,7 @@ func (f *factors) verb(ctx context.Context, q conn, org auth.OrgKey, account str
 }
 
 func (f *factors) seal(org auth.OrgKey, account string, factor session.Factor) []byte {
-	text, _ := json.Marshal(factorSecrets{factor.Secret.Reveal(), factor.Pending.Reveal()}) // bytes do not fail
+	text, _ := json.Marshal(factorSecrets{[]byte(factor.Secret), []byte(factor.Pending)}) // bytes do not fail
 	return f.store.seal(factorLocation(org, account), text)
 }
 

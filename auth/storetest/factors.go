@@ -55,7 +55,7 @@ func newFactor() session.Factor {
 	secret := make([]byte, 40)
 	rand.Read(secret)
 	return session.Factor{Version: 1,
-		Secret: session.NewFactorSecret(secret[:20]), Pending: session.NewFactorSecret(secret[20:]), Step: 59_000_001,
+		Secret: session.FactorSecret(secret[:20]), Pending: session.FactorSecret(secret[20:]), Step: 59_000_001,
 		Recovery: [][32]byte{suite.NewHash(), suite.NewHash(), suite.NewHash()},
 	}
 }
@@ -67,9 +67,9 @@ func sameFactor(a, b session.Factor) bool {
 func factorsSaved(r *factors) {
 	full := newFactor()
 	pending, active, zero, far := full, full, full, full
-	pending.Secret, pending.Recovery, pending.Step = session.FactorSecret{}, nil, 0
-	active.Pending = session.FactorSecret{}
-	zero.Secret, zero.Recovery = session.NewFactorSecret(make([]byte, 20)), make([][32]byte, 10)
+	pending.Secret, pending.Recovery, pending.Step = "", nil, 0
+	active.Pending = ""
+	zero.Secret, zero.Recovery = session.FactorSecret(make([]byte, 20)), make([][32]byte, 10)
 	far.Step = math.MaxInt64
 	for _, account := range r.Odd() {
 		now := session.Factor{}

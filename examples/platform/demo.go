@@ -253,8 +253,8 @@ func (p *platform) newFactor(ctx context.Context, a account, to *string) error {
 	}
 	random := make([]byte, 20)
 	rand.Read(random)
-	secret := session.NewFactorSecret(random)
-	*to = secret.Base32()
+	secret := session.FactorSecret(random)
+	*to = session.Enrolment{Secret: secret}.Base32()
 	return p.stores.factors.Save(ctx, a.Org, a.ID, session.Factor{Version: f.Version, Secret: secret})
 }
 

@@ -52,7 +52,7 @@ func (m *mails) refused() error {
 // send mails a link to a page of the console. The ticket is behind the #, so that no request and no log
 // of one has it.
 func (m *mails) send(org auth.OrgKey, to, subject, page string, ticket session.MailTicket) error {
-	link := fmt.Sprintf("%s/#%s/account?%s=%s", m.baseURL, org, page, ticket.Reveal())
+	link := fmt.Sprintf("%s/#%s/account?%s=%s", m.baseURL, org, page, string(ticket))
 	if m.dir == "" {
 		m.log.Info("mail", "to", to, "subject", subject, "link", link)
 		return nil
@@ -61,7 +61,7 @@ func (m *mails) send(org auth.OrgKey, to, subject, page string, ticket session.M
 	address := mail.Address{Address: to}
 	text := fmt.Sprintf("Date: %s\nFrom: <platform@localhost>\nTo: %s\nSubject: %s\nX-Ticket: %s\n"+
 		"MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n\n%s\n",
-		now.Format(time.RFC1123Z), &address, subject, ticket.Reveal(), link)
+		now.Format(time.RFC1123Z), &address, subject, string(ticket), link)
 	file := now.UTC().Format("20060102T150405.000000000Z-") + rand.Text() + ".eml" // in the order of the mails
 	return private.Write(filepath.Join(m.dir, file), []byte(text), os.Link)
 }

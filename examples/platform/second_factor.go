@@ -51,7 +51,7 @@ func (h secondFactor) enrol(r *http.Request) (none envelope.Result[enrolmentRepl
 		return none, err
 	}
 	return result(enrolmentReply{
-		Secret:  shownOnce(e.Secret.Base32()),
+		Secret:  shownOnce(e.Base32()),
 		OTPAuth: shownOnce(h.sessions.Factors().OTPAuth(string(org), a.Email, e.Secret)),
 	}, nil)
 }

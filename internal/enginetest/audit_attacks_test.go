@@ -153,7 +153,7 @@ func ctxRequest(ctx context.Context) *http.Request {
 // not what the person is called at all orgs. The persons of all orgs do not wait for one chain.
 func TestFactorsOfPersons(t *testing.T) {
 	eachAudited(t, func(t *testing.T, e *embedded) {
-		factor := session.Factor{Secret: session.NewFactorSecret(make([]byte, 20))}
+		factor := session.Factor{Secret: session.FactorSecret(make([]byte, 20))}
 		save := func(ctx context.Context, person string) {
 			expect(t, "Save", must(e.Factors())(t).Save(ctx, auth.PersonKey, person, factor), nil)
 		}

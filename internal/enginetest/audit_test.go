@@ -77,7 +77,7 @@ func TestEachVerbHasAnEntry(t *testing.T) {
 	ck := clientKeyOf(org)
 	limited := recordOf(org, "limited")
 	limited.MaxUses = 2
-	factor := session.Factor{Secret: session.NewFactorSecret(make([]byte, 20)), Recovery: [][32]byte{{1}, {2}}}
+	factor := session.Factor{Secret: session.FactorSecret(make([]byte, 20)), Recovery: [][32]byte{{1}, {2}}}
 	type step = func(*embedded) error
 	creds := func(f func(*sqlstore.Credentials) error) step {
 		return func(e *embedded) error {

@@ -132,7 +132,7 @@ func usesEveryStore(t *testing.T, db *sql.DB, sealer *sqlstore.Sealer) {
 	_, _, minted := minter.Permanent(ctx, token.Claims{Issuer: clientKey, Subject: "ann", Audience: "https://api.example.com/acme/v2"})
 	_, others := store.Sessions().List(ctx, "acme", "ann")
 	err = errors.Join(found, generated, tried, minted, others,
-		factors.Save(ctx, "acme", "ann", session.Factor{Secret: session.NewFactorSecret(make([]byte, 20))}),
+		factors.Save(ctx, "acme", "ann", session.Factor{Secret: session.FactorSecret(make([]byte, 20))}),
 		store.Sessions().Create(ctx, session.Session{Hash: [32]byte{1}, ID: "1", Org: "acme", Account: "ann", Expires: hour, Created: now, Seen: now}, 5),
 		store.Sweep(ctx))
 	if err != nil {

@@ -145,11 +145,11 @@ func verbs() []verb {
 	}
 	enrolled := func(t *testing.T, e *embedded, org auth.OrgKey) {
 		factors := must(e.Factors())(t)
-		expect(t, "Save", factors.Save(t.Context(), org, "ann", session.Factor{Secret: session.NewFactorSecret(make([]byte, 20))}), nil)
+		expect(t, "Save", factors.Save(t.Context(), org, "ann", session.Factor{Secret: session.FactorSecret(make([]byte, 20))}), nil)
 	}
 	hasFactor := func(t *testing.T, e *embedded, org auth.OrgKey) bool {
 		f := must(must(e.Factors())(t).Factor(t.Context(), org, "ann"))(t)
-		return len(f.Secret.Reveal()) > 0
+		return f.Secret != ""
 	}
 	paired := func(t *testing.T, e *embedded, org auth.OrgKey) bool {
 		_, err := must(e.Keys())(t).Signer(t.Context(), clientKeyOf(org))
@@ -581,12 +581,12 @@ func TestRemoveFactorNeedsTheSealer(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			e := newEmbedded(t, h)
 			factors := must(e.Factors())(t)
-			expect(t, "Save", factors.Save(t.Context(), "acme", "ann", session.Factor{Secret: session.NewFactorSecret(make([]byte, 20))}), nil)
+			expect(t, "Save", factors.Save(t.Context(), "acme", "ann", session.Factor{Secret: session.FactorSecret(make([]byte, 20))}), nil)
 			without := must(sqlstore.Open(t.Context(), e.db, h.dialect, sqlstore.Options{Prefix: prefixOf(h.prefix)}))(t)
 			tx := e.begin(t)
 			expect(t, "RemoveFactor", must(without.In(t.Context(), tx))(t).RemoveFactor(t.Context(), "acme", "ann"), sqlstore.ErrNoSealer)
 			expect(t, "Commit", tx.Commit(), nil)
-			if f := must(factors.Factor(t.Context(), "acme", "ann"))(t); len(f.Secret.Reveal()) != 20 {
+			if f := must(factors.Factor(t.Context(), "acme", "ann"))(t); len(f.Secret) != 20 {
 				t.Error("the factor has changed")
 			}
 		})

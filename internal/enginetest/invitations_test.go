@@ -52,7 +52,7 @@ func (w *invitedWorld) invite(t *testing.T, address string) (ticket string) {
 	t.Helper()
 	expect(t, "invite", w.request(true, func(r *http.Request) error {
 		made, err := w.manager.Mail().Invite(r, session.Invitation{Address: address, Roles: []string{"reader"}})
-		ticket = made.Reveal()
+		ticket = string(made)
 		return err
 	}), nil)
 	return ticket

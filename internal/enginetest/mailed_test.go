@@ -83,7 +83,7 @@ func TestF23TicketsOnTwoProcesses(t *testing.T) {
 				if status := processes[0].post(ask, ""); status != 200 {
 					t.Fatalf("%s: %d", ask, status)
 				}
-				ticket := (<-processes[0].mails).Reveal()
+				ticket := string(<-processes[0].mails)
 				var all sync.WaitGroup
 				var passed atomic.Int64
 				for i := range 8 { // the queue of hashes has a place for each

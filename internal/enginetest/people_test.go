@@ -41,7 +41,7 @@ func TestPeople(t *testing.T) {
 }
 
 func peopleOn(t *testing.T, on shared) {
-	directory, secret := new(auth.Memory), session.NewFactorSecret([]byte("a secret of 20 bytes"))
+	directory, secret := new(auth.Memory), session.FactorSecret("a secret of 20 bytes")
 	m := &session.Manager{Store: on.sessions, Attempts: on.attempts, FactorStore: on.factors, Hasher: session.PBKDF2{Iterations: 1},
 		DeviceKey: session.NewDeviceKey([]byte("a device key of at least 32 bytes")), PasswordStore: personsPasswords{}}
 	for _, org := range []string{"acme", "globex"} {

@@ -59,7 +59,7 @@ func TestAlteredSecretsDoNotOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			factor.Secret = session.NewFactorSecret(bytes.Repeat([]byte("s"), 20))
+			factor.Secret = session.FactorSecret(bytes.Repeat([]byte("s"), 20))
 			if err := factors.Save(t.Context(), "acme", account, factor); err != nil {
 				t.Fatal(err)
 			}

@@ -54,7 +54,7 @@ func populate(t *testing.T, s *sqlstore.Store, org, app string) (e estate) {
 		expect(t, "Create", s.Sessions().Create(ctx, n, 1), nil)
 		now = now.Add(time.Second)
 	}
-	expect(t, "Save", must(s.Factors())(t).Save(ctx, auth.OrgKey(org), "ann", session.Factor{Secret: session.NewFactorSecret([]byte("secret"))}), nil)
+	expect(t, "Save", must(s.Factors())(t).Save(ctx, auth.OrgKey(org), "ann", session.Factor{Secret: session.FactorSecret("secret")}), nil)
 	key := apiKeyOf(auth.OrgKey(org), "ann")
 	key.ID = rand.Text()
 	e.key = key.ID

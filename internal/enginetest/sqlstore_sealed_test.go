@@ -59,7 +59,7 @@ func keepSecrets(t *testing.T, s *sqlstore.Store) (kept secrets) {
 			t.Fatal(err)
 		}
 		active, pending := []byte(rand.Text()), []byte(rand.Text())
-		factor := session.Factor{Secret: session.NewFactorSecret(active), Pending: session.NewFactorSecret(pending),
+		factor := session.Factor{Secret: session.FactorSecret(active), Pending: session.FactorSecret(pending),
 			Step: 7, Recovery: [][32]byte{{1}, {2}}}
 		if err := factors.Save(t.Context(), "acme", clientKey, factor); err != nil {
 			t.Fatal(err)

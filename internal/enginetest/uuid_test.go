@@ -28,7 +28,7 @@ func (s uuidFactors) Factor(ctx context.Context, org auth.OrgKey, account string
 	if errors.Is(err, sql.ErrNoRows) {
 		return session.Factor{}, nil
 	}
-	f.Secret, f.Pending = session.NewFactorSecret(secret), session.NewFactorSecret(pending)
+	f.Secret, f.Pending = session.FactorSecret(secret), session.FactorSecret(pending)
 	for ; len(recovery) >= 32; recovery = recovery[32:] {
 		f.Recovery = append(f.Recovery, [32]byte(recovery))
 	}
@@ -46,7 +46,7 @@ func (s uuidFactors) Save(ctx context.Context, org auth.OrgKey, account string, 
 	for _, hash := range f.Recovery {
 		recovery = append(recovery, hash[:]...)
 	}
-	done, err := s.db.ExecContext(ctx, statement, org, account, f.Version, f.Secret.Reveal(), f.Pending.Reveal(), f.Step, recovery)
+	done, err := s.db.ExecContext(ctx, statement, org, account, f.Version, []byte(f.Secret), []byte(f.Pending), f.Step, recovery)
 	if err != nil {
 		return err
 	}

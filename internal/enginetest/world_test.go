@@ -114,7 +114,7 @@ func newWorld(t *testing.T, s shared, pair *token.KeyPair, spoil *sabotage) *wor
 	w := &world{
 		sabotage: spoil, shared: s,
 		org: strings.ToLower(rand.Text()), account: rand.Text(),
-		factor:   session.NewFactorSecret([]byte(rand.Text())),
+		factor:   session.FactorSecret(rand.Text()),
 		accepted: make(map[string]int), over: make(map[string]bool), now: time.Now,
 	}
 	w.tenantURL = "http://127.0.0.1/" + w.org + "/v2"

@@ -212,7 +212,7 @@ func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
 
 func (s *Stores) factor(ctx context.Context, o *Op) error {
 	if o.Verb == "Save" {
-		return s.Factors.Save(ctx, org(o), s.Name(o, "account"), session.Factor{Version: o.A[0], Step: o.A[1], Secret: session.NewFactorSecret(make([]byte, 20))})
+		return s.Factors.Save(ctx, org(o), s.Name(o, "account"), session.Factor{Version: o.A[0], Step: o.A[1], Secret: session.FactorSecret(make([]byte, 20))})
 	}
 	f, err := s.Factors.Factor(ctx, org(o), s.Name(o, "account"))
 	o.N = f.Version<<32 | f.Step

@@ -115,7 +115,7 @@ func (s *Server) changePassword(w http.ResponseWriter, r *http.Request) (any, er
 func (s *Server) forgotten(_ http.ResponseWriter, r *http.Request) (any, error) {
 	err := s.sessions.Mail().SendReset(r, r.PostFormValue("email"),
 		func(ctx context.Context, account string, ticket session.MailTicket) error {
-			return s.mail(ctx, s.table.Email(account), "https://www.example.com/reset#"+ticket.Reveal())
+			return s.mail(ctx, s.table.Email(account), "https://www.example.com/reset#"+string(ticket))
 		},
 		func(ctx context.Context, err error) { slog.ErrorContext(ctx, "no mail for a reset", "cause", err) })
 	return "If there is such an account, a mail is on its way.", err
@@ -138,7 +138,7 @@ func (s *Server) changeEmail(_ http.ResponseWriter, r *http.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	if err := s.mail(r.Context(), email, "https://www.example.com/verify#"+ticket.Reveal()); err != nil {
+	if err := s.mail(r.Context(), email, "https://www.example.com/verify#"+string(ticket)); err != nil {
 		return nil, err
 	}
 	return "Look into your mails.", s.mail(r.Context(), s.table.Email(account), "Somebody asked to change the address of your account.")

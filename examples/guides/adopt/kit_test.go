@@ -234,7 +234,7 @@ func totp(t *testing.T, secret any, at time.Time) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return authtest.TOTP(session.NewFactorSecret(key), at)
+	return authtest.TOTP(session.FactorSecret(key), at)
 }
 
 // signByHand sets the headers of a signed request, with nothing but the standard library.

@@ -71,7 +71,7 @@ func (s *service) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	var email string // which the authenticator shows: the account is a UUID
 	err = s.db.QueryRowContext(r.Context(), `SELECT email FROM users WHERE id = $1`, e.Account).Scan(&email)
-	return map[string]string{"secret": e.Secret.Base32(), "uri": s.sessions.Factors().OTPAuth("Acme Notes", email, e.Secret)}, sqlError(err)
+	return map[string]string{"secret": e.Base32(), "uri": s.sessions.Factors().OTPAuth("Acme Notes", email, e.Secret)}, sqlError(err)
 }
 
 type code struct {

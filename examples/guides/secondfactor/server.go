@@ -102,7 +102,7 @@ func (d strict) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.
 	if err != nil {
 		return nil, err // 503: it is not known whether there is one
 	}
-	if factor.Secret != (session.FactorSecret{}) {
+	if factor.Secret != "" {
 		return a, nil
 	}
 	enrolling := *a // a Directory shares what it returns

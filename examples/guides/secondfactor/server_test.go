@@ -129,7 +129,7 @@ func (b *browser) enrols(t *testing.T, who string) (code func(ahead time.Duratio
 		t.Fatal(err)
 	}
 	code = func(ahead time.Duration) string {
-		return authtest.TOTP(session.NewFactorSecret(secret), time.Now().Add(ahead*30*time.Second))
+		return authtest.TOTP(session.FactorSecret(secret), time.Now().Add(ahead*30*time.Second))
 	}
 	return code, b.sends(t, 200, "/factor/confirm", "code", code(0)).([]any)
 }

@@ -147,7 +147,7 @@ func (s *Server) invite(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return "invited", s.mail(r.Context(), address, "https://www.example.com/join#"+ticket.Reveal())
+	return "invited", s.mail(r.Context(), address, "https://www.example.com/join#"+string(ticket))
 }
 
 func (s *Server) invitations(_ http.ResponseWriter, r *http.Request) (any, error) {

@@ -133,7 +133,7 @@ func code(t *testing.T, uri string, ahead time.Duration) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return authtest.TOTP(session.NewFactorSecret(secret), time.Now().Add(ahead*30*time.Second))
+	return authtest.TOTP(session.FactorSecret(secret), time.Now().Add(ahead*30*time.Second))
 }
 
 func TestSeveralOrgs(t *testing.T) {

@@ -64,7 +64,7 @@ func (s *server) code(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func (s *server) enrol(_ http.ResponseWriter, r *http.Request) (any, error) {
 	e, err := s.people.Factors().Enrol(r)
-	return e.Secret.Base32(), err // or OTPAuth, as a QR code that your page draws
+	return e.Base32(), err // or OTPAuth, as a QR code that your page draws
 }
 
 func (s *server) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
@@ -73,7 +73,7 @@ func (s *server) confirm(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func (s *server) forgot(_ http.ResponseWriter, r *http.Request) (any, error) {
 	err := s.people.Mail().SendReset(r, r.PostFormValue("email"), func(_ context.Context, account string, ticket session.MailTicket) error {
-		_, err := fmt.Printf("To: %s\nhttps://www.example.com/reset#%s\n", account, ticket.Reveal()) // your mail
+		_, err := fmt.Printf("To: %s\nhttps://www.example.com/reset#%s\n", account, string(ticket)) // your mail
 		return err
 	}, func(_ context.Context, err error) { log.Print("no mail: ", err) })
 	return "sent, if there is such an account", err
