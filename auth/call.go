@@ -238,31 +238,28 @@ func scheme(challenge string) string {
 	return name
 }
 
-// count counts a decision.
-func (c *call) count(e *Error) {
+// observe counts a decision, and informs the observer.
+func (c *call) observe(r *http.Request, e *Error, d decision) {
+	g := c.tenant.guard
+	if g.Observe == nil && !g.counted.Asked() {
+		return
+	}
 	detail := ""
 	if e != nil {
 		detail = e.Fault().Detail
 	}
 	c.mu.Lock()
-	mechanism := c.mechanism
+	who, chosen := c.principal, c.mechanism
 	c.mu.Unlock()
-	c.tenant.guard.counted.Add(mechanism, detail)
-}
-
-func (c *call) observe(r *http.Request, e *Error, d decision) {
-	g := c.tenant.guard
-	if g.counted.Asked() && !d.handler {
-		c.count(e)
+	if !d.handler {
+		g.counted.Add(chosen, detail)
 	}
 	if g.Observe == nil {
 		return
 	}
 	notes := c.tenant.notes.Load()
-	c.mu.Lock()
-	who, chosen := &c.principal, c.mechanism
 	if identified := notes.identifiedBy(); who.Account == "" && identified != nil {
-		who = identified
+		who = *identified
 	}
 	event := Event{
 		Route:     r.Pattern,
@@ -277,13 +274,12 @@ func (c *call) observe(r *http.Request, e *Error, d decision) {
 		Took:      time.Since(epoch) - c.began,
 		Scope:     who.Scope,
 	}
-	c.mu.Unlock()
 	c.place(&event, r)
 	if d.need != nil {
 		event.Need = d.need.fill(r)
 	}
 	if e != nil {
-		event.Detail, event.Err = e.Fault().Detail, e
+		event.Detail, event.Err = detail, e
 		event.Claimed = notes.claim()
 		if event.Claimed.Mechanism == "" && event.Mechanism == "" && chosen != none {
 			event.Claimed.Mechanism = g.Mechanisms[chosen].Name()

@@ -51,6 +51,14 @@ type Principal struct {
 	onAdmit func(ctx context.Context, r *http.Request) error
 }
 
+// Principal returns what a mechanism of this name returns for a request of the org that acts as an account, through an
+// app or none. It may grant what it may do. The mechanism adds what else it knows.
+func (t *Tenant) Principal(mechanism, app, account string, roles []string, set scope.Set) Principal {
+	return Principal{
+		Org: t.Org.Key(), App: app, Account: account, Caller: account, Mechanism: mechanism, Roles: roles, Scope: set, Granted: set,
+	}
+}
+
 // OnAdmit returns p with a function that runs when the request has met the need of its route,
 // before the handler runs. Use it for a step that must not happen for a refused request. The
 // function is called once per request. Its ctx has the Guard's Timeout, and its error refuses

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/verbs"
@@ -84,24 +85,16 @@ func (k Keys) prepare(ctx context.Context, by auth.Principal, t *auth.Tenant, g 
 	}
 	// Only now, so that nobody learns which accounts and apps exist who may make nothing for them.
 	if _, err := t.Account(ctx, g.Account); err != nil {
-		return "", r, missing(auth.DetailNotFound, "sub", err)
+		return "", r, admission.Missing(auth.DetailNotFound, "sub", err)
 	}
 	if g.App != "" {
 		if _, err := t.App(ctx, g.App); err != nil {
-			return "", r, missing(auth.DetailUnknownApp, "", err)
+			return "", r, admission.Missing(auth.DetailUnknownApp, "", err)
 		}
 	}
 	key, r = Format{g.Prefix}.Generate()
 	r.Grant, r.Org, r.Maker, r.Created = g, t.Org.Key(), cmp.Or(by.Caller, by.Account), milli(now)
 	return key, r, nil
-}
-
-// missing returns the error for what a grant names and a directory does not find.
-func missing(detail, path string, err error) error {
-	if auth.IsNotFound(err) {
-		return &auth.Error{Detail: detail, Path: path, Err: err}
-	}
-	return err
 }
 
 // vet refuses a grant that no key can have.

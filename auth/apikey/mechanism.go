@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -213,7 +212,7 @@ func (k *known) principal(ctx context.Context, r *http.Request, t *auth.Tenant, 
 		return p, refused(k.ID, errors.New("of another org"))
 	case !k.LiveAt(now):
 		return p, refused(k.ID, auth.ErrEnded)
-	case k.Networks != nil && !admits(k.Networks, t.ClientAddr(r)):
+	case k.Networks != nil && !face.Admits(k.Networks, t.ClientAddr(r)):
 		return p, refused(k.ID, auth.ErrNetwork)
 	}
 	if k.App != "" {
@@ -225,16 +224,9 @@ func (k *known) principal(ctx context.Context, r *http.Request, t *auth.Tenant, 
 	if err != nil {
 		return p, err
 	}
-	scope := t.CompileRecord("api key", k.ID, k.Scope)
-	return auth.Principal{
-		Org: k.Org, App: k.App, Account: k.Account, Caller: k.Account, Mechanism: Name,
-		Roles: slices.Clone(account.Roles), Scope: scope, Granted: scope, Limited: k.Uses > 0,
-		TokenID: k.ID, Expires: k.Expires, Networks: slices.Clone(k.Networks),
-	}, nil
-}
-
-func admits(networks []netip.Prefix, addr netip.Addr) bool {
-	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(addr) })
+	p = t.Principal(Name, k.App, k.Account, slices.Clone(account.Roles), t.CompileRecord("api key", k.ID, k.Scope))
+	p.TokenID, p.Expires, p.Networks, p.Limited = k.ID, k.Expires, slices.Clone(k.Networks), k.Uses > 0
+	return p, nil
 }
 
 // record records the use of a key: always if its uses are counted, and otherwise once an hour.

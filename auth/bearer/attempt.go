@@ -98,27 +98,11 @@ func emit(ctx context.Context, e auth.Event, c token.Claims) {
 }
 
 func (a *attempt) principal(v *token.Verified) auth.Principal {
-	return auth.Principal{
-		Org:       a.tenant.Org.Key(),
-		App:       v.Issuer(),
-		Account:   v.Subject(),
-		Caller:    v.Subject(),
-		Mechanism: Name,
-		Roles:     a.roles,
-		Scope:     a.scope,
-		Granted:   a.scope,
-		Access: auth.Access{
-			Grant:         v.Grant(),
-			SkipACL:       v.SkipACL(),
-			SkipCreateACL: v.SkipCreateACL(),
-		},
-		TokenID:  v.ID(),
-		TokenKey: v.KeyID(),
-		Maker:    a.maker,
-		MakerApp: a.makerApp,
-		Expires:  v.Expires(),
-		Limited:  v.MaxUses() > 0,
-	}
+	p := a.tenant.Principal(Name, v.Issuer(), v.Subject(), a.roles, a.scope)
+	p.Access = auth.Access{Grant: v.Grant(), SkipACL: v.SkipACL(), SkipCreateACL: v.SkipCreateACL()}
+	p.TokenID, p.TokenKey, p.Maker, p.MakerApp = v.ID(), v.KeyID(), a.maker, a.makerApp
+	p.Expires, p.Limited = v.Expires(), v.MaxUses() > 0
+	return p
 }
 
 // CheckMakers checks that a record which a Ledger lists as live is not dead by the directory, which the

@@ -115,13 +115,13 @@ func decide(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish, now 
 	}
 	subject, err := t.Account(ctx, w.Subject)
 	if err != nil {
-		return token.Claims{}, unknown("sub", err)
+		return token.Claims{}, admission.Missing(auth.DetailNotFound, "sub", err)
 	}
 	if w.Scope == nil && by.Granted.Missing(scope.Unscoped()) != nil {
 		w.Scope = []string{} // which bounds it where a claim is a ceiling
 	}
 	if m.Scope, err = effective(ctx, t, subject, w.Claims); err != nil {
-		return token.Claims{}, unknown("roles", err) // everything else is known by now
+		return token.Claims{}, admission.Missing(auth.DetailNotFound, "roles", err) // everything else is known by now
 	}
 	m.Roles = lacking(subject, w.Roles)
 	if err := by.MayMake(m); err != nil {
@@ -132,14 +132,6 @@ func decide(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish, now 
 	w.Roles = m.Roles
 	w.IssuedAt = subject.TokensFrom
 	return w.Claims, nil
-}
-
-// unknown adds to a "not found" which option named the missing thing.
-func unknown(option string, err error) error {
-	if auth.IsNotFound(err) {
-		return &auth.Error{Detail: auth.DetailNotFound, Path: option, Err: err}
-	}
-	return err
 }
 
 // beyond returns an error like that of auth.Principal.MayMake.
@@ -209,12 +201,8 @@ func (w *Wish) vet(ctx context.Context, t *auth.Tenant) error {
 	if w.Issuer == "" {
 		return nil // a Minter does not sign it
 	}
-	if _, err := t.App(ctx, w.Issuer); auth.IsNotFound(err) {
-		return &auth.Error{Detail: auth.DetailUnknownApp, Err: err}
-	} else if err != nil {
-		return err
-	}
-	return nil
+	_, err := t.App(ctx, w.Issuer)
+	return admission.Missing(auth.DetailUnknownApp, "", err)
 }
 
 // lacking returns the wanted roles that an account does not have, each once.

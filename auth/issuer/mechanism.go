@@ -209,18 +209,9 @@ func (f *Foreign) principal(ctx context.Context, t *auth.Tenant) (auth.Principal
 	if granted, err = admission.WithRoles(ctx, t, granted, grant.Scope != nil, roles); err != nil {
 		return auth.Principal{}, err
 	}
-	return auth.Principal{
-		Org:       t.Org.Key(),
-		App:       grant.App,
-		Account:   grant.Account,
-		Caller:    grant.Account,
-		Mechanism: Name,
-		Roles:     roles,
-		Scope:     granted,
-		Granted:   granted,
-		Access:    grant.Access,
-		Expires:   time.Unix(f.valid.Ends, 0).UTC(),
-	}, nil
+	p := t.Principal(Name, grant.App, grant.Account, roles, granted)
+	p.Access, p.Expires = grant.Access, time.Unix(f.valid.Ends, 0).UTC()
+	return p, nil
 }
 
 // Readmit implements auth.Readmitter.

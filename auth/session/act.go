@@ -46,7 +46,7 @@ func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason st
 	defer cancel()
 	target, err := t.Account(ctx, account)
 	if err == nil {
-		err = m.mayAct(ctx, t, p, target)
+		err = m.mayMake(ctx, t, p, m.acting(target))
 	}
 	if err != nil {
 		return auth.Principal{}, err
@@ -80,9 +80,9 @@ func (m *Manager) hasRoom(ctx context.Context, t *auth.Tenant, account string) e
 	return err
 }
 
-// mayAct judges an actor by what can be done with an account for an hour.
-func (m *Manager) mayAct(ctx context.Context, t *auth.Tenant, p auth.Principal, account *auth.Account) error {
-	return m.mayMake(ctx, t, p, auth.Making{Account: account.ID, Roles: account.Roles, Expires: m.now().Add(actLife), EndsWithMaker: true})
+// acting is what can be done with an account for an hour.
+func (m *Manager) acting(account *auth.Account) auth.Making {
+	return auth.Making{Account: account.ID, Roles: account.Roles, Expires: m.now().Add(actLife), EndsWithMaker: true}
 }
 
 // mayMake judges a principal by a making that can do all that its roles permit.
@@ -91,6 +91,18 @@ func (m *Manager) mayMake(ctx context.Context, t *auth.Tenant, p auth.Principal,
 		return err
 	}
 	return p.AsAdministrator(m.Administrator != nil && m.Administrator(p)).MayMake(making)
+}
+
+// stillMayMake judges the account of a session by a making, as the account is now. no is the error if it may not.
+func (m *Manager) stillMayMake(ctx context.Context, t *auth.Tenant, s *Session, account *auth.Account, making auth.Making, no error) error {
+	p, err := m.principal(ctx, t, s, account)
+	if err == nil {
+		err = m.mayMake(ctx, t, p, making)
+	}
+	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailDelegation {
+		return no
+	}
+	return err
 }
 
 // checkActor returns an error if the actor's session is over, or if the actor may no longer act.
@@ -109,12 +121,5 @@ func (m *Manager) checkActor(ctx context.Context, t *auth.Tenant, from origin, a
 	if err != nil {
 		return err
 	}
-	p, err := m.principal(ctx, t, &open, actor)
-	if err == nil {
-		err = m.mayAct(ctx, t, p, account)
-	}
-	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailDelegation {
-		err = errOrigin
-	}
-	return err
+	return m.stillMayMake(ctx, t, &open, actor, m.acting(account), errOrigin)
 }

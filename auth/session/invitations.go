@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +63,7 @@ func (of Mail) Invite(r *http.Request, i Invitation) (ticket MailTicket, err err
 	if err := m.checkFresh(p); err != nil {
 		return ticket, err
 	}
-	if err := m.mayInvite(ctx, t, p, i); err != nil {
+	if err := m.mayMake(ctx, t, p, i.making()); err != nil {
 		return ticket, err
 	}
 	former, err := of.endInvitations(ctx, t.Org.Key(), i.Address)
@@ -102,10 +101,8 @@ func (of Mail) endInvitations(ctx context.Context, org auth.OrgKey, address stri
 	return ended, err
 }
 
-// mayInvite judges a principal by what can be done with the account of an invitation.
-func (m *Manager) mayInvite(ctx context.Context, t *auth.Tenant, p auth.Principal, i Invitation) error {
-	return m.mayMake(ctx, t, p, auth.Making{Account: i.Address, Roles: i.Roles})
-}
+// making is what can be done with the account of an invitation.
+func (i Invitation) making() auth.Making { return auth.Making{Account: i.Address, Roles: i.Roles} }
 
 // Accept redeems the ticket of an invitation, by join. The holder reads the mails to the Address, so that
 // is a verified address of the account that join makes: never one that the request names. Accept opens
@@ -172,14 +169,9 @@ func (of Mail) invitation(ctx context.Context, t *auth.Tenant, ticket string) (i
 	if err != nil {
 		return i, err
 	}
-	by, err := m.principal(ctx, t, &Session{Org: s.Org, Account: i.Inviter, Authenticated: s.Created}, account)
-	if err == nil {
-		err = m.mayInvite(ctx, t, by, i)
-	}
-	if e, ok := errors.AsType[*auth.Error](err); ok && e.Detail == auth.DetailDelegation {
-		err = errCode // the holder of the ticket learns nothing about the inviter
-	}
-	return i, err
+	// The holder of the ticket learns nothing about the inviter.
+	by := &Session{Org: s.Org, Account: i.Inviter, Authenticated: s.Created}
+	return i, m.stillMayMake(ctx, t, by, account, i.making(), errCode)
 }
 
 func invitationOf(s *Session) Invitation {
@@ -191,15 +183,12 @@ func invitationOf(s *Session) Invitation {
 // Invitations returns the invitations to an org that are open, the oldest first, without their tickets. It checks
 // no permission. The error wraps auth.ErrUnavailable.
 func (of Mail) Invitations(ctx context.Context, org auth.OrgKey) ([]Invitation, error) {
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	records, err := of.manager.Store.List(ctx, org, invitations)
-	records = slices.DeleteFunc(records, func(s Session) bool { return s.Ticket != ticketInvite })
-	list := make([]Invitation, len(records))
-	for n := range records {
-		list[n] = invitationOf(&records[n])
+	records, err := of.manager.Sessions().records(ctx, org, invitations, func(s *Session) bool { return s.Ticket == ticketInvite })
+	list := []Invitation{}
+	for _, s := range records {
+		list = append(list, invitationOf(&s))
 	}
-	return list, auth.Unavailable(err)
+	return list, err
 }
 
 // TakeBack takes an invitation back, by its ID. It checks no permission. It returns an error that wraps

@@ -93,22 +93,23 @@ func (of Sessions) List(ctx context.Context, org *auth.Org, account string) ([]S
 }
 
 func (of Sessions) list(ctx context.Context, org *auth.Org, account string, live func(*Session) bool) ([]SessionInfo, error) {
+	list := []SessionInfo{}
 	if account == "" {
-		return []SessionInfo{}, nil // without the store, which might take it for every account
+		return list, nil // without the store, which might take it for every account
 	}
+	records, err := of.records(ctx, org.Key(), account, live)
+	for _, s := range records {
+		list = append(list, s.info())
+	}
+	return list, err
+}
+
+// records returns those of an account's records that live accepts.
+func (of Sessions) records(ctx context.Context, org auth.OrgKey, account string, live func(*Session) bool) ([]Session, error) {
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
-	records, err := of.store.List(ctx, org.Key(), account)
-	if err != nil {
-		return nil, auth.Unavailable(err)
-	}
-	list := []SessionInfo{}
-	for _, s := range records {
-		if live(&s) {
-			list = append(list, s.info())
-		}
-	}
-	return list, nil
+	all, err := of.store.List(ctx, org, account)
+	return slices.DeleteFunc(all, func(s Session) bool { return !live(&s) }), auth.Unavailable(err)
 }
 
 // Revoke ends one session of the account, from the next request on. org is the org's Key. It
@@ -118,17 +119,15 @@ func (of Sessions) Revoke(ctx context.Context, org auth.OrgKey, account, id stri
 	if account == "" || id == "" {
 		return auth.ErrNotFound // without the store, which might take it for any account
 	}
-	ctx, cancel := withTimeout(ctx)
-	defer cancel()
-	open, err := of.store.List(ctx, org, account) // for the event
-	if err != nil {
-		return auth.Unavailable(err)
+	device, err := of.records(ctx, org, account, func(s *Session) bool { return s.ID == id && s.Ticket == ticketDevice })
+	if err == nil {
+		err = of.end(ctx, org, account, id)
 	}
-	if err := of.end(ctx, org, account, id); err != nil {
+	if err != nil {
 		return err
 	}
 	e := auth.Event{Org: org, Account: account, Session: id, Reason: "revoked"}
-	if slices.ContainsFunc(open, func(s Session) bool { return s.ID == id && s.Ticket == ticketDevice }) {
+	if len(device) > 0 {
 		e.Verb, e.Session, e.Credential = verbs.DeviceForgotten, "", id
 	}
 	of.emitEnded(ctx, 1, e)

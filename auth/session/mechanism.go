@@ -130,17 +130,8 @@ func changedSince(account *auth.Account, at time.Time) bool {
 
 func (m *Manager) principal(ctx context.Context, t *auth.Tenant, s *Session, account *auth.Account) (auth.Principal, error) {
 	set, err := scopeOf(ctx, t, account.Roles)
-	p := auth.Principal{
-		Org:           s.Org,
-		Account:       s.Account,
-		Caller:        s.Account,
-		Mechanism:     Name,
-		Roles:         slices.Clone(account.Roles),
-		Scope:         set,
-		Granted:       set,
-		SessionID:     s.ID,
-		Authenticated: s.Authenticated,
-	}
+	p := t.Principal(Name, "", s.Account, slices.Clone(account.Roles), set)
+	p.SessionID, p.Authenticated = s.ID, s.Authenticated
 	if s.Origin != "" {
 		if from := parseOrigin(s.Origin); from.Acting {
 			p.Caller, p.Authenticated = from.Account, time.Time{} // never fresh

@@ -209,15 +209,13 @@ func (m *Manager) openOrigin(ctx context.Context, t *auth.Tenant, from origin, p
 
 // openSession returns a session by its ID, whose end has not come.
 func (m *Manager) openSession(ctx context.Context, from origin) (Session, error) {
-	open, err := m.Store.List(ctx, from.Org, from.Account)
-	if err != nil {
-		return Session{}, auth.Unavailable(err)
+	open, err := m.Sessions().records(ctx, from.Org, from.Account, func(s *Session) bool {
+		return s.ID == from.ID && s.Ticket == "" && m.now().Before(s.Expires)
+	})
+	if err != nil || len(open) == 0 {
+		return Session{}, cmp.Or(err, errOrigin)
 	}
-	i := slices.IndexFunc(open, func(o Session) bool { return o.ID == from.ID && o.Ticket == "" && m.now().Before(o.Expires) })
-	if i < 0 {
-		return Session{}, errOrigin
-	}
-	return open[i], nil
+	return open[0], nil
 }
 
 // revokePerson is RevokeAll for all accounts of a person.

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,7 @@ func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *sig
 	if !a.credential.liveAt(a.now) {
 		return fmt.Errorf("%w: %w", errRefused, auth.ErrEnded)
 	}
-	if a.credential.Networks != nil && !a.credential.admits(a.tenant.ClientAddr(r)) {
+	if a.credential.Networks != nil && !face.Admits(a.credential.Networks, a.tenant.ClientAddr(r)) {
 		return fmt.Errorf("%w: %w", errRefused, auth.ErrNetwork)
 	}
 	if own := a.credential.Account; own != "" {
@@ -130,25 +131,13 @@ func (a *attempt) decideOverride(ctx context.Context, name string) error {
 
 func (a *attempt) principal(key *signing.Key) auth.Principal {
 	if a.account == nil {
-		return auth.Principal{Org: a.tenant.Org.Key(), App: key.ClientKey(), Mechanism: Name} // of Client
+		return a.tenant.Principal(Name, key.ClientKey(), "", nil, scope.Set{}) // of Client
 	}
-	caller := a.credential.Account
-	if caller == "" {
-		caller = a.account.ID
-	}
-	return auth.Principal{
-		Org:           a.tenant.Org.Key(),
-		App:           key.ClientKey(),
-		Account:       a.account.ID,
-		Caller:        caller,
-		Mechanism:     Name,
-		Roles:         slices.Clone(a.account.Roles),
-		Scope:         a.scope,
-		Granted:       a.scope,
-		Expires:       earlier(a.credential.NotAfter, key.Ends()),
-		Networks:      slices.Clone(a.credential.Networks),
-		Authenticated: a.now,
-	}
+	p := a.tenant.Principal(Name, key.ClientKey(), a.account.ID, slices.Clone(a.account.Roles), a.scope)
+	p.Caller = cmp.Or(a.credential.Account, p.Account)
+	p.Expires, p.Networks = earlier(a.credential.NotAfter, key.Ends()), slices.Clone(a.credential.Networks)
+	p.Authenticated = a.now
+	return p
 }
 
 // due returns where the use of the credential is to be recorded, or nil.

@@ -79,12 +79,6 @@ func (c *Credential) liveAt(now time.Time) bool {
 		(c.NotAfter.IsZero() || !now.After(c.NotAfter))
 }
 
-// admits reports whether requests may come from an address. The zero address stands for one that
-// could not be parsed; it is in no network.
-func (c *Credential) admits(addr netip.Addr) bool {
-	return c.Networks == nil || slices.ContainsFunc(c.Networks, func(n netip.Prefix) bool { return n.Contains(addr) })
-}
-
 // mayActAs reports whether a request may name the account.
 func (c *Credential) mayActAs(account string) bool {
 	return account != "" && (account == c.Account || slices.Contains(c.Accounts, account))

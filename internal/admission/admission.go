@@ -136,6 +136,14 @@ func Refuse(err error) error {
 	return err
 }
 
+// Missing returns the error for what a wish for a credential names and a directory does not find.
+func Missing(detail, path string, err error) error {
+	if auth.IsNotFound(err) {
+		return &auth.Error{Detail: detail, Path: path, Err: err}
+	}
+	return err
+}
+
 // Fault returns the *auth.Error for an error of package token, and for ErrRefused.
 func Fault(err error) error {
 	var detail string

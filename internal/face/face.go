@@ -5,6 +5,7 @@ package face
 import (
 	"hash/maphash"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,11 @@ const MaxName = 128
 // IsName reports whether a credential may have a name. It must not change what stands beside it in a list.
 func IsName(name string) bool {
 	return len(name) <= MaxName && utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// Admits reports whether an address is in one of the networks. The zero address, of what could not be parsed, is in none.
+func Admits(networks []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(addr) })
 }
 
 // Every is how often a use is recorded at most.
