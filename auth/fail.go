@@ -109,11 +109,7 @@ func setRefused(h http.Header, e *Error) {
 		h.Set(resourcePolicy, "same-origin")
 	}
 	if status := e.Fault().Status; e.RetryAfter > 0 || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", strconv.FormatInt(retryAfter(e.RetryAfter), 10))
+		seconds := int64((e.RetryAfter + time.Second - 1) / time.Second) // rounded up: an early retry is refused again
+		h.Set("Retry-After", strconv.FormatInt(max(1, seconds), 10))
 	}
-}
-
-// retryAfter returns whole seconds. It rounds up, because an early retry is refused again.
-func retryAfter(d time.Duration) int64 {
-	return max(1, int64((d+time.Second-1)/time.Second))
 }

@@ -48,10 +48,7 @@ func (m *Mechanism) Record(ctx context.Context, raw string, t *auth.Tenant) (tok
 		return token.Record{}, err
 	}
 	r, err := b.verifier.Record(ctx, raw, token.Expect{Takes: t.Takes, Org: t.Org.Key()})
-	if err != nil {
-		return token.Record{}, admission.Fault(err)
-	}
-	return r, nil
+	return r, admission.Fault(err)
 }
 
 // unspending returns a copy of b that spends no use.

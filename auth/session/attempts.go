@@ -154,14 +154,6 @@ func (a attempt) inAll(of owner, kind string) attempt {
 	return a
 }
 
-func (m *Manager) codeAttempt(t *auth.Tenant, of owner) attempt {
-	return attempt{m.Attempts, t, []counter{newCounter(of.org, freeCodes, "code", of.id)}}
-}
-
-func (m *Manager) ticketAttempt(t *auth.Tenant, s Session) attempt {
-	return m.attempt(t, ticketCodes+1, "ticket", s.ID)
-}
-
 // normalLogin is the login name that attempts are counted by. Case and surrounding blanks are ignored,
 // as most directories ignore them.
 func normalLogin(login string) string { return strings.ToLower(strings.TrimSpace(login)) }

@@ -45,7 +45,7 @@ func (of Factors) Enrol(r *http.Request) (Enrolment, error) {
 		return Enrolment{}, err
 	}
 	f.Pending = m.codes().newSecret()
-	if err := m.saveFactor(r.Context(), t, by.owner, f); err != nil {
+	if err := m.saveFactor(r.Context(), t, ownerOf(by.account), f); err != nil {
 		return Enrolment{}, err
 	}
 	return Enrolment{by.account.ID, f.Pending}, nil
@@ -148,7 +148,6 @@ var errNoFactors = errors.New("session: Manager.FactorStore is required for this
 // enroller is the account of an enrolment, and its ticket if there is no session.
 type enroller struct {
 	account *auth.Account
-	owner   owner // of the factor
 	ticket  *Session
 }
 
@@ -189,7 +188,7 @@ func (m *Manager) enroller(r *http.Request, t *auth.Tenant, account string, tick
 	if err != nil {
 		return t, enroller{}, err
 	}
-	return t, enroller{a, ownerOf(a), ticket}, nil
+	return t, enroller{a, ticket}, nil
 }
 
 // errNobody refuses a request without a session and without an enrolment ticket. A
@@ -200,7 +199,7 @@ var errNobody = &auth.Error{Detail: auth.DetailNoCredentials, Err: errors.New("s
 // factorFor returns the record that an enrolment changes. A ticket permits only the
 // first enrolment, because its holder has proved no more than a password.
 func (m *Manager) factorFor(ctx context.Context, t *auth.Tenant, by enroller) (Factor, error) {
-	f, err := m.factor(ctx, t, by.owner)
+	f, err := m.factor(ctx, t, ownerOf(by.account))
 	if err == nil && by.ticket != nil && f.Secret != "" {
 		return Factor{}, errCode
 	}
@@ -224,10 +223,10 @@ func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, cod
 		former.Version++ // Save raises it; it refuses this one after a further change, which so stays
 		recovery, f.Recovery = newRecovery()
 		f.Secret, f.Pending, f.Step = f.Pending, "", step
-		if err := m.saveFactor(ctx, t, by.owner, f); err != nil {
+		if err := m.saveFactor(ctx, t, ownerOf(by.account), f); err != nil {
 			return err
 		}
-		undo = func() { m.saveFactor(context.WithoutCancel(ctx), t, by.owner, former) }
+		undo = func() { m.saveFactor(context.WithoutCancel(ctx), t, ownerOf(by.account), former) }
 		return nil
 	})
 	return recovery, undo, err
@@ -235,10 +234,11 @@ func (m *Manager) activate(ctx context.Context, t *auth.Tenant, by enroller, cod
 
 // counted takes a step with a code, and counts it as an attempt.
 func (m *Manager) counted(ctx context.Context, t *auth.Tenant, a *auth.Account, step func() error) error {
-	attempt := m.codeAttempt(t, ownerOf(a))
-	_, err := attempt.begin(ctx, m.now())
+	of := ownerOf(a)
+	once := attempt{m.Attempts, t, []counter{newCounter(of.org, freeCodes, "code", of.id)}}
+	_, err := once.begin(ctx, m.now())
 	if err == nil {
-		err = attempt.finish(ctx, step()) // not deferred, so that the attempt stays counted after a panic
+		err = once.finish(ctx, step()) // not deferred, so that the attempt stays counted after a panic
 	}
 	switch {
 	case errors.Is(err, ErrCode):
@@ -263,38 +263,30 @@ func (m *Manager) saveFactor(ctx context.Context, t *auth.Tenant, of owner, f Fa
 // withCode accepts a code of the account's factor and changes the factor in the same
 // step. No code is therefore accepted twice, not even by two processes.
 func (m *Manager) withCode(ctx context.Context, t *auth.Tenant, a *auth.Account, code string, change func(*Factor)) error {
-	var verb string
-	err := m.counted(ctx, t, a, func() (err error) {
-		verb, err = m.takeCode(ctx, t, ownerOf(a), code, change)
-		return err
+	return m.counted(ctx, t, a, func() error {
+		// One timeout for all rounds, so that a store that always returns an old version
+		// does not cause an endless loop.
+		ctx, cancel := t.Bound(ctx)
+		defer cancel()
+		for {
+			f, err := m.factor(ctx, t, ownerOf(a))
+			if err != nil {
+				return err
+			}
+			verb := m.useCode(&f, code)
+			if verb == "" {
+				return errCode
+			}
+			change(&f)
+			if err = m.saveFactor(ctx, t, ownerOf(a), f); err == nil {
+				auth.Emit(ctx, auth.Event{Verb: verb, Account: a.ID})
+			}
+			if !errors.Is(err, auth.ErrConflict) {
+				return err
+			}
+			// Another request has changed the factor: check whether the code is still valid.
+		}
 	})
-	if err == nil {
-		auth.Emit(ctx, auth.Event{Verb: verb, Account: a.ID})
-	}
-	return err
-}
-
-// takeCode returns the verb of useCode.
-func (m *Manager) takeCode(ctx context.Context, t *auth.Tenant, of owner, code string, change func(*Factor)) (verb string, err error) {
-	// One timeout for all rounds, so that a store that always returns an old version
-	// does not cause an endless loop.
-	ctx, cancel := t.Bound(ctx)
-	defer cancel()
-	for {
-		f, err := m.factor(ctx, t, of)
-		if err != nil {
-			return "", err
-		}
-		if verb = m.useCode(&f, code); verb == "" {
-			return "", errCode
-		}
-		change(&f)
-		err = m.saveFactor(ctx, t, of, f)
-		if !errors.Is(err, auth.ErrConflict) {
-			return verb, err
-		}
-		// Another request has changed the factor: check whether the code is still valid.
-	}
 }
 
 // useCode marks the code as used in f, and returns the verb for that. It is "" if it is no valid code of f.

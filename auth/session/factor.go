@@ -81,10 +81,7 @@ func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (F
 		return FactorState{}, err
 	}
 	f, err := m.FactorStore.Factor(ctx, owner.org, owner.id)
-	if err != nil {
-		return FactorState{}, auth.Unavailable(err)
-	}
-	return FactorState{f.Secret != "", f.Pending != "", len(f.Recovery)}, nil
+	return FactorState{f.Secret != "", f.Pending != "", len(f.Recovery)}, auth.Unavailable(err)
 }
 
 // Reset removes the second factor of an account whose owner has lost the device

@@ -106,7 +106,7 @@ func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenan
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	counted := m.ticketAttempt(t, ticket)
+	counted := m.attempt(t, ticketCodes+1, "ticket", ticket.ID)
 	if err := counted.spend(r.Context(), m.now()); err != nil {
 		return auth.Principal{}, err
 	}
@@ -319,7 +319,7 @@ func (m *Manager) ticket(r *http.Request, t *auth.Tenant, steps ...string) (Sess
 	if err != nil {
 		return Session{}, err
 	}
-	return s, m.checkUnchanged(ctx, t, s)
+	return s, s.checkUnchanged(ctx, t)
 }
 
 // liveTicket returns the record of the hash, errCode if it has ended, or errOtherStep if it is for none of
@@ -339,9 +339,7 @@ func (m *Manager) liveTicket(ctx context.Context, t *auth.Tenant, hash [32]byte,
 
 // checkUnchanged refuses the ticket of an account that was disabled or changed since
 // the first step.
-func (m *Manager) checkUnchanged(ctx context.Context, t *auth.Tenant, s Session) error {
-	ctx, cancel := t.Bound(ctx)
-	defer cancel()
+func (s *Session) checkUnchanged(ctx context.Context, t *auth.Tenant) error {
 	_, err := s.unchanged(ctx, t)
 	if auth.IsNotFound(err) {
 		return errCode

@@ -249,7 +249,7 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	}
 	// Again, because the hash may have waited long, and the password must not be that of
 	// an account that was changed meanwhile.
-	if err := m.checkUnchanged(r.Context(), t, s); err != nil {
+	if s, err = m.mailed(r, t, ticket, ticketReset); err != nil {
 		return err
 	}
 	if err := m.redeem(r, s); err != nil {
@@ -374,7 +374,7 @@ func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket, purpose string
 	case account != "" && account != s.Account:
 		return Session{}, errCode
 	}
-	return s, m.checkUnchanged(ctx, t, s)
+	return s, s.checkUnchanged(ctx, t)
 }
 
 // mailTicket returns the record of a ticket for this purpose.
@@ -394,13 +394,10 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 		return Session{}, nil
 	}
 	s, _, err := m.current(ctx, t, hash)
-	switch {
-	case meansEnded(err): // though the browser still has the cookie
+	if meansEnded(err) { // though the browser still has the cookie
 		return Session{}, nil
-	case err != nil:
-		return Session{}, auth.Unavailable(err)
 	}
-	return s, nil
+	return s, auth.Unavailable(err)
 }
 
 // signedIn returns the account that the request was admitted with. On a public route it
