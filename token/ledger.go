@@ -242,25 +242,8 @@ type Issuing interface {
 // Records returns the live records of a holder in the order of List, which it calls for
 // one page after the other. An error is the last element, with the zero Record.
 func Records(ctx context.Context, l Issuing, of Holder) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		var after Position
-		for {
-			page, next, err := l.List(ctx, of, after, MaxPage)
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			for _, r := range page {
-				if !yield(r, nil) {
-					return
-				}
-			}
-			if next.IsZero() {
-				return
-			}
-			after = next
-		}
-	}
+	list := func(after Position) ([]Record, Position, error) { return l.List(ctx, of, after, MaxPage) }
+	return face.Pages(list, Position.IsZero)
 }
 
 // errLimit is the error of List for a limit that is out of range.

@@ -167,21 +167,6 @@ var ErrTooMany = errors.New("apikey: the account has too many keys")
 
 // Records returns all records of List, one page after the other. An error is the last element.
 func Records(ctx context.Context, s Issuing, of Of) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
-		for after := ""; ; {
-			page, next, err := s.List(ctx, of, after, MaxPage)
-			if err != nil {
-				yield(Record{}, err)
-				return
-			}
-			for _, r := range page {
-				if !yield(r, nil) {
-					return
-				}
-			}
-			if after = next; next == "" {
-				return
-			}
-		}
-	}
+	list := func(after string) ([]Record, string, error) { return s.List(ctx, of, after, MaxPage) }
+	return face.Pages(list, func(next string) bool { return next == "" })
 }

@@ -4,6 +4,7 @@ package face
 
 import (
 	"hash/maphash"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -24,6 +25,30 @@ func IsName(name string) bool {
 // Admits reports whether an address is in one of the networks. The zero address, of what could not be parsed, is in none.
 func Admits(networks []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(addr) })
+}
+
+// Pages returns all that a list has, one page after the other. An error is the last element. list gets where the
+// page before has ended, and the zero P first. isEnd reports whether no other page follows.
+func Pages[R, P any](list func(after P) (page []R, next P, err error), isEnd func(P) bool) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		var none R
+		var after P
+		for {
+			page, next, err := list(after)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, r := range page {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if after = next; isEnd(next) {
+				return
+			}
+		}
+	}
 }
 
 // Every is how often a use is recorded at most.
