@@ -40,9 +40,14 @@ func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant,
 	if by == nil || key == nil {
 		return auth.Principal{}, notProven(errors.New("signature: unknown client key or wrong proof"))
 	}
-	if err := a.admitClient(ctx, r, by); errors.Is(err, errRefused) {
+	err = a.admitCredential(ctx, r, by)
+	if err == nil && a.account != nil { // without one the principal may do nothing
+		a.scope, err = a.limit(ctx, clientKey)
+	}
+	switch {
+	case errors.Is(err, errRefused):
 		return auth.Principal{}, notProven(err)
-	} else if err != nil {
+	case err != nil:
 		return auth.Principal{}, auth.Unavailable(err)
 	}
 	if version < max(a.credential.MinVersion, m.Policy.Version) {
@@ -80,16 +85,4 @@ func (a *attempt) known(ctx context.Context, clientKey string) (*signing.Key, er
 		return nil, nil
 	}
 	return key, err
-}
-
-// admitClient is admit for a request that names no account.
-func (a *attempt) admitClient(ctx context.Context, r *http.Request, key *signing.Key) (err error) {
-	if err := a.admitCredential(ctx, r, key); err != nil {
-		return err
-	}
-	if a.account == nil {
-		return nil // the principal may do nothing
-	}
-	a.scope, err = a.limit(ctx, key.ClientKey())
-	return err
 }
