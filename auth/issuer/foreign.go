@@ -65,24 +65,21 @@ var (
 	errOtherIss  = errors.New("iss is another one")
 )
 
-// foreignHeader is the header of a token. Members that it does not know are ignored, such as x5t.
+// readHeader reads the header of a token. Members that it does not know are ignored, such as x5t.
 // So are jku, x5u, jwk and x5c: only the Issuer says where keys are.
-type foreignHeader struct{ alg, kid string }
-
-func readForeignHeader(text string) (h foreignHeader, err error) {
+func readHeader(text string) (alg, kid string, err error) {
 	m, err := compact.ReadMembers(text, compact.Limits)
 	kid, isText := m.Text("kid")
 	switch typ := strings.TrimPrefix(strings.ToLower(compact.Text(m["typ"])), "application/"); {
 	case err != nil:
-		return h, err
 	case m["crit"] != "" || m["b64"] != "":
-		return h, errCritical
+		err = errCritical
 	case !isText:
-		return h, strictjson.ErrType
+		err = strictjson.ErrType
 	case m["typ"] != "" && typ != "jwt" && typ != "at+jwt":
-		return h, errTyp // of another receiver, such as logout+jwt (RFC 8725, section 3.11)
+		err = errTyp // of another receiver, such as logout+jwt (RFC 8725, section 3.11)
 	}
-	return foreignHeader{compact.Text(m["alg"]), kid}, nil
+	return compact.Text(m["alg"]), kid, err
 }
 
 // readForeign reads a payload that the issuer has signed.
@@ -129,15 +126,15 @@ func (b *boundIssuer) open(ctx context.Context, now time.Time, raw string) (*For
 	if err != nil {
 		return nil, refused(err)
 	}
-	h, err := readForeignHeader(parts.Header)
+	alg, kid, err := readHeader(parts.Header)
 	if err != nil {
 		return nil, refused(err)
 	}
-	key, err := b.key(ctx, now, h.kid)
+	key, err := b.key(ctx, now, kid)
 	switch {
 	case err != nil:
 		return nil, err
-	case h.alg != key.Algorithm:
+	case alg != key.Algorithm:
 		return nil, refused(errAlgorithm)
 	case !key.Verifies(parts.Signed, parts.Signature):
 		return nil, refused(errSignature)
@@ -146,7 +143,7 @@ func (b *boundIssuer) open(ctx context.Context, now time.Time, raw string) (*For
 	if err != nil {
 		return nil, refused(err)
 	}
-	f.kid, f.key = h.kid, key
+	f.kid, f.key = kid, key
 	return f, f.isDue(now)
 }
 

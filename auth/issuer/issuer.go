@@ -106,9 +106,8 @@ func (i *Issuer) validate() error {
 // boundIssuer is an Issuer with its keys.
 type boundIssuer struct {
 	*Issuer
-	source string               // of its chains
-	static map[string]*jwks.Key // nil: set has the keys
-	set    *jwks.Set
+	source string // of its chains
+	find   func(ctx context.Context, now time.Time, kid string) (*jwks.Key, error)
 }
 
 func (i *Issuer) bind() (*boundIssuer, error) {
@@ -117,30 +116,27 @@ func (i *Issuer) bind() (*boundIssuer, error) {
 	}
 	b := &boundIssuer{Issuer: i, source: "issuer " + i.URL}
 	if i.Keys == nil {
-		b.set = &jwks.Set{URL: i.JWKS, Issuer: i.URL, Base: i.Base, UnsafePlaintext: i.UnsafePlaintext}
+		b.find = (&jwks.Set{URL: i.JWKS, Issuer: i.URL, Base: i.Base, UnsafePlaintext: i.UnsafePlaintext}).Key
 		return b, nil
 	}
-	b.static = map[string]*jwks.Key{}
+	static := map[string]*jwks.Key{}
+	b.find = func(_ context.Context, _ time.Time, kid string) (*jwks.Key, error) { return static[kid], nil }
 	for kid, public := range i.Keys {
 		key, err := jwks.NewKey(public)
 		if err != nil {
 			return nil, fmt.Errorf("issuer: Issuer.Keys[%q]: %w", kid, err)
 		}
-		b.static[kid] = key
+		static[kid] = key
 	}
 	return b, nil
 }
 
 // key returns the key of a kid, if the issuer may sign with it.
 func (b *boundIssuer) key(ctx context.Context, now time.Time, kid string) (*jwks.Key, error) {
-	key := b.static[kid]
-	if b.set != nil {
-		var err error
-		if key, err = b.set.Key(ctx, now, kid); err != nil && !errors.Is(err, jwks.ErrUnknown) {
-			return nil, auth.Unavailable(fmt.Errorf("issuer: keys of another issuer: %w", err))
-		}
-	}
+	key, err := b.find(ctx, now, kid)
 	switch {
+	case err != nil && !errors.Is(err, jwks.ErrUnknown):
+		return nil, auth.Unavailable(fmt.Errorf("issuer: keys of another issuer: %w", err))
 	case key == nil:
 		return nil, refused(jwks.ErrUnknown)
 	case b.Algorithms != nil && !slices.Contains(b.Algorithms, key.Algorithm):
