@@ -26,7 +26,6 @@ type call struct {
 	store     deadline     // context of the authentication
 
 	mu        sync.Mutex
-	attempted bool // authenticate has run: a credential is spent once
 	presence  Presence
 	mechanism int32 // index of the mechanism that ran, or none
 	principal Principal
@@ -132,10 +131,9 @@ func (c *call) passesAsAnonymous(err error) bool {
 func (c *call) authenticate(r *http.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.attempted {
-		return c.err
+	if c.err != nil || c.principal.Account != "" {
+		return c.err // it has run: a credential is spent once
 	}
-	c.attempted = true
 	c.err = errUnfinished // stands if a mechanism panics: a later check must not pass
 	c.mechanism, c.presence, c.err = c.tenant.guard.chooseMechanism(r)
 	switch {

@@ -68,12 +68,7 @@ func (r *Record) Stored() string {
 }
 
 // milli returns a time as stores keep it, in whole milliseconds.
-func milli(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return t.UTC().Truncate(time.Millisecond)
-}
+func milli(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // SetStored sets the fields of r that Stored has returned. It refuses any other text: without a restriction
 // of a later release, one that is there twice or one that is lost, more would be permitted.

@@ -53,7 +53,7 @@ func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason st
 	}
 	proof := Proof{At: m.stamp(), Methods: []string{methodActing}, Text: reason}
 	from := origin{Org: t.Org.Key(), Account: p.Account, ID: p.SessionID, Acting: true}
-	s, token := m.newSession(r, t.Org, authentication{account: account, Proof: proof, origin: from.text()}, "", actLife)
+	s, token := m.newSession(r, t.Org, authentication{account: account, Proof: proof, origin: textOf(from)}, "", actLife)
 	acting, err := m.principal(ctx, t, &s, target)
 	if err == nil {
 		err = m.hasRoom(ctx, t, account)

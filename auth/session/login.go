@@ -224,7 +224,7 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err := m.endPresented(ctx, r, t, "replaced"); err != nil {
 		return auth.Principal{}, err
 	}
-	o.session.Proof = o.proof.text()
+	o.session.Proof = textOf(o.proof.Proof)
 	if err := m.Store.Create(ctx, o.session, t.Org.Session.Effective().PerAccount); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}

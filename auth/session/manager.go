@@ -217,7 +217,7 @@ func (m *Manager) newSession(r *http.Request, org *auth.Org, p authentication, t
 		Ticket:        ticket,
 		Created:       p.At,
 		Authenticated: p.At,
-		Proof:         p.text(),
+		Proof:         textOf(p.Proof),
 		Origin:        p.origin,
 		Seen:          now,
 		Expires:       now.Add(life),

@@ -53,11 +53,6 @@ type origin struct {
 	Acting  bool        `json:"x,omitempty"` // the account acts for that of the session
 }
 
-func (from origin) text() string {
-	text, _ := json.Marshal(from) // strings only
-	return string(text)
-}
-
 func parseOrigin(text string) (from origin) {
 	json.Unmarshal([]byte(text), &from) // what is not understood is no session
 	return from
@@ -98,7 +93,7 @@ func (m *Manager) Enter(w http.ResponseWriter, r *http.Request, code string) (au
 		return auth.Principal{}, err
 	}
 	from := origin{Org: s.Org, Account: s.Account, ID: s.ID}
-	return m.proceed(w, r, to, authentication{account: target.ID, Proof: p, origin: from.text()}, "")
+	return m.proceed(w, r, to, authentication{account: target.ID, Proof: p, origin: textOf(from)}, "")
 }
 
 // person returns the session of the request, and its account, which is a person's.

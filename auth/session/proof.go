@@ -87,8 +87,9 @@ func (p Proof) isTwoFactors(org *auth.Org) bool {
 	return p.has(methodMultiple) && slices.Contains(org.Session.Issuers, p.Issuer)
 }
 
-func (p Proof) text() string {
-	text, _ := json.Marshal(p) // strings only
+// textOf returns a Proof or an origin as a record has it.
+func textOf[T Proof | origin](of T) string {
+	text, _ := json.Marshal(of) // strings only
 	return string(text)
 }
 
