@@ -229,8 +229,9 @@ func historySeed() uint64 {
 // TestHistories checks the promises about shared state under faults. HISTORY_SECONDS is the time of
 // each row. The table is that of RELIABILITY.md, which HISTORY_TABLE=1 writes again.
 func TestHistories(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
-	length := 700 * time.Millisecond // at least one fault, which comes within 400 ms
+	length := 1500 * time.Millisecond // at least one fault, which comes within 400 ms
 	if seconds, err := strconv.ParseFloat(os.Getenv("HISTORY_SECONDS"), 64); err == nil {
 		length = time.Duration(seconds * float64(time.Second))
 	} else if os.Getenv("LONG") == "1" {
