@@ -8,19 +8,12 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/apikey"
-	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // provisioning serves the routes by which administrators manage the accounts of others.
-type provisioning struct {
-	store    *store
-	stores   *stores
-	sessions *session.Manager
-	apiKeys  *apikey.Mechanism
-}
+type provisioning struct{ *platform }
 
 type managedReply struct {
 	accountReply

@@ -10,7 +10,6 @@ import (
 
 	"github.com/alexedwards/argon2id"
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
@@ -113,7 +112,8 @@ func (s *store) changePassword(ctx context.Context, verb string, org auth.OrgKey
 }
 
 func (s *store) Rehash(ctx context.Context, org auth.OrgKey, id, old, encoded string) error {
-	return s.exec(ctx, org, auth.ErrNotFound,
+	defer s.found.Invalidate(org)
+	return execIn(ctx, s.db, auth.ErrNotFound,
 		"UPDATE platform_accounts SET password = $4 WHERE org = $1 AND id = $2 AND password = $3", org, id, old, encoded)
 }
 
@@ -170,11 +170,7 @@ func (s *store) Accounts(ctx context.Context, person string) (all []auth.Account
 }
 
 // memberships serves the orgs of a person.
-type memberships struct {
-	store    *store
-	sessions *session.Manager
-	guard    *auth.Guard
-}
+type memberships struct{ *platform }
 
 type orgReply struct {
 	envelope.Item        // its _id is the org's code

@@ -89,17 +89,8 @@ var ed25519Key = body.Kind{Schema: body.String.Schema, Read: func(value string) 
 // removes a restriction.
 type appChanges map[string]any
 
-// readApp reads and checks a body. current is the credential that it changes, nil for a new app.
-func readApp(r *http.Request, current *signature.Credential) (appChanges, error) {
-	fields := appPatch
-	if current == nil {
-		fields, current = appBody, new(signature.Credential)
-	}
-	values, err := readValues(r, fields)
-	if err != nil {
-		return nil, err
-	}
-	c := appChanges(values)
+// check returns what is wrong with a body. current is the credential that it changes.
+func (c appChanges) check(r *http.Request, current *signature.Credential) error {
 	wrong := invalid{detail: auth.DetailBody}
 	// Only the times of the body: if one passes an earlier setting of the other, nobody can use
 	// the credential.
@@ -112,10 +103,10 @@ func readApp(r *http.Request, current *signature.Credential) (appChanges, error)
 		wrong.add("credential.minVersion", "must be 2 for a public key") // only version 2 has signatures of such keys
 	}
 	if err := cmp.Or(c.checkAccounts(r, current, &wrong), wrong.orNil()); err != nil {
-		return nil, err
+		return err
 	}
 	chains, _ := c["credential.scope"].([]string)
-	return c, auth.TenantFrom(r.Context()).Vet("credential.scope", chains)
+	return auth.TenantFrom(r.Context()).Vet("credential.scope", chains)
 }
 
 // publicKey returns the public key of the body, nil if it has none.

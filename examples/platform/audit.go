@@ -22,11 +22,7 @@ import (
 )
 
 // auditLog serves the audit log of an org.
-type auditLog struct {
-	store *store
-	log   *sqlstore.Audit
-	on    bool
-}
+type auditLog struct{ *platform }
 
 // auditEvent is an entry in the list: see audit.Entry, which reads it.
 type auditEvent struct {
@@ -105,7 +101,7 @@ func (h auditLog) list(r *http.Request) (page envelope.List[envelope.Verbatim], 
 }
 
 func (h auditLog) off() error {
-	if !h.on {
+	if !h.auditing {
 		return &auth.Error{Detail: auth.DetailNotFound, Reason: "this server keeps no audit log"}
 	}
 	return nil
@@ -121,7 +117,7 @@ func (h auditLog) head(r *http.Request) (envelope.Result[headReply], error) {
 	if err := h.off(); err != nil {
 		return envelope.Result[headReply]{}, err
 	}
-	head, err := h.log.Head(r.Context(), auth.From(r.Context()).Org)
+	head, err := h.stores.sql.Audit().Head(r.Context(), auth.From(r.Context()).Org)
 	return result(headReply{head.Count, head.Hash, date(head.Time)}, storeFailed(err))
 }
 

@@ -20,47 +20,17 @@ const maxPublicBody = 16 << 10
 
 // publicBody limits the bodies of a route that anybody may call. If a request
 // announces a longer body, it is refused before any of it is read.
-func publicBody(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength > maxPublicBody {
-			auth.Fail(w, r, &http.MaxBytesError{Limit: maxPublicBody})
-			return
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxPublicBody)
-		next.ServeHTTP(w, r)
-	})
+func publicBody(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength > maxPublicBody {
+		return &http.MaxBytesError{Limit: maxPublicBody}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxPublicBody)
+	return nil
 }
 
 func readValues(r *http.Request, f body.Form) (map[string]any, error) {
 	values, _, err := f.Read(r, maxBody)
 	return values, err
-}
-
-// withBody is for routes with a body of a form, whose values answer gets by their path.
-func withBody[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) func(*http.Request) (T, error) {
-	return func(r *http.Request) (none T, err error) {
-		values, err := readValues(r, f)
-		if err != nil {
-			return none, err
-		}
-		return answer(r, values)
-	}
-}
-
-// optionalBody is withBody for a body that may be missing. Then there are no values.
-func optionalBody[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) func(*http.Request) (T, error) {
-	return func(r *http.Request) (T, error) {
-		if !hasBody(r) {
-			return answer(r, nil)
-		}
-		return withBody(f, answer)(r)
-	}
-}
-
-// bodiless is for routes without a body. A body may only be an empty object: each
-// field in it is unknown.
-func bodiless[T any](answer func(*http.Request) (T, error)) func(*http.Request) (T, error) {
-	return optionalBody(body.Form{}, func(r *http.Request, _ map[string]any) (T, error) { return answer(r) })
 }
 
 // hasBody reports whether there is a body. It tries to read a byte, because a body

@@ -200,10 +200,11 @@ func TestBoundsOfRoles(t *testing.T) {
 			t.Fatal(err)
 		}
 		row := roleRow(auth.OrgKey(s.Org), "wide")
-		if err := p.store.exec(t.Context(), auth.OrgKey(s.Org), nil, "UPDATE platform_roles SET record = $3 WHERE "+row.where, s.Org, "wide",
+		if err := execIn(t.Context(), p.store.db, nil, "UPDATE platform_roles SET record = $3 WHERE "+row.where, s.Org, "wide",
 			asJSON(value{"Name": "wide", "Scope": old.Scope})); err != nil {
 			t.Fatal(err)
 		}
+		p.store.found.Invalidate(auth.OrgKey(s.Org))
 		s.as(t, "", "PATCH", "/admin/roles/wide", `{"scope":`+chainsOf(299, 1)+`}`).ok(t)
 		s.refused(t, s.as(t, "", "PATCH", "/admin/roles/wide", `{"scope":`+chainsOf(300, 1)+`}`), 400, "invalidArgument.body")
 	})

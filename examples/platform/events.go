@@ -33,11 +33,6 @@ const (
 	feedReaders = 8    // of one org, on one instance
 )
 
-// The recheck decides by the same need.
-const eventsRoute = "GET /events"
-
-var eventsNeed = auth.Allow("admin.read")
-
 // events serves the decisions and verbs of an org as they happen, as server-sent events (HTML
 // standard, section 9.2):
 //
@@ -52,18 +47,9 @@ var eventsNeed = auth.Allow("admin.read")
 // which may be a kind, such as login. The events of other instances come about a second after the
 // stream has begun. With history=N, the latest decisions that this instance has made come first, at most N
 // of the kept ones.
-type events struct {
-	feed    *feed
-	guard   *auth.Guard
-	history *history
-	show    func(context.Context, auth.Event) eventReply
-}
+type events struct{ *platform }
 
 func (h events) serve(w http.ResponseWriter, r *http.Request) {
-	if err := requireAdministrator(r); err != nil {
-		auth.Fail(w, r, err)
-		return
-	}
 	org := auth.From(r.Context()).Org
 	query := r.URL.Query()
 	filter := eventFilter{query.Get("account"), query.Get("app"), query.Get("verb")}
@@ -93,7 +79,7 @@ func (h events) before(r *http.Request, filter eventFilter) string {
 	most, _ := strconv.Atoi(r.URL.Query().Get("history"))
 	var text strings.Builder
 	for _, d := range h.history.last(auth.From(r.Context()).Org, most) {
-		if e := h.show(r.Context(), d); filter.passes(&e) {
+		if e := h.event(r.Context(), d); filter.passes(&e) {
 			text.WriteString(event("event", e))
 		}
 	}
@@ -144,7 +130,7 @@ func push(w http.ResponseWriter, text string, flush bool) bool {
 func event(name string, v any) string { return fmt.Sprintf("event: %s\ndata: %s\n\n", name, asJSON(v)) }
 
 func (h events) recheck(r *http.Request) *auth.Error {
-	p, err := h.guard.Readmit(r, eventsNeed)
+	p, err := h.guard.Readmit(r, adminRead) // the need of the route
 	if refused, ok := errors.AsType[*auth.Error](err); ok {
 		return refused
 	}

@@ -71,7 +71,7 @@ func (s *stores) ending(in *sqlstore.In) (session.Ending, token.Issuing) {
 }
 
 func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*stores, error) {
-	key, err := o.sealingKey()
+	key, err := o.keptKey("") // it seals the secrets in the database
 	if err != nil {
 		return nil, err
 	}
@@ -181,14 +181,8 @@ func (s *stores) close() error {
 	return s.redis.Close()
 }
 
-// sealingKey returns the key that encrypts the secrets in the database. A database
-// in memory gets a new one, which also ends with the process.
-func (o options) sealingKey() ([]byte, error) {
-	return o.keptKey("")
-}
-
 // keptKey returns 32 random bytes from the file of the sealing key, or from one beside it. A database in memory
-// has no file.
+// has no file: its key is new, and ends with the process.
 func (o options) keptKey(beside string) ([]byte, error) {
 	file := o.sealingKeyFile
 	if name, ok := strings.CutPrefix(o.db, sqliteDB); ok && file == "" {

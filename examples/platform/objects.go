@@ -49,7 +49,7 @@ func (h objects) page(r *http.Request) (none envelope.List[envelope.Verbatim], e
 // sort, so they are read again.
 func (h objects) next(r *http.Request, last envelope.Verbatim) string {
 	values, err := valuesOf(last)
-	q, parseErr := h.Schema().Parse(r.URL.RawQuery, func(string) bool { return true })
+	q, parseErr := h.Schema().Parse(r.URL.RawQuery, anyProperty)
 	if err != nil || parseErr != nil {
 		return ""
 	}

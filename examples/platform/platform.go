@@ -59,7 +59,6 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	}
 	p.ready = &readiness{stores: []func(context.Context) error{store.takesWrites, p.stores.takesWrites, secondsFrom(time.Now(), o.policy)}}
 	p.keys = token.Cached(p.stores.keys, keyStaleness)
-	p.tokens = &tokens{store: store, stores: p.stores, ledger: p.stores.ledger, quota: newMintQuota(), log: log}
 	p.sessions = &session.Manager{
 		Store:         p.stores.sessions,
 		Attempts:      p.stores.attempts,
@@ -76,13 +75,13 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Replays:     p.stores.replays,
 		Policy:      o.policy,
 	}
-	p.tokens.mechanism = &bearer.Mechanism{
+	p.tokens = &tokens{p, &bearer.Mechanism{
 		Keys:    p.keys,
 		Signers: p.stores.keys,
-		Ledger:  p.tokens.ledger,
+		Ledger:  p.stores.ledger,
 		Cache:   new(token.Cache),
-	}
-	p.apiKeys = apiKeys{store, p.stores, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: o.keyPrefix}}, Store: p.stores.apiKeys, Stale: keyStaleness}, p.tokens.quota}
+	}, newMintQuota()}
+	p.apiKeys = apiKeys{p, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: o.keyPrefix}}, Store: p.stores.apiKeys, Stale: keyStaleness}}
 	p.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    baseURL,
@@ -106,7 +105,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 
 // An instance may miss for so long what another one has changed of the records that the
 // Guard looks up, of API keys, and of the public keys that verify tokens. It sees its own changes at
-// once: see store.exec and apps.together.
+// once: see store.locked and apps.together.
 const (
 	directoryStale = 2 * time.Second
 	keyStaleness   = 2 * time.Second
@@ -158,9 +157,9 @@ func (p *platform) site(routes http.Handler) http.Handler {
 		case "/console/brand":
 			p.reading(p.showBrand)(w, r)
 		case "/console/scope":
-			asked(p, maxQuestion, withBody(scopeQuestion, decideScope))(w, r)
+			asked(p, maxQuestion, scopeQuestion, decideScope)(w, r)
 		case "/console/qr":
-			asked(p, maxDrawing, withBody(drawingForm, drawOTPAuth))(w, r)
+			asked(p, maxDrawing, drawingForm, drawOTPAuth)(w, r)
 		default:
 			routes.ServeHTTP(w, r)
 		}

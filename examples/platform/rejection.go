@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -98,11 +99,10 @@ const (
 	historyOrgs = 32
 )
 
-// decisions are a ring. made is the number of its latest one among those of all orgs.
+// decisions are the latest ones of an org. made is the number of the last among those of all orgs.
 type decisions struct {
-	ring []auth.Event
-	next int
-	made int64
+	latest []auth.Event
+	made   int64
 }
 
 func newHistory() *history { return &history{orgs: make(map[auth.OrgKey]*decisions)} }
@@ -113,17 +113,13 @@ func (h *history) add(d auth.Event) {
 	of := h.orgs[d.Org]
 	if of == nil {
 		h.makeRoom()
-		of = &decisions{ring: make([]auth.Event, 0, historySize)}
+		of = new(decisions)
 		h.orgs[d.Org] = of
 	}
 	h.made++
 	of.made = h.made
-	if len(of.ring) < historySize {
-		of.ring = append(of.ring, d)
-		return
-	}
-	of.ring[of.next] = d
-	of.next = (of.next + 1) % historySize
+	of.latest = append(of.latest, d)
+	of.latest = of.latest[max(0, len(of.latest)-historySize):]
 }
 
 func (h *history) makeRoom() {
@@ -147,6 +143,5 @@ func (h *history) last(org auth.OrgKey, most int) []auth.Event {
 	if of == nil || most <= 0 {
 		return nil
 	}
-	all := append(append(make([]auth.Event, 0, len(of.ring)), of.ring[of.next:]...), of.ring[:of.next]...)
-	return all[max(0, len(all)-most):]
+	return slices.Clone(of.latest[max(0, len(of.latest)-most):])
 }

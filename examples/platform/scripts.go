@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -19,10 +18,7 @@ import (
 
 // scripts serves the routes that run scripts. This platform has no script language:
 // a few functions take the place of what an org would write.
-type scripts struct {
-	store  *store
-	tokens *tokens
-}
+type scripts struct{ *platform }
 
 // script is one function. It runs as the caller, and may do what the caller may.
 // Its arguments are read as strictly as a body.
@@ -201,11 +197,7 @@ func names(f body.Form) (names []string) {
 
 // views serves the routes of views and deployments. As with scripts, functions take the
 // place of what an org would write.
-type views struct {
-	store  *store
-	tokens *tokens
-	claim  func(context.Context, signing.Use) error
-}
+type views struct{ *platform }
 
 // builtinView is one function, and the query arguments that it reads.
 type builtinView struct {
@@ -253,7 +245,7 @@ func (h views) once(r *http.Request, clientKey string) error {
 		return nil // of version 2, which has no siblings
 	}
 	sum := sha256.Sum256([]byte("message_token " + text))
-	return h.claim(r.Context(), signing.Use{
+	return h.signatures.Claim(r.Context(), signing.Use{
 		ClientKey: clientKey,
 		Nonce:     hex.EncodeToString(sum[:8]),
 		Signature: sum,

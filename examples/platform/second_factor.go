@@ -13,10 +13,7 @@ import (
 
 // secondFactor serves the routes by which an account sees, gets, replaces and removes
 // its second factor.
-type secondFactor struct {
-	store    *store
-	sessions *session.Manager
-}
+type secondFactor struct{ *platform }
 
 // factorReply says what second factor an account has. It holds no secret.
 type factorReply struct {
@@ -78,7 +75,7 @@ func (h secondFactor) renewRecovery(r *http.Request, values map[string]any) (env
 var codeForm = body.Form{{Path: "code", Kind: body.String, Required: true}}
 
 // devices serves the routes on which an account lists the devices that need no code, and forgets them.
-type devices struct{ sessions *session.Manager }
+type devices struct{ *platform }
 
 type deviceReply struct {
 	envelope.Item

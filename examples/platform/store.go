@@ -30,7 +30,7 @@ type store struct {
 
 	audit func(ctx context.Context, tx *sql.Tx, e auth.Event, mail string) error // appends to the audit log in a transaction
 
-	found   *auth.CachedDirectory // the Guard's cache of the records; see exec
+	found   *auth.CachedDirectory // the Guard's cache of the records; see locked
 	queries *share                // limits the route connections of each caller and org
 	changes *share                // likewise, of changes of objects, which wait for each other
 	room    int64                 // bytes of objects that one account may store; see storing

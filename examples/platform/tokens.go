@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"slices"
 	"time"
@@ -16,12 +15,9 @@ import (
 )
 
 type tokens struct {
-	store     *store
-	stores    *stores
-	ledger    token.Ledger
-	mechanism *bearer.Mechanism // set when the Guard is made
+	*platform
+	mechanism *bearer.Mechanism
 	quota     *quota
-	log       *slog.Logger
 }
 
 type mintReply struct {
@@ -30,14 +26,10 @@ type mintReply struct {
 	Expires string `json:"expires,omitempty"`
 }
 
-func (h *tokens) create(r *http.Request) (envelope.Result[mintReply], error) {
-	none := envelope.Result[mintReply]{}
-	if _, err := h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key")); err != nil {
-		return none, err
-	}
-	w, err := readToken(r)
+func (h *tokens) create(r *http.Request, values map[string]any) (envelope.Result[mintReply], error) {
+	w, err := wishOf(values["sub"].(string), values, "")
 	if err != nil {
-		return none, err
+		return envelope.Result[mintReply]{}, err
 	}
 	return result(h.mintFor(r.Context(), auth.From(r.Context()), r.PathValue("key"), w))
 }
@@ -166,14 +158,6 @@ const (
 
 	maxLife = 100 * 365 * 24 * 60 * 60 // seconds; more is taken for a mistake
 )
-
-func readToken(r *http.Request) (tokenWish, error) {
-	values, err := readValues(r, tokenBody)
-	if err != nil {
-		return tokenWish{}, err
-	}
-	return wishOf(values["sub"].(string), values, "")
-}
 
 // wishOf reads values of tokenOptions from a body or from a script's arguments.
 // Their paths begin with at.
