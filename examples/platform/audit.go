@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -83,21 +82,17 @@ func (h auditLog) list(r *http.Request) (page envelope.List[envelope.Verbatim], 
 	if err := h.store.queries.hold(r.Context()); err != nil {
 		return page, err
 	}
-	query := []string{r.URL.RawQuery}
-	if r.URL.RawQuery == "" {
-		query = nil
-	}
-	given := r.URL.Query()
+	query, given := r.URL.RawQuery, r.URL.Query()
 	if !given.Has("sort") {
-		query = append(query, "sort="+url.QueryEscape(`{"n":-1}`))
+		query += "&sort=" + url.QueryEscape(`{"n":-1}`)
 	}
-	for _, p := range auditList.Schema().Properties {
-		if !given.Has("paths[]") {
-			query = append(query, "paths[]="+p.Path)
+	if !given.Has("paths[]") {
+		for _, p := range auditList.Schema().Properties {
+			query += "&paths[]=" + p.Path
 		}
 	}
 	pages := &sqlpage.Pages{DB: h.store.db, Dialect: h.store.dialect}
-	return auditList.Page(r.Context(), pages, string(auth.From(r.Context()).Org), scope.Unscoped(), strings.Join(query, "&"))
+	return auditList.Page(r.Context(), pages, string(auth.From(r.Context()).Org), scope.Unscoped(), query)
 }
 
 func (h auditLog) off() error {

@@ -316,7 +316,7 @@ var demoEpoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // demoObjects returns the objects of an org, which belong to its accounts in turn.
 func demoObjects(org string, texts, threads, links int, accounts ...account) (all []*object) {
 	add := func(of schema, n int, values map[string]any) *object {
-		o := &object{ID: demoID(org, of.object, n+1), Org: auth.OrgKey(org), Type: of.object, Owner: accounts[n%len(accounts)].ID, Values: values}
+		o := &object{ID: demoID(org, of.object, n+1), Org: auth.OrgKey(org), Type: of, Owner: accounts[n%len(accounts)].ID, Values: values}
 		all = append(all, o)
 		return o
 	}

@@ -99,7 +99,7 @@ func (h *tokens) endingOf(r *http.Request, app *app, add func(id, kind, account 
 	if err != nil {
 		return err
 	}
-	for t, err := range token.Records(ctx, h.stores.ledger, token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: token.AnySubject}) {
+	for t, err := range token.Records(ctx, h.stores.ledger, anyOf(ctx, app.ClientKey)) {
 		if err != nil {
 			return storeFailed(err)
 		}

@@ -168,7 +168,7 @@ func (h objects) listOf(r *http.Request, id string, p paging.Property) (list env
 	if err := json.Unmarshal(text, &list); err != nil || sub.CountTo == 0 {
 		return list, err
 	}
-	list.Total, err = h.store.pages.Count(r.Context(), sub.And(paging.Eq(parentPath, id)), schemaOf(p.List.Object).Table(),
+	list.Total, err = h.store.pages.Count(r.Context(), sub.And(paging.Eq(parentPath, id)), messages.Table(),
 		sqlpage.RowScope{Tenant: string(auth.From(r.Context()).Org), AllIDs: true})
 	if err != nil && !errors.Is(err, paging.ErrSlowCount) { // which is the client's to mend
 		err = storeFailed(err)
@@ -193,7 +193,7 @@ func (h objects) create(r *http.Request) (envelope.Verbatim, error) {
 	if err := mayCreate(p); err != nil {
 		return nil, err
 	}
-	o := &object{ID: newID(), Org: p.Org, Type: h.object, Owner: p.Account}
+	o := &object{ID: newID(), Org: p.Org, Type: h.schema, Owner: p.Account}
 	q, values, err := h.written(r, scope.Create, o.ID)
 	if err != nil {
 		return nil, err

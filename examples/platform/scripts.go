@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
@@ -162,13 +163,13 @@ func (h scripts) mintAndRevoke(r *http.Request, values map[string]any) (any, err
 	if err != nil {
 		return nil, err
 	}
-	w.permanent = !w.limited // a token needs a jti to be revoked
+	w.Permanent = w.MaxUses == 0 // a token needs a jti to be revoked
 	m, err := h.tokens.mintFor(r.Context(), p, clientKey, w)
 	if err != nil {
 		return nil, err
 	}
 	// Not revokeOne: a script may end what it has made, whoever the subject is.
-	if err := h.tokens.mechanism.Revoke(r.Context(), token.Holder{Org: p.Org, ClientKey: clientKey, Subject: token.AnySubject}, m.ID); err != nil {
+	if err := h.tokens.mechanism.Revoke(r.Context(), anyOf(r.Context(), clientKey), m.ID); err != nil {
 		return nil, err
 	}
 	return map[string]any{"jti": m.ID, "revoked": true}, nil
@@ -269,12 +270,11 @@ func (h views) messageToken(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	lasts := 5 * time.Minute
-	if !p.Expires.IsZero() {
-		lasts = min(lasts, time.Until(p.Expires))
+	claims := token.Claims{Subject: p.Account, Scope: []string{"object.read." + messages.object}, Expires: time.Now().Add(5 * time.Minute)}
+	if !p.Expires.IsZero() && p.Expires.Before(claims.Expires) {
+		claims.Expires = p.Expires
 	}
-	claims := token.Claims{Subject: p.Account, Scope: []string{"object.read." + messages.object}}
-	m, err := h.tokens.mintFor(r.Context(), p, p.App, tokenWish{claims: claims, lasts: lasts})
+	m, err := h.tokens.mintFor(r.Context(), p, p.App, bearer.Wish{Claims: claims})
 	return result(m, err)
 }
 

@@ -114,7 +114,7 @@ func (h *tokens) listApp(r *http.Request) (envelope.List[tokenReply], error) {
 		if err != nil {
 			return err
 		}
-		of := token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: token.AnySubject}
+		of := anyOf(ctx, app.ClientKey)
 		after, inOrder := beginOf(q)
 		for {
 			records, next, err := h.stores.ledger.List(ctx, of, after, token.MaxPage)
