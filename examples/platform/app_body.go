@@ -50,13 +50,8 @@ func notAppName(name string) string {
 
 // networks accepts 192.0.2.0/24 and refuses 192.0.2.1/24: the latter may mean one address
 // or the whole network.
-var networks = body.Kind{Schema: body.Strings.Schema, Read: func(value string) (any, string) {
-	read, refused := body.Strings.Read(value)
-	texts, _ := read.([]string)
-	switch {
-	case refused != "":
-		return nil, refused
-	case len(texts) == 0 || len(texts) > maxRestrictions:
+var networks = narrowed(body.Strings, func(texts []string) (any, string) {
+	if len(texts) == 0 || len(texts) > maxRestrictions {
 		return nil, fmt.Sprintf("must be 1 to %d networks, or null for anywhere", maxRestrictions)
 	}
 	var all []netip.Prefix
@@ -68,7 +63,7 @@ var networks = body.Kind{Schema: body.Strings.Schema, Read: func(value string) (
 		all = append(all, network)
 	}
 	return all, ""
-}}
+})
 
 // ed25519Key is an Ed25519 public key. It refuses what signing refuses, such as a key of
 // small order, and a second spelling of a key.

@@ -52,15 +52,6 @@ type appReply struct {
 	KeyID      string           `json:"kid"`
 	Credential *credentialReply `json:"credential,omitempty"`
 	Secret     shownOnce        `json:"secret,omitempty"`
-	created    bool
-}
-
-// location is for whoever has lost the response that shows the secret.
-func (a appReply) location() string {
-	if !a.created {
-		return ""
-	}
-	return "/apps/" + a.ID
 }
 
 // credentialReply is a signing key with its restrictions. null means no
@@ -135,7 +126,7 @@ func (h apps) get(r *http.Request) (appReply, error) {
 	return h.reply(r.Context(), a)
 }
 
-func (h apps) create(r *http.Request, values map[string]any) (appReply, error) {
+func (h apps) create(w http.ResponseWriter, r *http.Request, values map[string]any) (appReply, error) {
 	changes := appChanges(values)
 	if err := changes.check(r, new(signature.Credential)); err != nil {
 		return appReply{}, err
@@ -160,8 +151,10 @@ func (h apps) create(r *http.Request, values map[string]any) (appReply, error) {
 		return appReply{}, err
 	}
 	emitApp(r.Context(), "credential.made", a)
+	// For whoever loses the response that shows the secret.
+	w.Header().Set("Location", auth.TenantFrom(r.Context()).URL()+"/apps/"+clientKey)
 	reply, err := h.reply(r.Context(), a)
-	reply.Secret, reply.created = shownOnce(secret), true
+	reply.Secret = shownOnce(secret)
 	return reply, err
 }
 

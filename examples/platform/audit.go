@@ -67,12 +67,16 @@ func (s *store) showAudit(ctx context.Context, db *sql.DB, log *sqlstore.Audit) 
 	})
 }
 
-// audited appends to the audit log in the transaction of the verb. It does nothing for no verb.
+// audited appends to the audit log in the transaction of the verb.
 func (s *store) audited(ctx context.Context, tx *sql.Tx, e auth.Event, mail string) error {
-	if s.audit == nil || e.Verb == "" {
+	if s.library == nil {
 		return nil
 	}
-	return s.audit(ctx, tx, e, mail)
+	in, err := s.library.In(ctx, tx)
+	if err == nil {
+		err = in.Audit().Append(ctx, e, mail)
+	}
+	return storeFailed(err)
 }
 
 func (h auditLog) list(r *http.Request) (page envelope.List[envelope.Verbatim], err error) {

@@ -63,15 +63,20 @@ func setIfGiven[T any](to *T, values map[string]any, path string) {
 	}
 }
 
+// narrowed is the kind of those values of another kind that read accepts.
+func narrowed[T any](k body.Kind, read func(T) (any, string)) body.Kind {
+	return body.Kind{Schema: k.Schema, Read: func(value string) (any, string) {
+		of, refused := k.Read(value)
+		if refused != "" {
+			return nil, refused
+		}
+		return read(of.(T))
+	}}
+}
+
 // checked is the kind of the strings that refuse has no objection to.
 func checked(refuse func(string) string) body.Kind {
-	return body.Kind{Schema: body.String.Schema, Read: func(value string) (any, string) {
-		text, refused := body.String.Read(value)
-		if s, ok := text.(string); ok && refused == "" {
-			refused = refuse(s)
-		}
-		return text, refused
-	}}
+	return narrowed(body.String, func(s string) (any, string) { return s, refuse(s) })
 }
 
 func atMost(bytes int) body.Kind {
@@ -89,13 +94,9 @@ func unless(fine bool, wrong string) string {
 }
 
 func between(from, to int64) body.Kind {
-	return body.Kind{Schema: body.Integer.Schema, Read: func(value string) (any, string) {
-		number, refused := body.Integer.Read(value)
-		if n, _ := number.(int64); refused == "" && (n < from || n > to) {
-			return nil, fmt.Sprintf("must be %d to %d", from, to)
-		}
-		return number, refused
-	}}
+	return narrowed(body.Integer, func(n int64) (any, string) {
+		return n, unless(from <= n && n <= to, fmt.Sprintf("must be %d to %d", from, to))
+	})
 }
 
 // The kinds of values that only administrative routes have.

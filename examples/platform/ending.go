@@ -103,7 +103,7 @@ func (h *tokens) endingOf(r *http.Request, app *app, add func(id, kind, account 
 		if err != nil {
 			return storeFailed(err)
 		}
-		valid, err := standing.among(ctx, []token.Record{t})
+		valid, err := standing([]token.Record{t})
 		if err != nil {
 			return err
 		}

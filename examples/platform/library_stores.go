@@ -93,13 +93,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	} else if err != nil {
 		return nil, fmt.Errorf("-db: %w", err)
 	}
-	s.audit = func(ctx context.Context, tx *sql.Tx, e auth.Event, mail string) error {
-		in, err := kept.In(ctx, tx)
-		if err == nil {
-			err = in.Audit().Append(ctx, e, mail)
-		}
-		return storeFailed(err)
-	}
+	s.library = kept
 	if err := s.showAudit(ctx, s.db, kept.Audit()); err != nil {
 		return nil, fmt.Errorf("-db: %w", err)
 	}

@@ -34,9 +34,6 @@ func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) 
 			auth.Fail(w, r, err)
 			return
 		}
-		if l, ok := any(value).(interface{ location() string }); ok && l.location() != "" {
-			w.Header().Set("Location", auth.TenantFrom(r.Context()).URL()+l.location())
-		}
 		auth.Reply(w, r, value)
 	}
 }

@@ -68,7 +68,7 @@ func (p *platform) adminRoutes(mux router) {
 	admin := mux.with(administrators)
 	apps := apps{p, newShare(1, 1, answerTime)}
 	admin.on("GET /apps", adminRead, "List the apps", reads(apps.list).listing(own("app")))
-	admin.on("POST /apps", adminUpdate, "Create an app", takes(appBody, apps.create))
+	admin.on("POST /apps", adminUpdate, "Create an app", formed(appBody, false, apps.create))
 	admin.on("GET /apps/{key}", adminRead, "Read an app", reads(apps.get))
 	admin.on("PATCH /apps/{key}", adminUpdate, "Change an app", takes(appPatch, apps.update))
 	admin.on("DELETE /apps/{key}", adminUpdate, "Delete an app", does(apps.delete))

@@ -121,7 +121,7 @@ func (h *tokens) listApp(r *http.Request) (envelope.List[tokenReply], error) {
 			if err != nil {
 				return storeFailed(err)
 			}
-			if records, err = standing.among(ctx, records); err != nil {
+			if records, err = standing(records); err != nil {
 				return err
 			}
 			kept.add(each(records, replyOf)...)
@@ -174,7 +174,7 @@ func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.V
 	if err != nil {
 		return nil, err
 	}
-	return standing.among(ctx, records)
+	return standing(records)
 }
 
 func (h *tokens) held(ctx context.Context, of token.Holder) (all []token.Record, err error) {
@@ -187,34 +187,23 @@ func (h *tokens) held(ctx context.Context, of token.Holder) (all []token.Record,
 	return all, nil
 }
 
-// standing tells the valid tokens of an app. The ledger also lists records of a replaced
-// key, and records whose maker no longer exists. Their tokens are refused anyway.
-type standing struct {
-	kids   []string
-	tenant *auth.Tenant
-}
-
-func (h *tokens) standing(ctx context.Context, clientKey string) (*standing, error) {
+// standing returns a function that keeps the records of valid tokens of an app. The ledger also lists records
+// of a replaced key, and records whose maker no longer exists. Their tokens are refused anyway.
+func (h *tokens) standing(ctx context.Context, clientKey string) (func([]token.Record) ([]token.Record, error), error) {
 	kids, err := h.stores.verifying(ctx, clientKey)
-	if err != nil {
-		return nil, err
-	}
-	return &standing{kids, auth.TenantFrom(ctx)}, nil
-}
-
-// among returns those of some records whose tokens are valid.
-func (s *standing) among(ctx context.Context, records []token.Record) (valid []token.Record, err error) {
-	for _, record := range records {
-		if !slices.Contains(s.kids, record.KeyID) {
-			continue
+	return func(records []token.Record) (valid []token.Record, err error) {
+		for _, record := range records {
+			if !slices.Contains(kids, record.KeyID) {
+				continue
+			}
+			err := bearer.CheckMakers(ctx, auth.TenantFrom(ctx), record)
+			if err != nil && !auth.IsNotFound(err) {
+				return nil, err
+			}
+			if err == nil {
+				valid = append(valid, record)
+			}
 		}
-		err := bearer.CheckMakers(ctx, s.tenant, record)
-		if err != nil && !auth.IsNotFound(err) {
-			return nil, err
-		}
-		if err == nil {
-			valid = append(valid, record)
-		}
-	}
-	return valid, nil
+		return valid, nil
+	}, err
 }
