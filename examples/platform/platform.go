@@ -117,20 +117,10 @@ func (p *platform) close() error {
 }
 
 func (p *platform) handler(routes http.Handler) http.Handler {
-	h := sameOrigin(p.site(routes))
-	h = p.recovered(h)
+	h := p.recovered(p.site(routes))
 	h = logged(p.log, h)
 	h = http.MaxBytesHandler(h, maxBody)
 	return p.guard.ServerTime(h)
-}
-
-// sameOrigin keeps pages of other origins from embedding a reply. It does not
-// affect CORS, which is for pages that use fetch: see guides/cors.
-func sameOrigin(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
-		next.ServeHTTP(w, r)
-	})
 }
 
 // site serves the paths outside of the orgs, and leaves the rest to the Guard. It
@@ -138,6 +128,8 @@ func sameOrigin(next http.Handler) http.Handler {
 // refuse. A signature covers the path as it was sent.
 func (p *platform) site(routes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Pages of other origins embed no reply. CORS is for pages that use fetch: see guides/cors.
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		path := r.URL.EscapedPath()
 		if file, ok := console[path]; ok {
 			p.reading(file.serve)(w, r)
