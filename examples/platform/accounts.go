@@ -83,13 +83,7 @@ func addAccount(ctx context.Context, db writer, a account, password string) erro
 func (s *store) Password(ctx context.Context, org auth.OrgKey, login string) (id, encoded string, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT id, password FROM platform_accounts WHERE org = $1 AND email = $2 AND password <> ''",
 		org, strings.ToLower(strings.TrimSpace(login))).Scan(&id, &encoded)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return "", "", auth.ErrNotFound
-	case err != nil:
-		return "", "", storeFailed(err)
-	}
-	return id, encoded, nil
+	return id, encoded, storeFailed(err)
 }
 
 // changePassword stores another password and alters the account, in one step: with the time
@@ -144,29 +138,18 @@ func (argon2) Verify(encoded, password string) (ok, rehash bool) {
 
 var _ auth.People = (*store)(nil)
 
-// personAccounts selects the accounts of a person.
-const personAccounts = `SELECT a.record FROM platform_accounts a JOIN platform_people p ON p.org = a.org AND p.id = a.id
-	WHERE p.person = $1`
+// peopleTable has the accounts of people.
+const peopleTable = "platform_accounts a JOIN platform_people p ON p.org = a.org AND p.id = a.id"
 
 // AccountOf implements auth.People.
 func (s *store) AccountOf(ctx context.Context, org auth.OrgKey, person string) (*auth.Account, error) {
-	accounts, err := findAll[auth.Account](ctx, s.db, personAccounts+" AND p.org = $2", person, org)
-	if err == nil && len(accounts) == 0 {
-		err = auth.ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return accounts[0], nil
+	return find[auth.Account](ctx, s.db, row{table: peopleTable, where: "p.person = $1 AND p.org = $2", args: []any{person, org}})
 }
 
 // Accounts implements auth.People.
-func (s *store) Accounts(ctx context.Context, person string) (all []auth.Account, err error) {
-	accounts, err := findAll[auth.Account](ctx, s.db, personAccounts+" ORDER BY p.org", person)
-	for _, a := range accounts {
-		all = append(all, *a)
-	}
-	return all, err
+func (s *store) Accounts(ctx context.Context, person string) ([]auth.Account, error) {
+	all, err := findAll[auth.Account](ctx, s.db, "SELECT record FROM "+peopleTable+" WHERE p.person = $1 ORDER BY p.org", person)
+	return each(all, valueOf), err
 }
 
 // memberships serves the orgs of a person.

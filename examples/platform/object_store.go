@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/paging/sqllist"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -120,22 +119,16 @@ func (o *object) arguments(columns []string) []any {
 	return arguments
 }
 
-// object returns one object of a type, or auth.ErrNotFound.
+// object returns one object of a type.
 func (s *store) object(ctx context.Context, org auth.OrgKey, of schema, id string) (*object, error) {
 	o := &object{ID: id, Org: org, Type: of}
 	err := s.objects.QueryRowContext(ctx, "SELECT owner, version FROM "+of.Table().Name+" WHERE org = $1 AND id = $2", org, id).
 		Scan(&o.Owner, &o.version)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, auth.ErrNotFound
-	case err != nil:
+	if err != nil {
 		return nil, storeFailed(err)
 	}
 	// After the version: whoever changes the object in between makes the write fail.
 	text, err := of.Get(ctx, s.pages, string(org), scope.Unscoped(), id, "")
-	if errors.Is(err, sqllist.ErrNotFound) {
-		return nil, auth.ErrNotFound
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
+// platform has the parts. The handlers of each group of routes are a type that embeds it.
 type platform struct {
 	store      *store
 	stores     *stores

@@ -45,11 +45,7 @@ type reader interface {
 
 func find[T any](ctx context.Context, db reader, at row) (*T, error) {
 	var text []byte
-	err := db.QueryRowContext(ctx, "SELECT record FROM "+at.table+" WHERE "+at.where, at.args...).Scan(&text)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, auth.ErrNotFound
-	case err != nil:
+	if err := db.QueryRowContext(ctx, "SELECT record FROM "+at.table+" WHERE "+at.where, at.args...).Scan(&text); err != nil {
 		return nil, storeFailed(err)
 	}
 	record := new(T)
@@ -176,8 +172,11 @@ func execIn(ctx context.Context, db writer, otherwise error, statement string, a
 }
 
 // storeFailed turns an error of a store into a 503, because the result is not
-// known. "Not found" stays as it is.
+// known. "Not found" stays as it is, and so no row is not found.
 func storeFailed(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return auth.ErrNotFound
+	}
 	if auth.IsNotFound(err) {
 		return err
 	}
@@ -217,14 +216,12 @@ func (s *store) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.
 }
 
 func (s *store) Roles(ctx context.Context, org auth.OrgKey, names []string) (roles []auth.Role, err error) {
-	for _, name := range names {
-		role, err := find[auth.Role](ctx, s.db, roleRow(org, name))
-		switch {
-		case err == nil:
-			roles = append(roles, *role)
-		case !auth.IsNotFound(err):
-			return nil, err
-		}
+	if len(names) == 0 {
+		return nil, nil
 	}
-	return roles, nil
+	args := []any{org}
+	found, err := findAll[auth.Role](ctx, s.db, "SELECT record FROM platform_roles WHERE org = $1 AND name IN "+oneOf(names, &args), args...)
+	return each(found, valueOf), err
 }
+
+func valueOf[T any](p *T) T { return *p }
