@@ -251,11 +251,7 @@ func (u *unsent) Header() http.Header            { return u.header }
 func (u *unsent) WriteHeader(status int)         { u.status = status }
 func (u *unsent) Write(text []byte) (int, error) { return len(text), nil }
 
-var actForm = body.Form{{Path: "reason", Kind: checked(notReason), Required: true}}
-
-func notReason(reason string) string {
-	return unless(isVisible(reason) && isLine(reason) && len(reason) <= 256, "must be a line of 1 to 256 bytes")
-}
+var actForm = body.Form{{Path: "reason", Kind: line(256), Required: true}}
 
 // act lets an administrator act for an account for an hour. The session of the browser is then that of
 // the account, until stopActing.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"time"
@@ -101,7 +100,7 @@ func (h apiKeys) list(r *http.Request) (envelope.List[keyReply], error) {
 
 var (
 	newKeyForm = body.Form{
-		{Path: "name", Kind: checked(notKeyName), Required: true},
+		{Path: "name", Kind: line(maxKeyName), Required: true},
 		{Path: "account", Kind: body.String}, // the owner; without it, that of the caller
 		{Path: "scope", Kind: body.Strings},  // without it, nothing
 		{Path: "networks", Kind: networks},
@@ -115,13 +114,6 @@ var (
 )
 
 const maxKeyName = 128 // bytes
-
-func notKeyName(name string) string {
-	if len(name) > maxKeyName {
-		return fmt.Sprintf("must be a line of 1 to %d bytes", maxKeyName)
-	}
-	return notAppName(name)
-}
 
 // keyFields maps the library's names to the fields of a request for a key.
 var keyFields = map[string]string{"sub": "account"}

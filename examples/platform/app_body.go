@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -18,12 +19,12 @@ import (
 )
 
 // appBody is the form of a new app and its signing key (section 5.3 of the interface).
-var appBody = append(body.Form{{Path: "name", Kind: checked(notAppName), Required: true}}, appOptions...)
+var appBody = append(body.Form{{Path: "name", Kind: line(maxName), Required: true}}, appOptions...)
 
 // appPatch is the form of a change. disabled must not be null: a client must say that
 // it enables an app.
 var appPatch = append(body.Form{
-	{Path: "name", Kind: checked(notAppName)},
+	{Path: "name", Kind: line(maxName)},
 	{Path: "disabled", Kind: body.Boolean},
 }, appOptions...)
 
@@ -43,10 +44,6 @@ const (
 	maxName         = 200 // bytes
 	maxRestrictions = 100 // for accounts, and for networks
 )
-
-func notAppName(name string) string {
-	return unless(isVisible(name) && len(name) <= maxName && isLine(name), fmt.Sprintf("must be a line of 1 to %d bytes", maxName))
-}
 
 // networks accepts 192.0.2.0/24 and refuses 192.0.2.1/24: the latter may mean one address
 // or the whole network.
@@ -146,12 +143,7 @@ func (c appChanges) checkAccounts(r *http.Request, current *signature.Credential
 }
 
 func (c appChanges) restricts() bool {
-	for path := range c {
-		if strings.HasPrefix(path, "credential.") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Keys(c)), func(path string) bool { return strings.HasPrefix(path, "credential.") })
 }
 
 func (c appChanges) apply(a *app) {

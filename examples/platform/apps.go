@@ -463,12 +463,8 @@ func (s *store) app(ctx context.Context, org auth.OrgKey, clientKey string) (*ap
 	return a, unknownApp(err)
 }
 
-// listApps returns the apps of an org, in the order of their keys. It sorts them
-// itself, because the order of PostgreSQL need not be that of the bytes.
 func (s *store) listApps(ctx context.Context, org auth.OrgKey) ([]*app, error) {
-	all, err := findAll[app](ctx, s.db, "SELECT record FROM platform_apps WHERE org = $1", org)
-	slices.SortFunc(all, func(a, b *app) int { return cmp.Compare(a.ClientKey, b.ClientKey) })
-	return all, err
+	return findAll[app](ctx, s.db, "SELECT record FROM platform_apps WHERE org = $1", org)
 }
 
 func putApp(ctx context.Context, db writer, a app) error {

@@ -133,11 +133,10 @@ func (p *platform) keepCheckpoints(ctx context.Context, o options, background *s
 	}
 	background.Go(func() {
 		defer file.Close()
-		for tick := time.NewTicker(time.Minute); ; {
+		for tick := time.Tick(time.Minute); ; {
 			select {
 			case <-ctx.Done():
-				tick.Stop()
-			case <-tick.C:
+			case <-tick:
 			}
 			if err := p.writeCheckpoints(ctx, file, key); err != nil {
 				p.log.Error("audit checkpoint", "cause", err)

@@ -79,6 +79,13 @@ func checked(refuse func(string) string) body.Kind {
 	return narrowed(body.String, func(s string) (any, string) { return s, refuse(s) })
 }
 
+// line is the kind of names and reasons.
+func line(most int) body.Kind {
+	return checked(func(s string) string {
+		return unless(isVisible(s) && isLine(s) && len(s) <= most, fmt.Sprintf("must be a line of 1 to %d bytes", most))
+	})
+}
+
 func atMost(bytes int) body.Kind {
 	return checked(func(s string) string {
 		return unless(len(s) <= bytes, fmt.Sprintf("must have at most %d bytes", bytes))

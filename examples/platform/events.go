@@ -89,8 +89,7 @@ func (h events) before(r *http.Request, filter eventFilter) string {
 // run sends events until the reader is gone, the feed ends, or the request would not be
 // admitted any more.
 func (h events) run(w http.ResponseWriter, r *http.Request, reader *feedReader, before string) {
-	due := time.NewTicker(recheckInterval)
-	defer due.Stop()
+	due := time.Tick(recheckInterval)
 	text, ended := ":\n\n"+before, false // the first comment brings the headers at once
 	for push(w, text, len(reader.waiting) == 0 || ended) && !ended {
 		select {
@@ -98,7 +97,7 @@ func (h events) run(w http.ResponseWriter, r *http.Request, reader *feedReader, 
 			return
 		case <-h.feed.ended:
 			return
-		case <-due.C:
+		case <-due:
 			text = ":\n\n"
 			if err := h.recheck(r); err != nil {
 				text, ended = event("end", json.RawMessage(err.Fault().Encode(h.guard.Brand.Faults))), true

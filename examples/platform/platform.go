@@ -99,7 +99,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err := p.guard.Validate(); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	p.oauth = &oauth.Server{Permit: p.tokens.withinQuota}
+	p.oauth = &oauth.Server{Permit: func(_ context.Context, client auth.Principal) error { return p.tokens.quota.take(callerOf(client)) }}
 	p.metadata = p.oauth.Metadata(p.guard)
 	return p, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -112,7 +113,11 @@ func (h *history) add(d auth.Event) {
 	defer h.mu.Unlock()
 	of := h.orgs[d.Org]
 	if of == nil {
-		h.makeRoom()
+		if len(h.orgs) >= historyOrgs {
+			delete(h.orgs, slices.MinFunc(slices.Collect(maps.Keys(h.orgs)), func(a, b auth.OrgKey) int {
+				return cmp.Compare(h.orgs[a].made, h.orgs[b].made)
+			}))
+		}
 		of = new(decisions)
 		h.orgs[d.Org] = of
 	}
@@ -120,19 +125,6 @@ func (h *history) add(d auth.Event) {
 	of.made = h.made
 	of.latest = append(of.latest, d)
 	of.latest = of.latest[max(0, len(of.latest)-historySize):]
-}
-
-func (h *history) makeRoom() {
-	if len(h.orgs) < historyOrgs {
-		return
-	}
-	var quiet auth.OrgKey
-	for org, of := range h.orgs {
-		if first := h.orgs[quiet]; first == nil || of.made < first.made {
-			quiet = org
-		}
-	}
-	delete(h.orgs, quiet)
 }
 
 // last returns at most some decisions of an org, the oldest first.

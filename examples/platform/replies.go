@@ -263,13 +263,13 @@ func does[T any](answer func(*http.Request) (T, error)) endpoint {
 	return formed(nil, true, func(_ http.ResponseWriter, r *http.Request, _ map[string]any) (T, error) { return answer(r) })
 }
 
-// signs is takes for a function that signs somebody in or out, by cookies.
-func signs[T any](f body.Form, answer func(http.ResponseWriter, *http.Request, map[string]any) (T, error)) endpoint {
+// takesAs is takes for a function that sets headers, such as cookies.
+func takesAs[T any](f body.Form, answer func(http.ResponseWriter, *http.Request, map[string]any) (T, error)) endpoint {
 	return formed(f, false, answer)
 }
 
-// signsBy is does for such a function.
-func signsBy[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) endpoint {
+// doesAs is does for such a function.
+func doesAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) endpoint {
 	return formed(nil, true, func(w http.ResponseWriter, r *http.Request, _ map[string]any) (T, error) { return answer(w, r) })
 }
 

@@ -68,7 +68,7 @@ func (p *platform) adminRoutes(mux router) {
 	admin := mux.with(administrators)
 	apps := apps{p, newShare(1, 1, answerTime)}
 	admin.on("GET /apps", adminRead, "List the apps", reads(apps.list).listing(own("app")))
-	admin.on("POST /apps", adminUpdate, "Create an app", formed(appBody, false, apps.create))
+	admin.on("POST /apps", adminUpdate, "Create an app", takesAs(appBody, apps.create))
 	admin.on("GET /apps/{key}", adminRead, "Read an app", reads(apps.get))
 	admin.on("PATCH /apps/{key}", adminUpdate, "Change an app", takes(appPatch, apps.update))
 	admin.on("DELETE /apps/{key}", adminUpdate, "Delete an app", does(apps.delete))
@@ -118,7 +118,7 @@ func (p *platform) adminRoutes(mux router) {
 	admin.on("DELETE /admin/accounts/{id}/sessions", adminUpdate, "End the sessions of an account", does(of.revokeAll).
 		saying("The session of the request itself stays. The number of ended sessions is the data."))
 	admin.on("DELETE /admin/accounts/{id}/sessions/{session}", adminUpdate, "End a session of an account", does(of.revoke))
-	admin.on("POST /admin/accounts/{id}/act", adminUpdate.By(session.Name), "Act for an account", signs(actForm, accounts.act).
+	admin.on("POST /admin/accounts/{id}/act", adminUpdate.By(session.Name), "Act for an account", takesAs(actForm, accounts.act).
 		saying("For an hour, the session is that of the account. `reason` is shown to its owner. DELETE /accounts/me/act ends it, and the caller's own session with it."))
 }
 
@@ -133,7 +133,7 @@ func (p *platform) mailRoutes(mux router) {
 	mux.on("DELETE /admin/invitations/{id}", adminUpdate, "Take an invitation back", does(invitations.takeBack))
 	mux.on("POST /admin/invitations/{id}/resend", adminUpdate, "Mail an invitation again", does(invitations.resend).
 		saying("The previous ticket becomes invalid. The new invitation has another `_id` and expires when the previous one would have."))
-	public.on("POST /accounts/accept", auth.Public, "Accept an invitation, and sign in", signs(acceptForm, invitations.accept))
+	public.on("POST /accounts/accept", auth.Public, "Accept an invitation, and sign in", takesAs(acceptForm, invitations.accept))
 
 	forgotten := forgotten{p}
 	public.on("POST /accounts/forgot", auth.Public, "Have a ticket mailed, in place of a forgotten password", takes(forgotForm, forgotten.forgot))

@@ -47,15 +47,16 @@ type builtinReply struct {
 }
 
 func (h scripts) list(r *http.Request) (envelope.List[builtinReply], error) {
-	var replies []builtinReply
-	for name, s := range scriptTable {
-		replies = append(replies, replyOfBuiltin("script", name, names(s.arguments)))
-	}
-	return ownPage(r, "script", replies)
+	return builtins(r, "script", scriptTable, func(s script) []string { return names(s.arguments) })
 }
 
-func replyOfBuiltin(object, name string, arguments []string) builtinReply {
-	return builtinReply{envelope.Item{ID: name, Object: object}, append([]string{}, arguments...)} // [], never null
+// builtins answers a list call on scripts or views.
+func builtins[B any](r *http.Request, object string, table map[string]B, arguments func(B) []string) (envelope.List[builtinReply], error) {
+	var replies []builtinReply
+	for name, b := range table {
+		replies = append(replies, builtinReply{envelope.Item{ID: name, Object: object}, append([]string{}, arguments(b)...)}) // [], never null
+	}
+	return ownPage(r, object, replies)
 }
 
 // route runs the script that the path names. The body holds its arguments, and may be missing.
@@ -215,11 +216,7 @@ var (
 )
 
 func (h views) list(r *http.Request) (envelope.List[builtinReply], error) {
-	var replies []builtinReply
-	for name, v := range viewTable {
-		replies = append(replies, replyOfBuiltin("view", name, v.arguments))
-	}
-	return ownPage(r, "view", replies)
+	return builtins(r, "view", viewTable, func(v builtinView) []string { return v.arguments })
 }
 
 // execute runs a view without scope (section 5.5 of the interface, rule 5). A caller who may run it

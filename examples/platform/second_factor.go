@@ -116,11 +116,11 @@ func (h devices) forget(r *http.Request) (envelope.Result[bool], error) {
 	if err == nil && !slices.ContainsFunc(remembered, func(d session.SessionInfo) bool { return d.ID == id }) {
 		err = auth.ErrNotFound
 	}
-	if err != nil {
-		return envelope.Result[bool]{}, err
+	if err == nil {
+		p := auth.From(r.Context())
+		err = h.sessions.Sessions().Revoke(r.Context(), p.Org, p.Account, id)
 	}
-	p := auth.From(r.Context())
-	return done(h.sessions.Sessions().Revoke(r.Context(), p.Org, p.Account, id))
+	return done(err)
 }
 
 // forgetAll answers with the number of forgotten devices.

@@ -335,29 +335,29 @@ const stepUp = 10 * time.Minute
 func (p *platform) sessionRoutes(mux router) {
 	public := mux.with(publicBody, p.ownPages)
 	signIn := signIn{p, newRegisterQuota()}
-	public.with(signIn.mayRegister).on("POST /accounts", auth.Public, "Register an account", signs(registrationForm, signIn.register))
-	public.on("POST /accounts/login", auth.Public, "Sign in", signs(loginForm, signIn.login).
+	public.with(signIn.mayRegister).on("POST /accounts", auth.Public, "Register an account", takesAs(registrationForm, signIn.register))
+	public.on("POST /accounts/login", auth.Public, "Sign in", takesAs(loginForm, signIn.login).
 		saying("If a second factor is wanted, send the same body with `location`, or `location` alone with the ticket cookie."))
 	mux.on("GET /accounts/status", auth.Public, "Who is signed in", reads(signIn.status))
 	mux.on("GET /accounts/me", auth.Authenticated, "The caller's account", reads(signIn.me).
 		saying("With the argument `scope=true`, `scope` has the chains that the credential holds, unless there are more than 1,000."))
-	mux.on("POST /accounts/me/logout", bySession, "End the session", signsBy(signIn.logout))
-	mux.on("POST /accounts/me/reauthenticate", bySession, "Prove the password again", signs(passwordForm, signIn.reauthenticate))
-	mux.on("POST /accounts/me/password", fresh, "Change the password", signs(changeForm, signIn.changePassword))
+	mux.on("POST /accounts/me/logout", bySession, "End the session", doesAs(signIn.logout))
+	mux.on("POST /accounts/me/reauthenticate", bySession, "Prove the password again", takesAs(passwordForm, signIn.reauthenticate))
+	mux.on("POST /accounts/me/password", fresh, "Change the password", takesAs(changeForm, signIn.changePassword))
 
 	factor := secondFactor{p}
 	mux.on("GET /accounts/me/second-factor", bySession, "What second factor the caller has", reads(factor.state))
 	public.on("POST /accounts/me/second-factor", freshOrTicket, "Begin a second factor", does(factor.enrol))
-	public.on("POST /accounts/me/second-factor/confirm", freshOrTicket, "Confirm a second factor", signs(codeForm, factor.confirm))
+	public.on("POST /accounts/me/second-factor/confirm", freshOrTicket, "Confirm a second factor", takesAs(codeForm, factor.confirm))
 	mux.on("POST /accounts/me/second-factor/recovery-codes", fresh, "Replace the recovery codes", takes(codeForm, factor.renewRecovery).
 		saying("All previous recovery codes become invalid."))
 	mux.on("DELETE /accounts/me/second-factor", fresh, "Remove the second factor", takes(codeForm, factor.remove))
 
 	of := memberships{p}
 	mux.on("GET /accounts/me/orgs", bySession, "List the other orgs of the person", reads(of.list).listing(own("org")))
-	public.on("POST /accounts/enter", auth.Public, "Enter this org from another one of the person", signsBy(of.enter).
+	public.on("POST /accounts/enter", auth.Public, "Enter this org from another one of the person", doesAs(of.enter).
 		saying("The request carries the session cookie of another org of this host, whose session stays. This org decides what it accepts: it may ask for a second factor."))
-	mux.on("DELETE /accounts/me/act", bySession, "Stop acting for the account", signsBy(signIn.stopActing).
+	mux.on("DELETE /accounts/me/act", bySession, "Stop acting for the account", doesAs(signIn.stopActing).
 		saying("The session of the actor ends, too."))
 
 	open := openSessions{p, ownSessions}

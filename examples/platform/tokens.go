@@ -102,11 +102,6 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 	return mintReply{string(t), claims.ID, date(claims.Expires)}, nil
 }
 
-// withinQuota counts a token for an OAuth client.
-func (h *tokens) withinQuota(_ context.Context, client auth.Principal) error {
-	return h.quota.take(callerOf(client))
-}
-
 // tokenFields maps the library's names to the fields of a request for a token.
 var tokenFields = map[string]string{"expires": "expiresIn"}
 
@@ -129,7 +124,7 @@ var tokenOptions = body.Form{
 	{Path: "expiresIn", Kind: body.Integer}, // seconds
 	{Path: "notBefore", Kind: body.Integer}, // Unix seconds
 	{Path: "claims", Kind: body.Object},
-	{Path: "name", Kind: checked(notKeyName)}, // of one with an id, for lists
+	{Path: "name", Kind: line(maxKeyName)}, // of one with an id, for lists
 }
 
 const (
