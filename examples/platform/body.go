@@ -28,11 +28,6 @@ func publicBody(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func readValues(r *http.Request, f body.Form) (map[string]any, error) {
-	values, _, err := f.Read(r, maxBody)
-	return values, err
-}
-
 // hasBody reports whether there is a body. It tries to read a byte, because a body
 // sent in chunks has no length.
 func hasBody(r *http.Request) bool {

@@ -152,7 +152,7 @@ func asked[T any](p *platform, limit int64, f body.Form, answer func(map[string]
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
-		values, err := readValues(r, f)
+		values, _, err := f.Read(r, maxBody)
 		var data T
 		if err == nil {
 			data, err = answer(values)

@@ -235,7 +235,7 @@ func formed[T any](f body.Form, optional bool, answer func(http.ResponseWriter, 
 	e.Handler = replyAs(func(w http.ResponseWriter, r *http.Request) (none T, err error) {
 		var values map[string]any
 		if !optional || hasBody(r) {
-			if values, err = readValues(r, f); err != nil {
+			if values, _, err = f.Read(r, maxBody); err != nil {
 				return none, err
 			}
 		}
