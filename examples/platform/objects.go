@@ -48,16 +48,13 @@ func (h objects) page(r *http.Request) (none envelope.List[envelope.Verbatim], e
 // next returns the Link to the page after an item. The item need not have the keys of the
 // sort, so they are read again.
 func (h objects) next(r *http.Request, last envelope.Verbatim) string {
-	values, err := valuesOf(last)
-	q, parseErr := h.Schema().Parse(r.URL.RawQuery, anyProperty)
-	if err != nil || parseErr != nil {
-		return ""
-	}
+	q, _ := h.Schema().Parse(r.URL.RawQuery, anyProperty) // the page is of this query
 	var keys paging.Query
 	for _, k := range q.Order() {
 		keys.Paths = append(keys.Paths, k.Path)
 	}
-	if len(keys.Paths) > 1 {
+	values, err := valuesOf(last)
+	if err == nil && len(keys.Paths) > 1 {
 		if last, err = h.show(r, values["_id"].(string), keys); err == nil {
 			values, err = valuesOf(last)
 		}
