@@ -196,8 +196,8 @@ type Issuing interface {
 	//     ones of other keys that were issued at most an hour before r. RevokeSubject
 	//     removes these.
 	//
-	// If a record with r's ClientKey and ID exists, or MaxUses is negative, Issue
-	// returns another error and changes nothing.
+	// If a record with r's ClientKey and ID exists, Issue returns another error and
+	// changes nothing.
 	Issue(ctx context.Context, r Record, verifying []string, limit int) error
 
 	// Revoke removes one record and no other. With the Subject AnySubject it may be of

@@ -110,10 +110,7 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep(now)
-	switch {
-	case r.MaxUses < 0:
-		return errors.New("token: a record with a negative use count")
-	case m.records[inApp{r.ClientKey, r.ID}] != nil:
+	if m.records[inApp{r.ClientKey, r.ID}] != nil {
 		return errors.New("token: id was issued before")
 	}
 	if err := m.vetParent(&r, kids, now); err != nil {
