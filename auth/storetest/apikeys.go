@@ -339,18 +339,11 @@ func testKeyList(t *testing.T, k *apiKeys) {
 }
 
 // pages returns all records of List in pages of a limit.
-func (k *apiKeys) pages(t *testing.T, of apikey.Of, limit int) (all []apikey.Record) {
+func (k *apiKeys) pages(t *testing.T, of apikey.Of, limit int) []apikey.Record {
 	t.Helper()
-	for after := ""; ; {
-		page, next, err := k.List(t.Context(), of, after, limit)
-		if err != nil || len(page) > limit || next != "" && next <= after {
-			t.Fatalf("List of %d after %q: %d records, next %q, %v", limit, after, len(page), next, err)
-		}
-		all = append(all, page...)
-		if after = next; next == "" {
-			return all
-		}
-	}
+	return suite.Pages(t, limit, func(r apikey.Record) string { return r.ID }, strings.Compare, func(after string) ([]apikey.Record, string, error) {
+		return k.List(t.Context(), of, after, limit)
+	})
 }
 
 func testKeyContext(t *testing.T, k *apiKeys) {

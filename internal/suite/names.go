@@ -141,3 +141,30 @@ func Seen(t *testing.T, at time.Time, use func(at time.Time, from netip.Prefix),
 	}
 	return int64(len(uses))
 }
+
+// Pages returns all records of a list in pages of a limit. It checks what each List promises: no page has more
+// records than the limit, they are in the order of their positions, and the next page begins after them.
+func Pages[R, P any](t *testing.T, limit int, position func(R) P, compare func(a, b P) int, list func(after P) (page []R, next P, err error)) (all []R) {
+	t.Helper()
+	for none, after := *new(P), *new(P); ; {
+		page, next, err := list(after)
+		if err != nil || len(page) > limit {
+			t.Fatalf("List of %d after %v: %d records, %v", limit, after, len(page), err)
+		}
+		last := after
+		for _, r := range page {
+			if compare(position(r), last) <= 0 {
+				t.Fatalf("List returns %+v after %v", r, last)
+			}
+			last = position(r)
+		}
+		all = append(all, page...)
+		switch {
+		case compare(next, none) == 0:
+			return all
+		case compare(next, last) < 0 || compare(next, after) <= 0:
+			t.Fatalf("the page after %v ends with %v, and the next begins after %v", after, last, next)
+		}
+		after = next
+	}
+}
