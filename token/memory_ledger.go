@@ -93,9 +93,6 @@ func (h Holder) has(r *Record) bool {
 
 // live returns a live record of a holder. An error says that there is none.
 func (m *MemoryLedger) live(of Holder, id string, now time.Time) (*issuedRecord, error) {
-	if id == "" {
-		return nil, ErrEphemeral
-	}
 	r := m.records[inApp{of.ClientKey, id}]
 	if !m.isLive(r, now) || !of.has(&r.Record) {
 		return nil, ErrNotFound

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/face"
@@ -17,7 +18,7 @@ type ledger struct{ store *Store }
 
 var (
 	// What every script about live records begins with.
-	lineageText = fmt.Sprintf("local maxAncestors = %d\n", token.MaxAncestors)
+	lineageText = fmt.Sprintf("local maxAncestors, anySubject = %d, '%s'\n", token.MaxAncestors, strings.ReplaceAll(token.AnySubject, "\x00", `\0`))
 
 	issueScript         = newScript(lineageText, lua("live"), lua("place"), lua("issue")).failing(errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep)
 	spendScript         = newScript(lineageText, lua("live"), lua("current"), lua("spend")).failing(token.ErrRevoked, token.ErrExhausted, token.ErrReused)
@@ -95,28 +96,11 @@ func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Dur
 		append(tokenArgs(at, r), r.ID, next.KeyID, decimal(next.Issued.Unix()), expiry(next.Expires), decimal(grace.Milliseconds()))...)
 }
 
-// subjectOf returns the subject as the scripts have it. An error says that there is no such record.
-func subjectOf(of token.Holder, id string) (subject string, err error) {
-	switch {
-	case id == "":
-		return "", token.ErrEphemeral
-	case of.Subject == "":
-		return "", token.ErrNotFound
-	case of.Subject == token.AnySubject:
-		return "", nil
-	}
-	return of.Subject, nil
-}
-
 // Get implements token.Ledger.
 func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
-	subject, err := subjectOf(of, id)
-	if err != nil {
-		return token.Record{}, err
-	}
 	at := l.store.of(string(of.Org))
 	found, err := list(ctx, at, recordOf(of), getScript,
-		[]string{recordKey(of.ClientKey, id)}, at.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, id)
+		[]string{recordKey(of.ClientKey, id)}, at.prefix+recordKey(of.ClientKey, ""), string(of.Org), of.Subject, id)
 	if err != nil || len(found) == 0 {
 		return token.Record{}, cmp.Or(err, token.ErrNotFound)
 	}
@@ -125,14 +109,10 @@ func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Rec
 
 // Revoke implements token.Ledger.
 func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
-	subject, err := subjectOf(of, id)
-	if err != nil {
-		return err
-	}
 	at := l.store.of(string(of.Org))
 	return at.decide(ctx, revokeScript,
 		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey), appsKey(of.Org)}, id, at.prefix+subjectKey(of.ClientKey, ""),
-		at.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, of.ClientKey)
+		at.prefix+recordKey(of.ClientKey, ""), string(of.Org), of.Subject, of.ClientKey)
 }
 
 // RevokeSubject implements token.Ledger.

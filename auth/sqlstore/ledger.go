@@ -104,7 +104,7 @@ var (
 			graced = CASE WHEN generation = $6 THEN {now} + $10 ELSE graced END
 		WHERE ` + sameText + ` AND ` + liveText
 
-	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')`
+	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 IS NULL)`
 	getText         = `SELECT ` + ledgerColumns + `true FROM {ledger} WHERE ` + oneText + ` AND ` + liveText
 	revokeText      = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING subject, ` + liveText
 	listSubjectText = listText(` AND subject = $5`)
@@ -312,39 +312,27 @@ func (l *ledger) refusal(ctx context.Context, r token.Record) error {
 	return token.ErrRevoked
 }
 
-// oneArgs returns the arguments of oneText. An error says that there is no such record.
-func oneArgs(of token.Holder, id string) ([]any, error) {
-	switch {
-	case id == "":
-		return nil, token.ErrEphemeral
-	case of.Subject == "":
-		return nil, token.ErrNotFound
-	case of.Subject == token.AnySubject:
-		of.Subject = "" // as the statements have it
+// oneArgs returns the arguments of oneText, in which NULL is any subject.
+func oneArgs(of token.Holder, id string) []any {
+	args := []any{of.ClientKey, id, of.Org, of.Subject}
+	if of.Subject == token.AnySubject {
+		args[3] = nil
 	}
-	return []any{of.ClientKey, id, of.Org, of.Subject}, nil
+	return args
 }
 
 // Get implements token.Ledger.
 func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
-	args, err := oneArgs(of, id)
-	if err != nil {
-		return token.Record{}, err
-	}
-	row, err := get(ctx, l.store, getText, args, ledgerRowOf)
+	row, err := get(ctx, l.store, getText, oneArgs(of, id), ledgerRowOf)
 	return row.Record, failed("get a token", found(err, token.ErrNotFound))
 }
 
 // Revoke implements token.Ledger.
 func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
-	args, err := oneArgs(of, id)
-	if err != nil {
-		return err
-	}
 	var live bool
-	err = l.store.audited(ctx, of.Org, func(q conn) error {
+	err := l.store.audited(ctx, of.Org, func(q conn) error {
 		e := auth.Event{Verb: verbs.TokenRevoked, App: of.ClientKey, Token: id}
-		err := q.one(ctx, revokeText, args, &e.Account, &live)
+		err := q.one(ctx, revokeText, oneArgs(of, id), &e.Account, &live)
 		if live {
 			q.note(e)
 		}

@@ -23,7 +23,7 @@ type querier interface {
 // do measures and runs f. One goroutine of a Store writes to SQLite at a time, unless it is in a
 // transaction of the application.
 func (s *Store) do(ctx context.Context, writes bool, f func() error) error {
-	defer s.calls.End(s.calls.Begin())
+	defer s.calls.End(time.Now())
 	if writes && s.writing != nil {
 		select {
 		case s.writing <- struct{}{}:
