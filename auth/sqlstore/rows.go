@@ -203,10 +203,5 @@ func failed(what string, err error) error {
 
 // storable reports whether PostgreSQL can store the texts unchanged.
 func storable(texts ...string) bool {
-	for _, text := range texts {
-		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) || strings.Contains(text, "\x00") })
 }

@@ -121,10 +121,8 @@ func (l *Ledger) Make(t *testing.T, parent token.Record, change func(*token.Reco
 func (l *Ledger) Dead(t *testing.T, what string, r token.Record) {
 	t.Helper()
 	l.Spends(t, what+": Spend", r, token.ErrRevoked)
-	for _, listed := range l.All(t, r.ClientKey, r.Subject) {
-		if listed.ID == r.ID {
-			t.Errorf("%s: listed", what)
-		}
+	if slices.ContainsFunc(l.All(t, r.ClientKey, r.Subject), func(listed token.Record) bool { return listed.ID == r.ID }) {
+		t.Errorf("%s: listed", what)
 	}
 	l.Barren(t, what, r, token.ErrRevoked)
 	Expect(t, what+": Revoke", l.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
