@@ -196,15 +196,15 @@ type Issuing interface {
 	//     ones of other keys that were issued at most an hour before r. RevokeSubject
 	//     removes these.
 	//
-	// If a record with r's ClientKey and ID exists, or MaxUses is negative, Issue
-	// returns another error and changes nothing.
+	// If a record with r's ClientKey and ID exists, Issue returns another error and
+	// changes nothing.
 	Issue(ctx context.Context, r Record, verifying []string, limit int) error
 
 	// Revoke removes one record and no other. With the Subject AnySubject it may be of
 	// any subject of the app. After it has returned nil, no Spend that starts accepts the
 	// token or a descendant of it, in any process. It returns ErrNotFound if the holder has
-	// no live record of this id, and ErrEphemeral if the id is empty. An empty Subject has
-	// no record.
+	// no live record of this id. An empty Subject has no record, and an ephemeral token has
+	// none, whose id is empty.
 	Revoke(ctx context.Context, of Holder, id string) error
 
 	// Get returns a live record of the holder, with its Lineage. It spends no use. It is for

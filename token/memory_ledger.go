@@ -93,9 +93,6 @@ func (h Holder) has(r *Record) bool {
 
 // live returns a live record of a holder. An error says that there is none.
 func (m *MemoryLedger) live(of Holder, id string, now time.Time) (*issuedRecord, error) {
-	if id == "" {
-		return nil, ErrEphemeral
-	}
 	r := m.records[inApp{of.ClientKey, id}]
 	if !m.isLive(r, now) || !of.has(&r.Record) {
 		return nil, ErrNotFound
@@ -110,10 +107,7 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep(now)
-	switch {
-	case r.MaxUses < 0:
-		return errors.New("token: a record with a negative use count")
-	case m.records[inApp{r.ClientKey, r.ID}] != nil:
+	if m.records[inApp{r.ClientKey, r.ID}] != nil {
 		return errors.New("token: id was issued before")
 	}
 	if err := m.vetParent(&r, kids, now); err != nil {

@@ -104,7 +104,7 @@ func TestMemoryLedger(t *testing.T) {
 
 	t.Run("T23 what cannot be revoked", func(t *testing.T) {
 		for id, want := range map[string]error{
-			"": token.ErrEphemeral, "unknown": token.ErrNotFound, "PERMANENT": token.ErrNotFound,
+			"": token.ErrNotFound, "unknown": token.ErrNotFound, "PERMANENT": token.ErrNotFound,
 			"limited": token.ErrNotFound, "expiring": token.ErrNotFound,
 		} {
 			if err := ledger.Revoke(ctx, heldBy(appA, token.AnySubject), id); !errors.Is(err, want) {

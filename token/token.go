@@ -115,7 +115,6 @@ var (
 	ErrReused = fmt.Errorf("%w: it was renewed before, so its successors end with it", ErrRevoked)
 
 	ErrNotFound  = errors.New("token: not found")
-	ErrEphemeral = errors.New("token: ephemeral tokens have no id and cannot be revoked one by one")
 	ErrTooMany   = errors.New("token: the subject holds the maximum of tokens for this app")
 	ErrTooDeep   = errors.New("token: made by a chain of more than 4 tokens")
 	ErrNoKeyPair = errors.New("token: the app has no key pair")

@@ -22,7 +22,7 @@ func (m *Mechanism) Revoke(ctx context.Context, of token.Holder, jti string) err
 		err = m.Ledger.Revoke(ctx, of, id)
 	}
 	switch {
-	case errors.Is(err, token.ErrNotFound), errors.Is(err, token.ErrEphemeral):
+	case errors.Is(err, token.ErrNotFound):
 		return auth.ErrNotFound
 	case err != nil:
 		return auth.Unavailable(err)

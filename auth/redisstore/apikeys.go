@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,11 +24,11 @@ type apiKeys struct{ at *shard }
 var apiKeyText string
 
 var (
-	putKeyScript     = newScript(apiKeyText, "return putKey()")
-	useKeyScript     = newScript(apiKeyText, "return useKey()")
-	getKeyScript     = newScript(apiKeyText, "return {'', keyRow(ARGV[1], ARGV[2])}")
+	putKeyScript     = newScript(apiKeyText, "return putKey()").failing(auth.ErrConflict, apikey.ErrTooMany)
+	useKeyScript     = newScript(apiKeyText, "return useKey()").failing(auth.ErrNotFound)
+	getKeyScript     = newScript(apiKeyText, "return {keyRow(ARGV[1], ARGV[2])}")
 	listKeysScript   = newScript(apiKeyText, "return listKeys()")
-	revokeKeyScript  = newScript(apiKeyText, "return revokeKey()")
+	revokeKeyScript  = newScript(apiKeyText, "return revokeKey()").failing(auth.ErrNotFound)
 	deleteKeysScript = newScript(apiKeyText, "return endKeys()")
 )
 
@@ -66,30 +67,24 @@ func (k *apiKeys) put(ctx context.Context, args []string, add *apikey.Record, li
 	args = append([]string{k.at.prefix}, args...)
 	args = append(args, strconv.Itoa(limit), millis(add.Created),
 		add.ID, string(add.Org), add.Account, add.App, add.Maker, add.Stored(), millisOrEmpty(add.Expires), decimal(add.Uses))
-	code, err := k.at.code(ctx, putKeyScript, nil, args...)
-	return cmp.Or(err, codeError(code, nil, auth.ErrConflict, apikey.ErrTooMany))
+	return k.at.decide(ctx, putKeyScript, nil, args...)
 }
 
 // Use implements apikey.Store.
 func (k *apiKeys) Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error {
-	code, err := k.at.code(ctx, useKeyScript, []string{apiKeyKey(id)}, useArgs(face.Use{Seen: at, From: from})...)
-	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
+	return k.at.decide(ctx, useKeyScript, []string{apiKeyKey(id)}, useArgs(face.Use{Seen: at, From: from})...)
 }
 
 // Revoke implements apikey.Store.
 func (k *apiKeys) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
-	code, err := k.at.code(ctx, revokeKeyScript, []string{apiKeyKey(id)}, k.at.prefix, id, string(org))
-	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
+	return k.at.decide(ctx, revokeKeyScript, []string{apiKeyKey(id)}, k.at.prefix, id, string(org))
 }
 
 // Get implements apikey.Store.
 func (k *apiKeys) Get(ctx context.Context, id string) (apikey.Record, error) {
-	found, _, err := k.rows(ctx, getKeyScript, nil, k.at.prefix, id)
-	if err == nil && len(found) == 0 {
-		err = auth.ErrNotFound
-	}
-	if err != nil {
-		return apikey.Record{}, err
+	found, err := list(ctx, k.at, keyOf, getKeyScript, nil, k.at.prefix, id)
+	if err != nil || len(found) == 0 {
+		return apikey.Record{}, cmp.Or(err, auth.ErrNotFound)
 	}
 	return found[0], nil
 }
@@ -106,39 +101,14 @@ func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit in
 	case of.App != "":
 		index = "m:" + pair(string(of.Org), of.App)
 	}
-	rows, next, err := k.rows(ctx, listKeysScript, []string{index}, k.at.prefix, after, strconv.Itoa(limit))
-	for _, r := range rows {
-		if of.Has(&r) {
-			page = append(page, r)
-		}
+	next, rows, err := k.at.page(ctx, listKeysScript, []string{index}, k.at.prefix, after, strconv.Itoa(limit))
+	if err == nil {
+		page, err = read(rows, keyOf)
 	}
-	return page, next, err
-}
-
-// rows runs a script that returns a text and then rows of keyRow.
-func (k *apiKeys) rows(ctx context.Context, script *script, keys []string, args ...string) (all []apikey.Record, first string, err error) {
-	reply, err := k.at.run(ctx, script, keys, args...)
 	if err != nil {
 		return nil, "", err
 	}
-	rows, ok := reply.([]any)
-	if !ok || len(rows) == 0 {
-		return nil, "", errReply
-	}
-	if first, ok = text(rows[0]); !ok {
-		return nil, "", errReply
-	}
-	for _, row := range rows[1:] {
-		if row == nil {
-			continue
-		}
-		r, err := keyOf(row)
-		if err != nil {
-			return nil, "", err
-		}
-		all = append(all, r)
-	}
-	return all, first, nil
+	return slices.DeleteFunc(page, func(r apikey.Record) bool { return !of.Has(&r) }), next, nil
 }
 
 func keyOf(row any) (r apikey.Record, err error) {

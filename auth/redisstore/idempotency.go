@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"strconv"
 
@@ -13,7 +12,7 @@ type repeats struct{ store *Store }
 
 var (
 	beginRepeatScript = newScript(lua("repeat"), "return beginRepeat()")
-	endRepeatScript   = newScript(lua("repeat"), "return endRepeat()")
+	endRepeatScript   = newScript(lua("repeat"), "return endRepeat()").failing(auth.ErrConflict)
 	endRepeatsScript  = newScript(lua("repeat"), "return endRepeats()")
 )
 
@@ -43,7 +42,6 @@ func (r *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.
 // End implements idempotency.Store.
 func (r *repeats) End(ctx context.Context, e idempotency.Entry) error {
 	at := r.store.of(string(e.Org))
-	code, err := at.code(ctx, endRepeatScript, nil, at.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
+	return at.decide(ctx, endRepeatScript, nil, at.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
 		costOf(e), string(e.Sealed))
-	return cmp.Or(err, codeError(code, nil, auth.ErrConflict))
 }

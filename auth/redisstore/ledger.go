@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/face"
@@ -17,13 +18,13 @@ type ledger struct{ store *Store }
 
 var (
 	// What every script about live records begins with.
-	lineageText = fmt.Sprintf("local maxAncestors = %d\n", token.MaxAncestors)
+	lineageText = fmt.Sprintf("local maxAncestors, anySubject = %d, '%s'\n", token.MaxAncestors, strings.ReplaceAll(token.AnySubject, "\x00", `\0`))
 
-	issueScript         = newScript(lineageText, lua("live"), lua("place"), lua("issue"))
-	spendScript         = newScript(lineageText, lua("live"), lua("current"), lua("spend"))
-	renewScript         = newScript(lineageText, lua("live"), lua("place"), lua("current"), lua("renew"))
+	issueScript         = newScript(lineageText, lua("live"), lua("place"), lua("issue")).failing(errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep)
+	spendScript         = newScript(lineageText, lua("live"), lua("current"), lua("spend")).failing(token.ErrRevoked, token.ErrExhausted, token.ErrReused)
+	renewScript         = newScript(lineageText, lua("live"), lua("place"), lua("current"), lua("renew")).failing(token.ErrRevoked, token.ErrExhausted, token.ErrReused)
 	getScript           = newScript(lineageText, lua("live"), lua("row"), lua("get"))
-	revokeScript        = newScript(lineageText, lua("live"), lua("place"), lua("endsubject"), lua("revoke"))
+	revokeScript        = newScript(lineageText, lua("live"), lua("place"), lua("endsubject"), lua("revoke")).failing(token.ErrNotFound)
 	revokeSubjectScript = newScript(lineageText, lua("live"), lua("place"), lua("endsubject"), lua("revokesubject"))
 	tokensScript        = newScript(lineageText, lua("live"), lua("row"), lua("tokens"))
 	appTokensScript     = newScript(lineageText, lua("live"), lua("row"), lua("place"), lua("apptokens"))
@@ -33,18 +34,14 @@ var errIssued = errors.New("redisstore: id was issued before")
 
 // Issue implements token.Ledger.
 func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
-	if r.MaxUses < 0 {
-		return errors.New("redisstore: issue: a negative use count")
-	}
 	at := l.store.of(string(r.Org))
 	args := []string{
 		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
 		strconv.Itoa(limit), at.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, string(r.Org),
 		strconv.Itoa(token.MaxReplaced), r.ClientKey, at.prefix + appKey(""), r.Name,
 	}
-	code, err := at.code(ctx, issueScript,
+	return at.decide(ctx, issueScript,
 		[]string{recordKey(r.ClientKey, r.ID), subjectKey(r.ClientKey, r.Subject), appKey(r.ClientKey), appsKey(r.Org)}, append(args, verifying...)...)
-	return cmp.Or(err, codeError(code, nil, errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep))
 }
 
 // Spend implements token.Spender.
@@ -55,7 +52,7 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 		return token.Lineage{}, err
 	}
 	if code, ok := reply.(int64); ok {
-		return token.Lineage{}, codeError(code, errReply, token.ErrRevoked, token.ErrExhausted, token.ErrReused)
+		return token.Lineage{}, spendScript.failed(code)
 	}
 	// The leading 0 tells it from the reply to another command.
 	row, ok := reply.([]any)
@@ -95,54 +92,27 @@ func useOf(seen, from string) (use face.Use, err error) {
 // Renew implements token.Ledger.
 func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Duration) error {
 	at := l.store.of(string(r.Org))
-	code, err := at.code(ctx, renewScript, []string{recordKey(r.ClientKey, r.ID), appKey(r.ClientKey)},
+	return at.decide(ctx, renewScript, []string{recordKey(r.ClientKey, r.ID), appKey(r.ClientKey)},
 		append(tokenArgs(at, r), r.ID, next.KeyID, decimal(next.Issued.Unix()), expiry(next.Expires), decimal(grace.Milliseconds()))...)
-	return cmp.Or(err, codeError(code, nil, token.ErrRevoked, token.ErrExhausted, token.ErrReused))
-}
-
-// subjectOf returns the subject as the scripts have it. An error says that there is no such record.
-func subjectOf(of token.Holder, id string) (subject string, err error) {
-	switch {
-	case id == "":
-		return "", token.ErrEphemeral
-	case of.Subject == "":
-		return "", token.ErrNotFound
-	case of.Subject == token.AnySubject:
-		return "", nil
-	}
-	return of.Subject, nil
 }
 
 // Get implements token.Ledger.
 func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
-	subject, err := subjectOf(of, id)
-	if err != nil {
-		return token.Record{}, err
-	}
 	at := l.store.of(string(of.Org))
-	rows, err := at.rows(ctx, getScript,
-		[]string{recordKey(of.ClientKey, id)}, at.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, id)
-	if err != nil {
-		return token.Record{}, err
-	}
-	records, err := recordsOf(rows, of)
-	if err != nil || len(records) != 1 {
+	found, err := list(ctx, at, recordOf(of), getScript,
+		[]string{recordKey(of.ClientKey, id)}, at.prefix+recordKey(of.ClientKey, ""), string(of.Org), of.Subject, id)
+	if err != nil || len(found) == 0 {
 		return token.Record{}, cmp.Or(err, token.ErrNotFound)
 	}
-	return records[0], nil
+	return found[0], nil
 }
 
 // Revoke implements token.Ledger.
 func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
-	subject, err := subjectOf(of, id)
-	if err != nil {
-		return err
-	}
 	at := l.store.of(string(of.Org))
-	code, err := at.code(ctx, revokeScript,
+	return at.decide(ctx, revokeScript,
 		[]string{recordKey(of.ClientKey, id), appKey(of.ClientKey), appsKey(of.Org)}, id, at.prefix+subjectKey(of.ClientKey, ""),
-		at.prefix+recordKey(of.ClientKey, ""), string(of.Org), subject, of.ClientKey)
-	return cmp.Or(err, codeError(code, nil, token.ErrNotFound))
+		at.prefix+recordKey(of.ClientKey, ""), string(of.Org), of.Subject, of.ClientKey)
 }
 
 // RevokeSubject implements token.Ledger.
@@ -171,16 +141,12 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 		return l.listApp(ctx, of, after, limit)
 	}
 	at := l.store.of(string(of.Org))
-	rows, err := at.rows(ctx, tokensScript,
+	page, err = list(ctx, at, recordOf(of), tokensScript,
 		[]string{subjectKey(of.ClientKey, of.Subject)}, at.prefix+recordKey(of.ClientKey, ""), string(of.Org))
 	if err != nil {
 		return nil, next, err
 	}
-	all, err := recordsOf(rows, of)
-	if err != nil {
-		return nil, next, err
-	}
-	page = slices.DeleteFunc(all, func(r token.Record) bool { return r.Position().Compare(after) <= 0 })
+	page = slices.DeleteFunc(page, func(r token.Record) bool { return r.Position().Compare(after) <= 0 })
 	slices.SortFunc(page, func(a, b token.Record) int { return a.Position().Compare(b.Position()) })
 	if len(page) > limit {
 		page = page[:limit]
@@ -192,73 +158,54 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 // listApp returns a page of the records of all subjects of an app.
 func (l *ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
 	at := l.store.of(string(of.Org))
-	rows, err := at.rows(ctx, appTokensScript, []string{appKey(of.ClientKey)},
+	last, rows, err := at.page(ctx, appTokensScript, []string{appKey(of.ClientKey)},
 		at.prefix+recordKey(of.ClientKey, ""), string(of.Org), decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
-	if err == nil && len(rows) == 0 {
-		err = errReply
+	if err == nil {
+		next, err = positionOf(last)
 	}
 	if err != nil {
 		return nil, next, err
 	}
-	if next, err = positionOf(rows[0]); err != nil {
-		return nil, next, err
-	}
-	page, err = recordsOf(rows[1:], of)
+	page, err = read(rows, recordOf(of))
 	return page, next, err
 }
 
 // positionOf reads a member of the index of an app: see place.lua.
-func positionOf(member any) (token.Position, error) {
-	s, ok := text(member)
-	if !ok {
-		return token.Position{}, errReply
-	}
-	if s == "" {
+func positionOf(member string) (token.Position, error) {
+	if member == "" {
 		return token.Position{}, nil
 	}
 	const digits, zero = 16, 1e15
-	issued, err := strconv.ParseInt(s[:min(digits, len(s))], 10, 64)
-	if err != nil || len(s) < digits {
+	issued, err := strconv.ParseInt(member[:min(digits, len(member))], 10, 64)
+	if err != nil || len(member) < digits {
 		return token.Position{}, errReply
 	}
-	return token.Position{Issued: time.Unix(issued-zero, 0).UTC(), ID: s[digits:]}, nil
+	return token.Position{Issued: time.Unix(issued-zero, 0).UTC(), ID: member[digits:]}, nil
 }
 
-// recordsOf reads rows of row.lua.
-func recordsOf(rows []any, of token.Holder) ([]token.Record, error) {
-	list := make([]token.Record, 0, len(rows))
-	for _, row := range rows {
-		r, err := recordOf(row)
+// recordOf returns what reads one row of row.lua, of a record of the app.
+func recordOf(of token.Holder) func(row any) (token.Record, error) {
+	return func(row any) (r token.Record, err error) {
+		f, err := texts(row, 14)
 		if err != nil {
-			return nil, err
+			return r, err
 		}
-		r.Org, r.ClientKey = of.Org, of.ClientKey
-		list = append(list, r)
-	}
-	return list, nil
-}
-
-// recordOf reads one row of row.lua.
-func recordOf(row any) (r token.Record, err error) {
-	f, err := texts(row, 14)
-	if err != nil {
-		return r, err
-	}
-	var n [5]int64
-	for i, number := range []string{f[2], f[3], f[4], cmp.Or(f[5], "0"), f[10]} {
-		if n[i], err = strconv.ParseInt(number, 10, 64); err != nil {
+		var n [5]int64
+		for i, number := range []string{f[2], f[3], f[4], cmp.Or(f[5], "0"), f[10]} {
+			if n[i], err = strconv.ParseInt(number, 10, 64); err != nil {
+				return r, errReply
+			}
+		}
+		r = token.Record{ID: f[0], Org: of.Org, ClientKey: of.ClientKey, KeyID: f[1], Subject: f[9], Uses: n[0], MaxUses: n[1],
+			Issued: time.Unix(n[2], 0).UTC(), Generation: n[4], Lineage: token.Lineage{Maker: f[6], MakerApp: f[7], Parent: f[8], Name: f[11]}}
+		if r.Use, err = useOf(f[12], f[13]); err != nil {
 			return r, errReply
 		}
+		if f[5] != "" {
+			r.Expires = time.Unix(n[3], 0).UTC()
+		}
+		return r, nil
 	}
-	r = token.Record{ID: f[0], KeyID: f[1], Subject: f[9], Uses: n[0], MaxUses: n[1], Issued: time.Unix(n[2], 0).UTC(), Generation: n[4],
-		Lineage: token.Lineage{Maker: f[6], MakerApp: f[7], Parent: f[8], Name: f[11]}}
-	if r.Use, err = useOf(f[12], f[13]); err != nil {
-		return r, errReply
-	}
-	if f[5] != "" {
-		r.Expires = time.Unix(n[3], 0).UTC()
-	}
-	return r, nil
 }
 
 // recordKey puts the id last, so that scripts can append the ids of a subject to the
@@ -282,12 +229,4 @@ func expiry(t time.Time) string {
 		return ""
 	}
 	return decimal(t.Unix())
-}
-
-// codeError returns the error at index code, which is a script's reply.
-func codeError(code int64, errs ...error) error {
-	if code < 0 || code >= int64(len(errs)) {
-		return errReply
-	}
-	return errs[code]
 }

@@ -140,12 +140,8 @@ func configured(ctx context.Context, do Do, setting string) (string, error) {
 }
 
 func refusesCommand(err error) bool {
-	for _, word := range []string{"NOPERM", "unknown command", "ERR", "not allowed"} {
-		if strings.Contains(err.Error(), word) {
-			return true
-		}
-	}
-	return false
+	words := []string{"NOPERM", "unknown command", "ERR", "not allowed"}
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(err.Error(), word) })
 }
 
 // refuse returns an error for each setting that breaks one of the rules.

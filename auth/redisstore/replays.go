@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -17,7 +16,7 @@ var _ signing.UsedNonces = (*replays)(nil)
 var (
 	// Data of the time before there were versions has an epoch and no version.
 	epochScript = newChecking("if redis.call('EXISTS', KEYS[1]) > redis.call('EXISTS', KEYS[#KEYS]) then fits('0') end", lua("epoch"), "return 0")
-	claimScript = declaring(newChecking(lua("epoch"), lua("claim")))
+	claimScript = declaring(newChecking(lua("epoch"), lua("claim"))).failing(signing.ErrReplayed, signing.ErrStale, signing.ErrFull)
 	usedScript  = newScript("return redis.call('EXISTS', KEYS[1])")
 )
 
@@ -36,12 +35,11 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	if len(u.Nonce) != 16 {
 		return errNonce
 	}
-	code, err := r.store.of(u.ClientKey).code(ctx, claimScript,
+	return r.store.of(u.ClientKey).decide(ctx, claimScript,
 		[]string{"epoch", "q:" + u.ClientKey, "n:" + u.Nonce + u.ClientKey, "s:" + string(u.Signature[:]) + u.ClientKey},
 		millis(u.Seen), millis(u.Signed), millis(u.Keep), millis(u.Keep.Add(margin)),
 		strconv.Itoa(siblings(&u)), decimal(u.Window.Milliseconds()),
 		strconv.Itoa(r.store.perKey), decimal((max(u.Keep.Sub(u.Signed), 0) + margin).Milliseconds()))
-	return cmp.Or(err, codeError(code, nil, signing.ErrReplayed, signing.ErrStale, signing.ErrFull))
 }
 
 // Used implements signing.UsedNonces, in one round trip.

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/fips140"
 	"crypto/sha1"
@@ -36,7 +37,8 @@ type script struct {
 	text string
 	name func() string
 
-	declares bool // all keys that it touches, so that it needs no absent one: see shard
+	declares bool    // all keys that it touches, so that it needs no absent one: see shard
+	errs     []error // by the code that it returns, from 1 on: see decide
 }
 
 // newScript returns a script that first checks the version.
@@ -53,6 +55,12 @@ func newChecking(parts ...string) *script {
 
 func declaring(s *script) *script {
 	s.declares = true
+	return s
+}
+
+// failing returns s with the errors of its codes.
+func (s *script) failing(errs ...error) *script {
+	s.errs = errs
 	return s
 }
 
@@ -106,13 +114,9 @@ func (s *shard) run(ctx context.Context, script *script, keys []string, args ...
 // get returns the value of a key, or "" if there is none.
 func (s *shard) get(ctx context.Context, key string) (string, error) {
 	// MGET does not return a nil reply, which some clients turn into an error.
-	reply, err := s.do.call(ctx, "MGET", s.prefix+key, s.version)
-	if err != nil {
-		return "", err
-	}
-	array, ok := reply.([]any)
-	if !ok || len(array) != 2 {
-		return "", errReply
+	array, err := of[[]any](s.do.call(ctx, "MGET", s.prefix+key, s.version))
+	if err != nil || len(array) != 2 {
+		return "", cmp.Or(err, errReply)
 	}
 	// Without a version the server has lost its data, and no record is left either.
 	if found, ok := text(array[1]); array[1] != nil && (!ok || found != version) {
@@ -130,24 +134,75 @@ func (s *shard) get(ctx context.Context, key string) (string, error) {
 
 var errVersion = errors.New("redisstore: the data is of another version of this package")
 
-// code runs a script that returns an integer.
-func (s *shard) code(ctx context.Context, script *script, keys []string, args ...string) (int64, error) {
-	reply, err := s.run(ctx, script, keys, args...)
-	n, ok := reply.(int64)
+// of returns a reply that must be a T.
+func of[T any](reply any, err error) (T, error) {
+	found, ok := reply.(T)
 	if err == nil && !ok {
 		err = errReply
 	}
-	return n, err
+	return found, err
+}
+
+// code runs a script that returns an integer.
+func (s *shard) code(ctx context.Context, script *script, keys []string, args ...string) (int64, error) {
+	return of[int64](s.run(ctx, script, keys, args...))
+}
+
+// decide runs a script that returns 0, or the code of one of its errors.
+func (s *shard) decide(ctx context.Context, script *script, keys []string, args ...string) error {
+	code, err := s.code(ctx, script, keys, args...)
+	if err != nil || code == 0 {
+		return err
+	}
+	return script.failed(code)
+}
+
+// failed returns the error of a code, which is not 0.
+func (s *script) failed(code int64) error {
+	if code < 1 || code > int64(len(s.errs)) {
+		return errReply
+	}
+	return s.errs[code-1]
 }
 
 // rows runs a script that returns an array.
 func (s *shard) rows(ctx context.Context, script *script, keys []string, args ...string) ([]any, error) {
-	reply, err := s.run(ctx, script, keys, args...)
-	rows, ok := reply.([]any)
-	if err == nil && !ok {
-		err = errReply
+	return of[[]any](s.run(ctx, script, keys, args...))
+}
+
+// page runs a script that returns a text, where the next page begins, and then the rows of this one.
+func (s *shard) page(ctx context.Context, script *script, keys []string, args ...string) (next string, rows []any, err error) {
+	rows, err = s.rows(ctx, script, keys, args...)
+	if err != nil {
+		return "", nil, err
 	}
-	return rows, err
+	if len(rows) > 0 {
+		if next, ok := text(rows[0]); ok {
+			return next, rows[1:], nil
+		}
+	}
+	return "", nil, errReply
+}
+
+// list runs a script that returns an array, and returns what f reads of each row.
+func list[T any](ctx context.Context, s *shard, f func(row any) (T, error), script *script, keys []string, args ...string) ([]T, error) {
+	rows, err := s.rows(ctx, script, keys, args...)
+	if err != nil {
+		return nil, err
+	}
+	return read(rows, f)
+}
+
+// read returns what f reads of each row.
+func read[T any](rows []any, f func(row any) (T, error)) ([]T, error) {
+	all := make([]T, len(rows))
+	for i, row := range rows {
+		var err error
+		if all[i], err = f(row); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // pair joins two names so that no other two names give the same text.

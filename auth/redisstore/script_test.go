@@ -272,7 +272,7 @@ func TestListsOfAnotherKind(t *testing.T) {
 	}
 }
 
-// TestStats counts commands from the first question on.
+// TestStats counts a command once.
 func TestStats(t *testing.T) {
 	var reply any
 	s := openReplying(t, &reply)
@@ -285,7 +285,7 @@ func TestStats(t *testing.T) {
 	for i, count := range s.Stats().Counts {
 		n += count - first.Counts[i]
 	}
-	if n != 1 || first.Sum != 0 || s.Stats().Sum <= 0 {
+	if n != 1 || s.Stats().Sum <= first.Sum {
 		t.Errorf("%d commands, %v; at first %v", n, s.Stats().Sum, first.Sum)
 	}
 }

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +15,11 @@ import (
 type sessions struct{ store *Store }
 
 var (
-	createScript    = newScript(lua("session"), lua("create"))
-	touchScript     = newScript(lua("session"), lua("touch"))
-	replaceScript   = newScript(lua("session"), lua("replace"))
+	createScript    = newScript(lua("session"), lua("create")).failing(errHash)
+	touchScript     = newScript(lua("session"), lua("touch")).failing(auth.ErrNotFound)
+	replaceScript   = newScript(lua("session"), lua("replace")).failing(auth.ErrNotFound, errHash)
 	deleteScript    = newScript(lua("session"), lua("delete"))
-	deleteIDScript  = newScript(lua("session"), lua("deleteid"))
+	deleteIDScript  = newScript(lua("session"), lua("deleteid")).failing(auth.ErrNotFound)
 	deleteAllScript = newScript(lua("session"), lua("endaccount"), lua("deleteall"))
 	deleteOrgScript = newScript(lua("session"), lua("endaccount"), lua("deleteorg"))
 	sessionsScript  = newScript(lua("session"), lua("sessions"))
@@ -30,11 +29,10 @@ var errHash = errors.New("redisstore: the hash of a session is not new")
 
 // Create implements session.Store. It returns an error if the hash exists.
 func (s *sessions) Create(ctx context.Context, r session.Session, limit int) error {
-	code, err := s.store.of(string(r.Org)).code(ctx, createScript,
+	return s.store.of(string(r.Org)).decide(ctx, createScript,
 		[]string{hashKey(r.Org, r.Hash), accountKey(r.Org, r.Account), orgKey(r.Org)},
 		encode(r), r.ID+string(r.Hash[:]), millis(r.Created), millis(r.Expires),
 		strconv.Itoa(max(limit, 0)), r.Ticket, r.Account, s.hashes(r.Org))
-	return cmp.Or(err, codeError(code, nil, errHash))
 }
 
 // Get implements session.Store.
@@ -57,30 +55,26 @@ func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (ses
 
 // Touch implements session.Store.
 func (s *sessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
-	code, err := s.store.of(string(org)).code(ctx, touchScript, []string{hashKey(org, hash)}, fixed(seen))
-	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
+	return s.store.of(string(org)).decide(ctx, touchScript, []string{hashKey(org, hash)}, fixed(seen))
 }
 
 // Replace implements session.Store. It returns an error if the new hash exists.
 func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
-	code, err := s.store.of(string(org)).code(ctx, replaceScript,
+	return s.store.of(string(org)).decide(ctx, replaceScript,
 		[]string{hashKey(org, old), hashKey(org, r.Hash)},
 		fixed(r.Seen)+fixed(r.Authenticated), string(r.Hash[:]), string(old[:]), s.accounts(org))
-	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound, errHash))
 }
 
 // Delete implements session.Store.
 func (s *sessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
-	_, err := s.store.of(string(org)).code(ctx, deleteScript,
+	return s.store.of(string(org)).decide(ctx, deleteScript,
 		[]string{hashKey(org, hash), orgKey(org)}, string(hash[:]), s.hashes(org), s.accounts(org))
-	return err
 }
 
 // DeleteID implements session.Store.
 func (s *sessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
-	code, err := s.store.of(string(org)).code(ctx, deleteIDScript,
+	return s.store.of(string(org)).decide(ctx, deleteIDScript,
 		[]string{accountKey(org, account), orgKey(org)}, id, account, s.hashes(org))
-	return cmp.Or(err, codeError(code, nil, auth.ErrNotFound))
 }
 
 // DeleteAll implements session.Store.
@@ -99,21 +93,15 @@ func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) 
 
 // List implements session.Store.
 func (s *sessions) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
-	rows, err := s.store.of(string(org)).rows(ctx, sessionsScript, []string{accountKey(org, account)}, s.hashes(org))
-	if err != nil {
-		return nil, err
+	return list(ctx, s.store.of(string(org)), listed, sessionsScript, []string{accountKey(org, account)}, s.hashes(org))
+}
+
+func listed(row any) (session.Session, error) {
+	f, err := texts(row, 2)
+	if err != nil || len(f[0]) != 32 {
+		return session.Session{}, errReply
 	}
-	list := make([]session.Session, len(rows))
-	for i, row := range rows {
-		f, err := texts(row, 2)
-		if err != nil || len(f[0]) != 32 {
-			return nil, errReply
-		}
-		if list[i], err = decode([32]byte([]byte(f[0])), f[1]); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return decode([32]byte([]byte(f[0])), f[1])
 }
 
 // hashes begins the keys of an org's sessions, for scripts.

@@ -59,7 +59,7 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	}
 	s := &Store{perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
 	timed := func(ctx context.Context, args ...any) (any, error) {
-		defer s.calls.End(s.calls.Begin())
+		defer s.calls.End(time.Now())
 		return do(ctx, args...)
 	}
 	if s.shards, err = shardsOf(timed, cmp.Or(o.Prefix, defaultPrefix), found["cluster-enabled"] == "yes"); err != nil {
@@ -119,7 +119,7 @@ func (s *Store) of(name string) *shard {
 	return &s.shards[hash%clusterShards]
 }
 
-// Stats returns how long commands have taken. It measures from its first call on: call it once after Open.
+// Stats returns how long commands have taken since Open.
 func (s *Store) Stats() stats.Store {
 	return s.calls.Read()
 }

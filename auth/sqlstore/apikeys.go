@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -21,16 +20,15 @@ type apiKeys struct{ store *Store }
 // is deleted some time after its end by the engine's clock.
 func (s *Store) APIKeys() apikey.Store { return &apiKeys{s} }
 
-const selectKeys = `SELECT id, org, account, app, maker, stored, max_uses, uses, seen, seen_from FROM {api_keys} WHERE `
+const selectKeys = `SELECT id, org, account, app, maker, stored, max_uses, uses, nullif(seen, 0), seen_from FROM {api_keys} WHERE `
 
 func keyOf(rows *sql.Rows) (r apikey.Record, err error) {
-	var stored, from string
-	var seen int64
-	if err := rows.Scan(&r.ID, &r.Org, &r.Account, &r.App, &r.Maker, &stored, &r.Uses, &r.Used, &seen, &from); err != nil {
-		return r, err
+	var stored string
+	err = rows.Scan(&r.ID, &r.Org, &r.Account, &r.App, &r.Maker, &stored, &r.Uses, &r.Used, millis(&r.Seen), parsed(r.From.UnmarshalText))
+	if err == nil {
+		err = r.SetStored(stored)
 	}
-	r.Use, err = useOf(seen, from)
-	return r, errors.Join(r.SetStored(stored), err)
+	return r, err
 }
 
 // Add implements apikey.Store.
@@ -41,9 +39,6 @@ func (k *apiKeys) Add(ctx context.Context, r apikey.Record, limit int) error {
 // change runs f in a transaction. It has the lock of the account: RevokeAccount, which has it too, would
 // otherwise miss the successor of a key that is replaced at the same time.
 func (k *apiKeys) change(ctx context.Context, r apikey.Record, verb string, f func(conn) error) error {
-	if !storable(string(r.Org), r.Account, r.Name) { // a name is stored as JSON, in which exec does not see it
-		return failed("store an API key", errText)
-	}
 	e := auth.Event{Verb: verb, Org: r.Org, Credential: r.ID, App: r.App, Account: r.Account, Reason: r.Successor}
 	err := k.store.noted(ctx, e, f, accountLock(r.Org, r.Account))
 	if err == nil {
@@ -67,15 +62,8 @@ func addKey(ctx context.Context, q conn, r apikey.Record, limit int) error {
 	n, err := q.exec(ctx, `
 		INSERT INTO {api_keys} (id, org, account, app, maker, stored, expires, max_uses, uses, seen, seen_from)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0, '') ON CONFLICT (id) DO NOTHING`,
-		r.ID, r.Org, r.Account, r.App, r.Maker, r.Stored(), millisOrNull(r.Expires), r.Uses)
+		r.ID, r.Org, r.Account, r.App, r.Maker, r.Stored(), orNull(r.Expires, time.Time.UnixMilli), r.Uses)
 	return changed(n, err, auth.ErrConflict)
-}
-
-func millisOrNull(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMilli()
 }
 
 // Swap implements apikey.Store.
@@ -86,7 +74,7 @@ func (k *apiKeys) Swap(ctx context.Context, before, after apikey.Record, success
 	}
 	return k.change(ctx, after, verb, func(q conn) error {
 		n, err := q.exec(ctx, `UPDATE {api_keys} SET stored = $4, expires = $5 WHERE id = $1 AND org = $2 AND stored = $3`,
-			before.ID, before.Org, before.Stored(), after.Stored(), millisOrNull(after.Expires))
+			before.ID, before.Org, before.Stored(), after.Stored(), orNull(after.Expires, time.Time.UnixMilli))
 		if err = changed(n, err, auth.ErrConflict); err != nil || successor == nil {
 			return err
 		}

@@ -155,11 +155,8 @@ func auditable(text string) string {
 }
 
 func (c conn) head(ctx context.Context, org auth.OrgKey, text string, more ...any) (audit.Head, error) {
-	head, at := audit.Head{Org: org}, int64(0)
-	err := c.one(ctx, text, append([]any{org}, more...), &head.Count, &head.Hash, &at)
-	if head.Count > 0 {
-		head.Time = time.UnixMilli(at).UTC()
-	}
+	head := audit.Head{Org: org}
+	err := c.one(ctx, text, append([]any{org}, more...), &head.Count, &head.Hash, millis(&head.Time))
 	return head, found(err, nil)
 }
 
@@ -184,9 +181,7 @@ func (a *Audit) Append(ctx context.Context, e auth.Event, mail string) error {
 // Heads returns where the chain of each org ends, for audit.Head.Sign.
 func (a *Audit) Heads(ctx context.Context) ([]audit.Head, error) {
 	heads, err := list(ctx, a.store, `SELECT org, n, hash, time FROM {audit_heads} ORDER BY org`, nil, func(rows *sql.Rows) (h audit.Head, err error) {
-		var at int64
-		err = rows.Scan(&h.Org, &h.Count, &h.Hash, &at)
-		h.Time = time.UnixMilli(at).UTC()
+		err = rows.Scan(&h.Org, &h.Count, &h.Hash, millis(&h.Time))
 		return h, err
 	})
 	return heads, failed("list the heads of the audit log", err)
@@ -206,11 +201,9 @@ const selectEntries = `SELECT a.org, a.n, a.time, a.hash, a.verb, a.actor, a.acc
 	FROM {audit} AS a LEFT JOIN {audit_personal} AS p ON p.org = a.org AND p.n = a.n WHERE a.org = $1 `
 
 func entryOf(rows *sql.Rows) (e audit.Entry, err error) {
-	var at int64
 	var address string
-	err = rows.Scan(&e.Org, &e.N, &at, &e.Hash, &e.Verb, &e.Actor, &e.Account, &e.App, &e.Credential, &e.Token, &e.Session, &e.By, &e.Reason,
+	err = rows.Scan(&e.Org, &e.N, millis(&e.Time), &e.Hash, &e.Verb, &e.Actor, &e.Account, &e.App, &e.Credential, &e.Token, &e.Session, &e.By, &e.Reason,
 		&e.Count, &e.Detail, &e.Route, &e.Request, &e.Commitment, &address, &e.Agent, &e.Mail, &e.Salt)
-	e.Time = time.UnixMilli(at).UTC()
 	if e.Address, _ = netip.ParseAddr(address); address != "" && !e.Address.IsValid() {
 		e.Agent += " " + address // somebody has changed it: the commitment does not hold
 	}

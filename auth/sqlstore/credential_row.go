@@ -30,14 +30,14 @@ type credentialRow struct {
 
 // former is a secret that a rotation has replaced.
 type former struct {
-	ends   int64 // Unix milliseconds
+	ends   time.Time
 	sealed []byte
 }
 
 // rowsText selects a row for each former secret of a credential, or one row if there is
 // none.
 const rowsText = `
-	SELECT c.client_key, c.org, c.version, c.sealed, c.restrictions, c.seen, c.seen_from, f.ends, f.sealed
+	SELECT c.client_key, c.org, c.version, c.sealed, c.restrictions, nullif(c.seen, 0), c.seen_from, f.ends, f.sealed
 	FROM {credentials} AS c LEFT JOIN {formers} AS f ON f.client_key = c.client_key AND f.ends > {now} `
 
 const (
@@ -54,19 +54,13 @@ func (c *Credentials) rows(ctx context.Context, text string, args ...any) (all [
 		all = nil
 		return q.each(ctx, text, args, func(rows *sql.Rows) error {
 			var row credentialRow
-			var ends sql.NullInt64
-			var sealed []byte
-			var seen int64
-			var from string
-			err := rows.Scan(&row.clientKey, &row.org, &row.version, &row.sealed, &row.rules, &seen, &from, &ends, &sealed)
-			if err == nil {
-				row.use, err = useOf(seen, from)
-			}
+			var f former
+			err := rows.Scan(&row.clientKey, &row.org, &row.version, &row.sealed, &row.rules, millis(&row.use.Seen), parsed(row.use.From.UnmarshalText), millis(&f.ends), &f.sealed)
 			if len(all) == 0 || all[len(all)-1].clientKey != row.clientKey {
 				all = append(all, row)
 			}
-			if last := &all[len(all)-1]; ends.Valid {
-				last.formers = append(last.formers, former{ends.Int64, sealed})
+			if last := &all[len(all)-1]; f.sealed != nil {
+				last.formers = append(last.formers, f)
 			}
 			return err
 		})
@@ -95,7 +89,7 @@ func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
 		if isPublic(secret) { // somebody has copied the row, and everybody knows the text
 			return nil, errPublic
 		}
-		if key, err = key.WithFormer(signing.Secret(secret), time.UnixMilli(former.ends)); err != nil {
+		if key, err = key.WithFormer(signing.Secret(secret), former.ends); err != nil {
 			return nil, err
 		}
 	}

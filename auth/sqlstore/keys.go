@@ -118,9 +118,6 @@ func (k *Keys) encode(pair *token.KeyPair) (e encoded, err error) {
 	if err := pair.Validate(); err != nil {
 		return e, err
 	}
-	if !storable(string(pair.Org)) {
-		return e, fmt.Errorf("%w: the org is not UTF-8 or has a zero byte", token.ErrBadKey)
-	}
 	var secret []byte
 	switch signer := pair.Signer.(type) {
 	case *referenced:
@@ -348,12 +345,8 @@ func (k *Keys) Exposed(ctx context.Context, org auth.OrgKey) ([]token.PublicKey,
 // publicOf scans the columns of presentText, and then more.
 func publicOf(rows *sql.Rows, more ...any) (p token.PublicKey, err error) {
 	var der []byte
-	var ends sql.NullInt64
-	if err := rows.Scan(append([]any{&p.ClientKey, &p.Org, &p.KeyID, &p.Exposed, &der, &ends}, more...)...); err != nil {
+	if err := rows.Scan(append([]any{&p.ClientKey, &p.Org, &p.KeyID, &p.Exposed, &der, millis(&p.Ends)}, more...)...); err != nil {
 		return p, err
-	}
-	if ends.Valid {
-		p.Ends = time.UnixMilli(ends.Int64).UTC()
 	}
 	key, err := x509.ParsePKIXPublicKey(der)
 	if err != nil {

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -58,7 +57,7 @@ func ancestorsLive(row string, ancestors int) string {
 		isLive(parent, ancestors-1) + `))`
 }
 
-const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, name, seen, seen_from, `
+const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, name, nullif(seen, 0), seen_from, `
 
 // sameText is the condition that a row accepts a token, and reusedText that the token was renewed, and
 // its grace is over or its successor was renewed, too.
@@ -105,8 +104,8 @@ var (
 			graced = CASE WHEN generation = $6 THEN {now} + $10 ELSE graced END
 		WHERE ` + sameText + ` AND ` + liveText
 
-	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 = '')`
-	getText         = `SELECT ` + ledgerColumns + liveText + ` FROM {ledger} WHERE ` + oneText
+	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 IS NULL)`
+	getText         = `SELECT ` + ledgerColumns + `true FROM {ledger} WHERE ` + oneText + ` AND ` + liveText
 	revokeText      = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING subject, ` + liveText
 	listSubjectText = listText(` AND subject = $5`)
 	listAppText     = listText(``)
@@ -127,8 +126,6 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	switch {
 	case !storable(string(r.Org), r.ClientKey, r.ID, r.Subject, r.Maker, r.MakerApp, r.Name), !storable(kids...):
 		return failed("issue", errText)
-	case r.MaxUses < 0:
-		return errors.New("sqlstore: issue: a negative use count")
 	case !storable(r.Parent):
 		return fmt.Errorf("sqlstore: issue: %w", token.ErrRevoked)
 	}
@@ -177,7 +174,7 @@ func (l *ledger) issue(ctx context.Context, q conn, r token.Record, keys string,
 	_, err = q.exec(ctx, `
 		INSERT INTO {ledger} (client_key, id, subject, key_id, uses, max_uses, issued, expires, maker, maker_app, parent, org, name)
 		VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Issued.Unix(), seconds(r.Expires), r.Maker, r.MakerApp, r.Parent, r.Org, r.Name)
+		r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Issued.Unix(), orNull(r.Expires, time.Time.Unix), r.Maker, r.MakerApp, r.Parent, r.Org, r.Name)
 	if err != nil || r.Parent == "" {
 		return err
 	}
@@ -270,14 +267,6 @@ func prefixText(p netip.Prefix) string {
 	return string(text)
 }
 
-// useOf returns what a row has of the last use.
-func useOf(seen int64, from string) (use face.Use, err error) {
-	if seen != 0 {
-		use.Seen = time.UnixMilli(seen).UTC()
-	}
-	return use, use.From.UnmarshalText([]byte(from))
-}
-
 func sameArgs(r token.Record) []any {
 	return []any{r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Generation}
 }
@@ -288,7 +277,7 @@ func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Dur
 	e, err := l.event(ctx, verbs.TokenRenewed, r)
 	var n int64
 	if err == nil {
-		n, err = l.store.record(ctx, e, renewText, append(sameArgs(r), next.KeyID, next.Issued.Unix(), seconds(next.Expires), grace.Milliseconds())...)
+		n, err = l.store.record(ctx, e, renewText, append(sameArgs(r), next.KeyID, next.Issued.Unix(), orNull(next.Expires, time.Time.Unix), grace.Milliseconds())...)
 	}
 	if err == nil && n == 0 {
 		err = l.refusal(ctx, r)
@@ -323,42 +312,27 @@ func (l *ledger) refusal(ctx context.Context, r token.Record) error {
 	return token.ErrRevoked
 }
 
-// oneArgs returns the arguments of oneText. An error says that there is no such record.
-func oneArgs(of token.Holder, id string) ([]any, error) {
-	switch {
-	case id == "":
-		return nil, token.ErrEphemeral
-	case of.Subject == "":
-		return nil, token.ErrNotFound
-	case of.Subject == token.AnySubject:
-		of.Subject = "" // as the statements have it
+// oneArgs returns the arguments of oneText, in which NULL is any subject.
+func oneArgs(of token.Holder, id string) []any {
+	args := []any{of.ClientKey, id, of.Org, of.Subject}
+	if of.Subject == token.AnySubject {
+		args[3] = nil
 	}
-	return []any{of.ClientKey, id, of.Org, of.Subject}, nil
+	return args
 }
 
 // Get implements token.Ledger.
 func (l *ledger) Get(ctx context.Context, of token.Holder, id string) (token.Record, error) {
-	args, err := oneArgs(of, id)
-	if err != nil {
-		return token.Record{}, err
-	}
-	rows, err := list(ctx, l.store, getText, args, ledgerRowOf)
-	if err != nil || len(rows) == 0 || !rows[0].live {
-		return token.Record{}, failed("get a token", cmp.Or(err, token.ErrNotFound))
-	}
-	return rows[0].Record, nil
+	row, err := get(ctx, l.store, getText, oneArgs(of, id), ledgerRowOf)
+	return row.Record, failed("get a token", found(err, token.ErrNotFound))
 }
 
 // Revoke implements token.Ledger.
 func (l *ledger) Revoke(ctx context.Context, of token.Holder, id string) error {
-	args, err := oneArgs(of, id)
-	if err != nil {
-		return err
-	}
 	var live bool
-	err = l.store.audited(ctx, of.Org, func(q conn) error {
+	err := l.store.audited(ctx, of.Org, func(q conn) error {
 		e := auth.Event{Verb: verbs.TokenRevoked, App: of.ClientKey, Token: id}
-		err := q.one(ctx, revokeText, args, &e.Account, &live)
+		err := q.one(ctx, revokeText, oneArgs(of, id), &e.Account, &live)
 		if live {
 			q.note(e)
 		}
@@ -437,24 +411,7 @@ type ledgerRow struct {
 }
 
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
-	var issued, seen int64
-	var expires sql.NullInt64
-	var from string
-	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, &issued, &expires, &r.Maker, &r.MakerApp, &r.Parent, &r.Name, &seen, &from, &r.live)
-	if err == nil {
-		r.Use, err = useOf(seen, from)
-	}
-	r.Issued = time.Unix(issued, 0).UTC()
-	if expires.Valid {
-		r.Expires = time.Unix(expires.Int64, 0).UTC()
-	}
+	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, seconds(&r.Issued), seconds(&r.Expires),
+		&r.Maker, &r.MakerApp, &r.Parent, &r.Name, millis(&r.Seen), parsed(r.From.UnmarshalText), &r.live)
 	return r, err
-}
-
-// seconds returns Unix seconds, or NULL for the zero time.
-func seconds(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.Unix()
 }

@@ -92,18 +92,6 @@ func id(kind byte, nonceOrSignature []byte, clientKey string) []byte {
 	return sum[:]
 }
 
-// verdict returns the error of a claim: inTime means signed after the epoch began, and still retained;
-// free means that the nonce is new, and the signature is new or has a sibling's use left.
-func verdict(inTime, free bool) error {
-	switch {
-	case !inTime:
-		return signing.ErrStale
-	case !free:
-		return signing.ErrReplayed
-	}
-	return nil
-}
-
 // Claim implements signing.Replays. A nonce that is not 16 bytes long is an
 // error.
 func (r *replays) Claim(ctx context.Context, u signing.Use) error {
@@ -114,11 +102,18 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	if r.store.dialect == SQLite {
 		claim = r.claimSQLite
 	}
-	err := claim(ctx, claimArgs(&u))
-	if err == nil {
-		r.store.countWrite(ctx)
+	args := claimArgs(&u)
+	// Three times: there may be no epoch, and a concurrent claim may begin it or come first.
+	for range 3 {
+		accepted, err := claim(ctx, args)
+		if accepted && err == nil {
+			r.store.countWrite(ctx)
+		}
+		if accepted || err != nil {
+			return failed("claim", err)
+		}
 	}
-	return failed("claim", err)
+	return failed("claim", signing.ErrStale) // somebody empties the table all the time
 }
 
 // Used implements signing.UsedNonces by one look-up.
@@ -179,28 +174,21 @@ SELECT '', 9223372036854775807, 0, {now}, ` + engineText + `
 ON CONFLICT (id) DO UPDATE SET began = greatest(e.began, excluded.began), engine = excluded.engine, uses = 0
 WHERE e.engine <> excluded.engine OR e.uses > {now}`
 
-func (r *replays) claimPostgres(ctx context.Context, args []any) error {
+func (r *replays) claimPostgres(ctx context.Context, args []any) (accepted bool, err error) {
 	q := conn{store: r.store, on: r.store.single}
-	// Try three times: there may be no epoch, and a concurrent claim may begin it.
-	for range 3 {
-		var recorded sql.NullInt64 // when, unless the nonce was refused
-		var accepted bool
-		err := q.one(ctx, claimText, args, &recorded, &accepted)
-		switch {
-		case err != nil || accepted:
-			return err
-		case recorded.Valid:
-			return cmp.Or(unclaim(ctx, q, args[0], recorded.Int64), signing.ErrReplayed)
-		}
-		begun, err := r.look(ctx, whyText, args)
-		if err == nil && !begun {
-			err = r.begin(ctx)
-		}
-		if err != nil {
-			return err
-		}
+	var recorded sql.NullInt64 // when, unless the nonce was refused
+	err = q.one(ctx, claimText, args, &recorded, &accepted)
+	switch {
+	case err != nil || accepted:
+		return accepted, err
+	case recorded.Valid:
+		return false, cmp.Or(unclaim(ctx, q, args[0], recorded.Int64), signing.ErrReplayed)
 	}
-	return signing.ErrStale // somebody empties the table all the time
+	begun, err := r.look(ctx, whyText, args)
+	if err == nil && !begun {
+		err = r.begin(ctx)
+	}
+	return false, err
 }
 
 // unclaim deletes a nonce also if the context has ended: a client must not leave rows by
@@ -224,30 +212,21 @@ func (r *replays) begin(ctx context.Context) error {
 
 // claimSQLite reads before it writes: a client that replays a captured request again
 // and again must not hold SQLite's only write lock.
-func (r *replays) claimSQLite(ctx context.Context, args []any) error {
-	// Try three times: there may be no epoch, and a concurrent claim may come first.
-	for range 3 {
-		// Before the first claim of this Store there is no epoch, whatever the table says: the file may
-		// be a copy restored before.
-		begun, err := r.store.begun.Load(), error(nil)
-		if begun {
-			begun, err = r.look(ctx, firstText, args)
-		}
-		if err != nil {
-			return err
-		}
-		if !begun {
-			if err = r.beginSQLite(ctx); err != nil {
-				return err
-			}
-			continue
-		}
-		n, err := r.store.exec(ctx, recordText, args...)
-		if err != nil || n > 0 {
-			return err
-		}
+func (r *replays) claimSQLite(ctx context.Context, args []any) (accepted bool, err error) {
+	// Before the first claim of this Store there is no epoch, whatever the table says: the file may
+	// be a copy restored before.
+	begun := r.store.begun.Load()
+	if begun {
+		begun, err = r.look(ctx, firstText, args)
 	}
-	return signing.ErrStale // somebody empties the table all the time
+	switch {
+	case err != nil:
+		return false, err
+	case !begun:
+		return false, r.beginSQLite(ctx)
+	}
+	n, err := r.store.exec(ctx, recordText, args...)
+	return n > 0, err
 }
 
 // lookText selects whether there is an epoch, whether a claim is in time, and whether
@@ -267,10 +246,15 @@ FROM {replays} WHERE uses <= {now} AND id = `
 func (r *replays) look(ctx context.Context, text string, args []any) (begun bool, err error) {
 	var inTime, free bool
 	err = r.store.find(ctx, text, slices.Delete(slices.Clone(args), 4, 5), &begun, &inTime, &free)
-	if err != nil || !begun {
+	switch {
+	case err != nil || !begun:
 		return false, err
+	case !inTime: // signed before the epoch began, or not retained any more
+		return true, signing.ErrStale
+	case !free: // the nonce is not new, or the signature is not new and has no sibling's use left
+		return true, signing.ErrReplayed
 	}
-	return true, verdict(inTime, free)
+	return true, nil
 }
 
 // beginSQLite begins an epoch. The first epoch of a Store begins when the Store was

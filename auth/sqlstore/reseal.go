@@ -46,7 +46,7 @@ func (s *Store) Reseal(ctx context.Context) error {
 	}
 	var left []error // for each secret that cannot be opened
 	for _, t := range sealedTables {
-		var after []any // the position of the last row of the batch before
+		var after [2]string // the position of the last row of the batch before
 		for more := true; more; {
 			var err error
 			if after, more, err = s.resealSome(ctx, t, after, &left); err != nil {
@@ -68,23 +68,20 @@ type sealedRow struct {
 
 // resealSome seals the next rows of a table. It reads each row once: the index of the
 // primary key leads to the position.
-func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left *[]error) (end []any, more bool, err error) {
+func (s *Store) resealSome(ctx context.Context, t sealedTable, after [2]string, left *[]error) (end [2]string, more bool, err error) {
 	const most = 100
-	text := `SELECT org, ` + t.name + `, sealed, ` + t.key + ` FROM ` + t.table + ` WHERE substr(sealed, 1, 9) <> $1`
-	if after != nil {
-		text += ` AND (` + t.key + `) > ($2, $3)`
-	}
-	text += ` ORDER BY ` + strings.TrimSuffix(t.key, ", ''") + ` LIMIT 100`
-	rows, err := list(ctx, s, text, append([]any{s.options.Sealer.head()}, after...),
+	text := `SELECT org, ` + t.name + `, sealed, ` + t.key + ` FROM ` + t.table + ` WHERE substr(sealed, 1, 9) <> $1
+		AND (` + t.key + `) > ($2, $3) ORDER BY ` + strings.TrimSuffix(t.key, ", ''") + ` LIMIT 100`
+	rows, err := list(ctx, s, text, []any{s.options.Sealer.head(), after[0], after[1]},
 		func(rows *sql.Rows) (row sealedRow, err error) {
 			err = rows.Scan(&row.org, &row.name, &row.sealed, &row.position[0], &row.position[1])
 			return row, err
 		})
 	if err != nil {
-		return nil, false, err
+		return end, false, err
 	}
 	for _, row := range rows {
-		end = []any{row.position[0], row.position[1]}
+		end = row.position
 		at := t.locate(auth.OrgKey(row.org), row.name)
 		secret, err := s.options.Sealer.open(at, row.sealed)
 		if err != nil {
@@ -96,7 +93,7 @@ func (s *Store) resealSome(ctx context.Context, t sealedTable, after []any, left
 		_, err = s.exec(ctx, `UPDATE `+t.table+` SET sealed = $1 WHERE org = $2 AND `+t.name+` = $3 AND sealed = $4`,
 			s.options.Sealer.seal(at, secret), row.org, row.name, row.sealed)
 		if err != nil {
-			return nil, false, err
+			return end, false, err
 		}
 	}
 	return end, len(rows) == most, nil

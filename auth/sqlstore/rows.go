@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -133,6 +134,49 @@ func list[T any](ctx context.Context, s *Store, text string, args []any, scan fu
 	return all, nil
 }
 
+// column scans what a field has in another form.
+type column func(value any) error
+
+// Scan implements sql.Scanner.
+func (c column) Scan(value any) error { return c(value) }
+
+// millis scans Unix milliseconds, and seconds Unix seconds. NULL is the zero time.
+func millis(into *time.Time) column { return moment(into, time.UnixMilli) }
+
+func seconds(into *time.Time) column {
+	return moment(into, func(n int64) time.Time { return time.Unix(n, 0) })
+}
+
+func moment(into *time.Time, of func(int64) time.Time) column {
+	return func(value any) error {
+		var n sql.Null[int64]
+		err := n.Scan(value)
+		if n.Valid {
+			*into = of(n.V).UTC()
+		}
+		return err
+	}
+}
+
+// parsed scans a text by a method such as UnmarshalText.
+func parsed(by func(text []byte) error) column {
+	return func(value any) error {
+		var text sql.Null[[]byte]
+		if err := text.Scan(value); err != nil {
+			return err
+		}
+		return by(text.V)
+	}
+}
+
+// orNull returns a time in a unit, such as time.Time.Unix, or NULL for the zero time.
+func orNull(t time.Time, unit func(time.Time) int64) any {
+	if t.IsZero() {
+		return nil
+	}
+	return unit(t)
+}
+
 // found returns err, or none if there was no row.
 func found(err, none error) error {
 	if errors.Is(err, sql.ErrNoRows) {
@@ -159,10 +203,5 @@ func failed(what string, err error) error {
 
 // storable reports whether PostgreSQL can store the texts unchanged.
 func storable(texts ...string) bool {
-	for _, text := range texts {
-		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(texts, func(text string) bool { return !utf8.ValidString(text) || strings.Contains(text, "\x00") })
 }

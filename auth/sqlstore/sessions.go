@@ -116,21 +116,15 @@ func (s *sessions) makeRoom(ctx context.Context, q conn, n session.Session, limi
 const sessionText = `hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember = 1, proof, origin`
 
 // scanSession scans the columns of sessionText, and then more.
-func scanSession(rows *sql.Rows, more ...any) (session.Session, error) {
-	var n session.Session
+func scanSession(rows *sql.Rows, more ...any) (n session.Session, err error) {
 	var hash []byte
-	var created, authenticated, seen, expires int64
-	err := rows.Scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &n.Ticket, &created, &authenticated, &seen, &expires, &n.Address, &n.Agent, &n.Remember, &n.Proof, &n.Origin}, more...)...)
-	if err != nil {
-		return session.Session{}, err
+	err = rows.Scan(append([]any{&hash, &n.ID, &n.Org, &n.Account, &n.Ticket, millis(&n.Created), millis(&n.Authenticated), millis(&n.Seen), millis(&n.Expires),
+		&n.Address, &n.Agent, &n.Remember, &n.Proof, &n.Origin}, more...)...)
+	if err == nil && len(hash) != len(n.Hash) {
+		err = errors.New("a hash is not 32 bytes long")
 	}
-	if len(hash) != len(n.Hash) {
-		return session.Session{}, errors.New("a hash is not 32 bytes long")
-	}
-	n.Hash = [32]byte(hash)
-	n.Created, n.Authenticated = time.UnixMilli(created).UTC(), time.UnixMilli(authenticated).UTC()
-	n.Seen, n.Expires = time.UnixMilli(seen).UTC(), time.UnixMilli(expires).UTC()
-	return n, nil
+	copy(n.Hash[:], hash)
+	return n, err
 }
 
 // Get implements session.Store.

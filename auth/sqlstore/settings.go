@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -108,10 +107,12 @@ func (f settings) check(r rule, or string) error {
 }
 
 func (f settings) tooOld() error {
-	number, _ := strconv.Atoi(f.values["server_version_num"])
-	switch version := f.values["version"]; {
-	case f.dialect == SQLite && olderThan(version, 3, 42):
-		return &SettingError{"version", version, "SQLite is older than 3.42"}
+	var major, minor, number int
+	fmt.Sscanf(f.values["version"], "%d.%d", &major, &minor)
+	fmt.Sscan(f.values["server_version_num"], &number)
+	switch {
+	case f.dialect == SQLite && (major < 3 || major == 3 && minor < 42):
+		return &SettingError{"version", f.values["version"], "SQLite is older than 3.42"}
 	case f.dialect == PostgreSQL && number < 12_00_00:
 		return &SettingError{"server_version_num", f.values["server_version_num"], "PostgreSQL is older than 12"}
 	}
@@ -137,12 +138,4 @@ func (s *Store) checkLogged(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func olderThan(version string, major, minor int) bool {
-	first, rest, _ := strings.Cut(version, ".")
-	second, _, _ := strings.Cut(rest, ".")
-	a, _ := strconv.Atoi(first)
-	b, _ := strconv.Atoi(second)
-	return a < major || a == major && b < minor
 }

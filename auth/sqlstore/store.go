@@ -110,8 +110,7 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Stats returns how long reads, writes and transactions have taken. It measures from its first call on: call
-// it once after Open.
+// Stats returns how long reads, writes and transactions have taken since Open.
 func (s *Store) Stats() stats.Store { return s.calls.Read() }
 
 func (s *Store) open(ctx context.Context) error {

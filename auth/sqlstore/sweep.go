@@ -68,15 +68,18 @@ var deadDescendantsText = `DELETE FROM {ledger} WHERE (client_key, id) IN (
 // rows is a transaction. Writes delete expired rows, too. Where writes are rare, let Run call it.
 // Any number of instances may call it at the same time.
 func (s *Store) Sweep(ctx context.Context) error {
-	if _, err := s.exec(ctx, forgetText); err != nil {
-		return failed("sweep", err)
-	}
-	for _, statement := range deleteExpired {
-		if err := s.sweep(ctx, statement, batchesPerSweep, batch); err != nil {
-			return failed("sweep", err)
+	return failed("sweep", s.sweepAll(ctx, 0, batchesPerSweep, batch))
+}
+
+// sweepAll deletes some expired rows of each kind, beginning with one of them.
+func (s *Store) sweepAll(ctx context.Context, first, batches int, batch int64) error {
+	_, err := s.exec(ctx, forgetText)
+	for i := range deleteExpired {
+		if err == nil {
+			err = s.sweep(ctx, deleteExpired[(first+i)%len(deleteExpired)], batches, batch)
 		}
 	}
-	return nil
+	return err
 }
 
 // Run sweeps once a minute until ctx ends, and appends to the audit log what Audit.Observe has counted, also at
@@ -84,26 +87,21 @@ func (s *Store) Sweep(ctx context.Context) error {
 // without an answer does not end all sweeping. Run passes its errors to failed, and goes on.
 func (s *Store) Run(ctx context.Context, failed func(error)) {
 	const every = time.Minute
-	for tick := time.NewTicker(every); ; {
-		over := false
+	do := func(ctx context.Context, limit time.Duration, f func(context.Context) error) {
+		limited, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		if err := f(limited); err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+	}
+	for tick := time.Tick(every); ; {
 		select {
 		case <-ctx.Done():
-			tick.Stop()
-			over = true
-		case <-tick.C:
-		}
-		limited, cancel := context.WithTimeout(ctx, every)
-		if over {
-			limited, cancel = context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
-		} else if err := s.Sweep(limited); err != nil && ctx.Err() == nil {
-			failed(err)
-		}
-		if err := s.flushRefusals(limited); err != nil {
-			failed(err)
-		}
-		cancel()
-		if over {
+			do(context.WithoutCancel(ctx), sweepTime, s.flushRefusals)
 			return
+		case <-tick:
+			do(ctx, every, s.Sweep)
+			do(ctx, every, s.flushRefusals)
 		}
 	}
 }
@@ -132,20 +130,8 @@ func (s *Store) countWrite(ctx context.Context) {
 		defer s.sweeping.Store(false)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sweepTime)
 		defer cancel()
-		s.sweepSome(ctx, int(n/writesPerSweep%uint64(len(deleteExpired))))
+		// Each call begins with another kind: if the time is too short for all, each has its
+		// turn. A later call tries again after an error.
+		_ = s.sweepAll(ctx, int(n/writesPerSweep%uint64(len(deleteExpired))), smallBatches, smallBatch)
 	}()
-}
-
-// sweepSome deletes some expired rows of each kind. Each call begins with another kind:
-// if the time is too short for all, each has its turn. A later call tries again after an
-// error.
-func (s *Store) sweepSome(ctx context.Context, turn int) {
-	if _, err := s.exec(ctx, forgetText); err != nil {
-		return
-	}
-	for i := range deleteExpired {
-		if s.sweep(ctx, deleteExpired[(turn+i)%len(deleteExpired)], smallBatches, smallBatch) != nil {
-			return
-		}
-	}
 }

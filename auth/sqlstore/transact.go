@@ -23,7 +23,7 @@ type querier interface {
 // do measures and runs f. One goroutine of a Store writes to SQLite at a time, unless it is in a
 // transaction of the application.
 func (s *Store) do(ctx context.Context, writes bool, f func() error) error {
-	defer s.calls.End(s.calls.Begin())
+	defer s.calls.End(time.Now())
 	if writes && s.writing != nil {
 		select {
 		case s.writing <- struct{}{}:
@@ -118,16 +118,12 @@ func (s *Store) checkBegun(ctx context.Context) error {
 
 var errEnded = fmt.Errorf("%w: SQLite has ended it, and nothing of it is left: roll it back and repeat it", ErrTx)
 
-func (s *Store) lockKey(lock string) int64 {
-	sum := sha256.Sum256([]byte(s.options.Prefix + "\x00" + lock))
-	return int64(binary.BigEndian.Uint64(sum[:8]))
-}
-
 // lock runs a SELECT that also takes the locks.
 func (s *Store) lock(ctx context.Context, on querier, text string, locks []string) error {
 	keys := make([]any, len(locks))
 	for i, lock := range locks {
-		keys[i], text = s.lockKey(lock), fmt.Sprintf("%s, pg_advisory_xact_lock($%d)", text, i+1)
+		sum := sha256.Sum256([]byte(s.options.Prefix + "\x00" + lock))
+		keys[i], text = int64(binary.BigEndian.Uint64(sum[:8])), fmt.Sprintf("%s, pg_advisory_xact_lock($%d)", text, i+1)
 	}
 	_, err := on.ExecContext(ctx, text, keys...)
 	return err
@@ -223,18 +219,9 @@ func isLocked(d Dialect, err error) bool {
 		return strings.Contains(err.Error(), "database is locked")
 	}
 	const deadlock, lockTimeout = "40P01", "55P03"
-	state := sqlState(err)
-	return state == deadlock || state == lockTimeout
-}
-
-// sqlState returns the SQLSTATE of an error, or "" if it has none.
-func sqlState(err error) string {
 	failed, ok := errors.AsType[interface {
 		error
 		SQLState() string
 	}](err)
-	if !ok {
-		return ""
-	}
-	return failed.SQLState()
+	return ok && (failed.SQLState() == deadlock || failed.SQLState() == lockTimeout)
 }

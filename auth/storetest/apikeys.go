@@ -27,12 +27,11 @@ func APIKeys(t *testing.T, open func(t *testing.T) apikey.Store, f Features) {
 		{"uses are counted, and none is left after the last", testKeyUses},
 		{"many uses at once: the count is exact", testKeyUsesRace},
 		{"the last use is recorded once an hour", testKeySeen},
-		{"Use creates no record", testUseRevoked},
 		{"Swap changes what it should, and nothing that was changed meanwhile", testKeySwap},
 		{"many Swaps at once: one wins", testKeySwapRace},
 		{"Swap adds the successor in the same step, or changes nothing", testKeySuccessor},
 		{"a use during a Swap is counted", testUseDuringSwap},
-		{"Revoke ends the key of the org and no other", testKeyRevoke},
+		{"Revoke ends the key of the org and no other, and neither Use nor Swap creates one", testKeyRevoke},
 		{"lists by org, owner, app and end, in pages", testKeyList},
 		{"a call whose context has ended finds no absence", testKeyContext},
 	}, func(t *testing.T, test func(*testing.T, *apiKeys)) {
@@ -116,12 +115,11 @@ func testKeyTwice(t *testing.T, k *apiKeys) {
 		t.Errorf("it replaced the first one: %+v", got)
 	}
 	id := suite.Random()[:13]
-	errs := suite.AtOnce(suite.Crowd, func(int) error {
+	suite.Winner(t, func(int) error {
 		r := k.record()
 		r.ID, r.Account = id, k.f.NewAccount()
 		return k.Add(t.Context(), r, suite.Many)
-	})
-	suite.Winner(t, errs, auth.ErrConflict)
+	}, auth.ErrConflict)
 }
 
 func testUnknownKey(t *testing.T, k *apiKeys) {
@@ -160,8 +158,7 @@ func testKeyLimit(t *testing.T, k *apiKeys) {
 
 func testKeyLimitRace(t *testing.T, k *apiKeys) {
 	const limit = 5
-	errs := suite.AtOnce(suite.Crowd, func(int) error { return k.Add(t.Context(), k.record(), limit) })
-	suite.Wins(t, limit, errs, apikey.ErrTooMany)
+	suite.Wins(t, limit, func(int) error { return k.Add(t.Context(), k.record(), limit) }, apikey.ErrTooMany)
 }
 
 func testKeyUses(t *testing.T, k *apiKeys) {
@@ -183,8 +180,7 @@ func testKeyUses(t *testing.T, k *apiKeys) {
 func testKeyUsesRace(t *testing.T, k *apiKeys) {
 	for _, uses := range []int{1, 2, 25} {
 		r := k.add(t, keyUses(int64(uses)))
-		errs := suite.AtOnce(suite.Crowd, func(int) error { return k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}) })
-		suite.Wins(t, uses, errs, auth.ErrNotFound)
+		suite.Wins(t, uses, func(int) error { return k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}) }, auth.ErrNotFound)
 	}
 }
 
@@ -197,17 +193,6 @@ func testKeySeen(t *testing.T, k *apiKeys) {
 		if got := k.get(t, r.ID); got.Used != min(limit, uses) {
 			t.Errorf("%d uses, of %d", got.Used, limit)
 		}
-	}
-}
-
-func testUseRevoked(t *testing.T, k *apiKeys) {
-	for _, uses := range []int64{0, 5} {
-		r := k.add(t, keyUses(uses))
-		suite.Expect(t, "Revoke", k.Revoke(t.Context(), k.org, r.ID), nil)
-		suite.Expect(t, "Use", k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}), auth.ErrNotFound)
-		k.gone(t, "after Use", r.ID)
-		suite.Expect(t, "Swap", k.Swap(t.Context(), r, r, nil, 0), auth.ErrConflict)
-		k.gone(t, "after Swap", r.ID)
 	}
 }
 
@@ -230,13 +215,13 @@ func testKeySwap(t *testing.T, k *apiKeys) {
 func testKeySwapRace(t *testing.T, k *apiKeys) {
 	before := k.add(t, nil)
 	names := make([]string, suite.Crowd)
-	errs := suite.AtOnce(suite.Crowd, func(i int) error {
+	i := suite.Winner(t, func(i int) error {
 		after := before
 		names[i] = suite.Random()
 		after.Name = names[i]
 		return k.Swap(t.Context(), before, after, nil, 0)
-	})
-	if i := suite.Winner(t, errs, auth.ErrConflict); k.get(t, before.ID).Name != names[i] {
+	}, auth.ErrConflict)
+	if k.get(t, before.ID).Name != names[i] {
 		t.Error("it has the name of another one")
 	}
 }
@@ -254,12 +239,11 @@ func testKeySuccessor(t *testing.T, k *apiKeys) {
 	}
 	k.gone(t, "the successor", next.ID)
 
-	errs := suite.AtOnce(suite.Crowd, func(int) error {
+	suite.Winner(t, func(int) error {
 		successor, replaced := k.record(), before
 		replaced.Successor, replaced.Expires = successor.ID, before.Created.Add(time.Hour)
 		return k.Swap(t.Context(), before, replaced, &successor, suite.Many)
-	})
-	suite.Winner(t, errs, auth.ErrConflict)
+	}, auth.ErrConflict)
 	old := k.get(t, before.ID)
 	k.get(t, old.Successor)
 	if page, _, err := k.List(t.Context(), apikey.Of{Org: k.org}, "", apikey.MaxPage); len(page) != 2 || err != nil {
@@ -280,25 +264,30 @@ func testUseDuringSwap(t *testing.T, k *apiKeys) {
 	before := k.add(t, keyUses(suite.Crowd))
 	after := before
 	after.Name = "changed"
-	errs := suite.AtOnce(suite.Crowd, func(i int) error {
+	suite.Wins(t, suite.Crowd, func(i int) error {
 		if i == suite.Crowd/2 {
 			return k.Swap(t.Context(), before, after, nil, 0)
 		}
 		return k.Use(t.Context(), before.ID, before.Created, netip.Prefix{})
 	})
-	suite.Tally(t, errs)
 	if got := k.get(t, before.ID); got.Used != suite.Crowd-1 || got.Name != "changed" {
 		t.Errorf("%d uses of %d, with the name %q", got.Used, suite.Crowd-1, got.Name)
 	}
 }
 
 func testKeyRevoke(t *testing.T, k *apiKeys) {
-	one, other := k.add(t, nil), k.add(t, nil)
-	suite.Expect(t, "by another org", k.Revoke(t.Context(), k.f.NewOrg(), one.ID), auth.ErrNotFound)
-	suite.Expect(t, "by no org", k.Revoke(t.Context(), "", one.ID), auth.ErrNotFound)
-	suite.Expect(t, "by the org", k.Revoke(t.Context(), k.org, one.ID), nil)
-	suite.Expect(t, "again", k.Revoke(t.Context(), k.org, one.ID), auth.ErrNotFound)
-	k.gone(t, "Get", one.ID)
+	other := k.add(t, nil)
+	for _, uses := range []int64{0, 5} {
+		one := k.add(t, keyUses(uses))
+		suite.Expect(t, "by another org", k.Revoke(t.Context(), k.f.NewOrg(), one.ID), auth.ErrNotFound)
+		suite.Expect(t, "by no org", k.Revoke(t.Context(), "", one.ID), auth.ErrNotFound)
+		suite.Expect(t, "by the org", k.Revoke(t.Context(), k.org, one.ID), nil)
+		suite.Expect(t, "again", k.Revoke(t.Context(), k.org, one.ID), auth.ErrNotFound)
+		suite.Expect(t, "Use", k.Use(t.Context(), one.ID, one.Created, netip.Prefix{}), auth.ErrNotFound)
+		k.gone(t, "after Use", one.ID)
+		suite.Expect(t, "Swap", k.Swap(t.Context(), one, one, nil, 0), auth.ErrConflict)
+		k.gone(t, "after Swap", one.ID)
+	}
 	k.get(t, other.ID)
 	if page, _, err := k.List(t.Context(), apikey.Of{Org: k.org}, "", apikey.MaxPage); len(page) != 1 || err != nil {
 		t.Errorf("List = %+v, %v", page, err)
@@ -350,18 +339,11 @@ func testKeyList(t *testing.T, k *apiKeys) {
 }
 
 // pages returns all records of List in pages of a limit.
-func (k *apiKeys) pages(t *testing.T, of apikey.Of, limit int) (all []apikey.Record) {
+func (k *apiKeys) pages(t *testing.T, of apikey.Of, limit int) []apikey.Record {
 	t.Helper()
-	for after := ""; ; {
-		page, next, err := k.List(t.Context(), of, after, limit)
-		if err != nil || len(page) > limit || next != "" && next <= after {
-			t.Fatalf("List of %d after %q: %d records, next %q, %v", limit, after, len(page), next, err)
-		}
-		all = append(all, page...)
-		if after = next; next == "" {
-			return all
-		}
-	}
+	return suite.Pages(t, limit, func(r apikey.Record) string { return r.ID }, strings.Compare, func(after string) ([]apikey.Record, string, error) {
+		return k.List(t.Context(), of, after, limit)
+	})
 }
 
 func testKeyContext(t *testing.T, k *apiKeys) {

@@ -105,13 +105,13 @@ func (s *repeats) race(t *testing.T, e idempotency.Entry) (found idempotency.Ent
 	t.Helper()
 	var held [suite.Crowd]idempotency.Entry
 	lost := errors.New("another one has the fence")
-	won := suite.Winner(t, suite.AtOnce(suite.Crowd, func(i int) (err error) {
+	won := suite.Winner(t, func(i int) (err error) {
 		attempt := again(e)
 		if held[i], err = s.Begin(t.Context(), attempt, s.o); err == nil && held[i].Fence != attempt.Fence {
 			err = lost
 		}
 		return err
-	}), lost)
+	}, lost)
 	for _, other := range held {
 		if !reflect.DeepEqual(other, held[won]) {
 			t.Errorf("one found %+v, another one %+v", held[won], other)
@@ -168,10 +168,9 @@ func testFence(t *testing.T, s *repeats) {
 
 func testEndRace(t *testing.T, s *repeats) {
 	e := s.begun(t)
-	errs := suite.AtOnce(suite.Crowd, func(i int) error {
+	i := suite.Winner(t, func(i int) error {
 		return s.End(t.Context(), with(e, e.Fence, fmt.Appendf(nil, "done by %d", i)))
-	})
-	i := suite.Winner(t, errs, auth.ErrConflict)
+	}, auth.ErrConflict)
 	s.begins(t, "it has the response of the one", again(e), with(e, "", fmt.Appendf(nil, "done by %d", i)))
 }
 

@@ -22,18 +22,9 @@ func testIssueTwice(t *testing.T, l *suite.Ledger) {
 	suite.Expect(t, "the id for another app", l.Issue(t.Context(), elsewhere, nil, suite.Many), nil)
 }
 
-func testNegativeUses(t *testing.T, l *suite.Ledger) {
-	r := l.Record()
-	r.MaxUses = -1
-	suite.Fails(t, "Issue", l.Issue(t.Context(), r, nil, 1), token.ErrTooMany)
-	l.Spends(t, "the record", r, token.ErrRevoked)
-	suite.Expect(t, "another record, of a limit of one", l.Issue(t.Context(), l.Record(), nil, 1), nil)
-}
-
 func testLimitRace(t *testing.T, l *suite.Ledger) {
 	const limit = 10
-	errs := suite.AtOnce(suite.Crowd, func(int) error { return l.Issue(t.Context(), l.Record(), nil, limit) })
-	suite.Wins(t, limit, errs, token.ErrTooMany)
+	suite.Wins(t, limit, func(int) error { return l.Issue(t.Context(), l.Record(), nil, limit) }, token.ErrTooMany)
 	if n := len(l.All(t, l.App, l.Subject)); n != limit {
 		t.Errorf("%d listed, want %d", n, limit)
 	}

@@ -121,14 +121,14 @@ func (r *register[R]) race() {
 	r.has(r.key, now)
 	for round := range 12 {
 		var stored [suite.Crowd]R
-		now = stored[suite.Winner(r.T, suite.AtOnce(suite.Crowd, func(i int) (err error) {
+		now = stored[suite.Winner(r.T, func(i int) (err error) {
 			next := r.fresh()
 			if round%3 == 2 {
 				next = r.zero()
 			}
 			stored[i], err = r.swap(r.Context(), r.Org, r.key, now, next)
 			return err
-		}), r.lost)]
+		}, r.lost)]
 		r.has(r.key, now)
 	}
 }

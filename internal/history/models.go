@@ -61,12 +61,9 @@ func stepClaim(state any, o *Op) (any, bool) {
 // besideRefused reports whether a claim was refused while another one of its nonce ran that was not
 // accepted either. Replays allows that, and both have changed nothing.
 func besideRefused(ops []Op, o *Op) bool {
-	for _, other := range ops {
-		if o.Result == "replayed" && other.A[0] == o.A[0] && other.Result != "ok" && other.From != o.From && other.From < o.To && (other.To > o.From || other.Result == Unknown) {
-			return true
-		}
-	}
-	return false
+	return o.Result == "replayed" && slices.ContainsFunc(ops, func(other Op) bool {
+		return other.A[0] == o.A[0] && other.Result != "ok" && other.From != o.From && other.From < o.To && (other.To > o.From || other.Result == Unknown)
+	})
 }
 
 // thing is a token or an API key of a group: its owner, the most uses and the parent.

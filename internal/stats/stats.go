@@ -1,4 +1,4 @@
-// Package stats counts decisions and latencies, once somebody asks for them. Before that it costs one
+// Package stats counts latencies, and decisions once somebody asks for them. Before that they cost one
 // atomic read. To count takes no memory.
 package stats
 
@@ -23,7 +23,7 @@ var Bounds = [...]time.Duration{
 	10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
 }
 
-// Store is how long the calls of a store have taken since it was first asked, waits for its lock included.
+// Store is how long the calls of a store have taken since it was opened, waits for its lock included.
 type Store struct {
 	Bounds []time.Duration // of the buckets, inclusive
 	Counts []int64         // calls in each bucket, and last those that took longer
@@ -32,24 +32,12 @@ type Store struct {
 
 // Calls measures the calls of a store. The zero Calls is ready. It must not be copied.
 type Calls struct {
-	asked  atomic.Bool
 	counts [len(Bounds) + 1]atomic.Int64
 	sum    atomic.Int64
 }
 
-// Begin returns when a call begins, or the zero time if nobody asks.
-func (c *Calls) Begin() time.Time {
-	if !c.asked.Load() {
-		return time.Time{}
-	}
-	return time.Now()
-}
-
 // End counts a call that has begun.
 func (c *Calls) End(began time.Time) {
-	if began.IsZero() {
-		return
-	}
 	took := time.Since(began)
 	i, _ := slices.BinarySearch(Bounds[:], took)
 	c.counts[i].Add(1)
@@ -58,7 +46,6 @@ func (c *Calls) End(began time.Time) {
 
 // Read returns what was measured.
 func (c *Calls) Read() Store {
-	c.asked.Store(true)
 	s := Store{Bounds: slices.Clone(Bounds[:]), Counts: make([]int64, len(c.counts)), Sum: time.Duration(c.sum.Load())}
 	for i := range c.counts {
 		s.Counts[i] = c.counts[i].Load()

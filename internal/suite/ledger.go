@@ -121,10 +121,8 @@ func (l *Ledger) Make(t *testing.T, parent token.Record, change func(*token.Reco
 func (l *Ledger) Dead(t *testing.T, what string, r token.Record) {
 	t.Helper()
 	l.Spends(t, what+": Spend", r, token.ErrRevoked)
-	for _, listed := range l.All(t, r.ClientKey, r.Subject) {
-		if listed.ID == r.ID {
-			t.Errorf("%s: listed", what)
-		}
+	if slices.ContainsFunc(l.All(t, r.ClientKey, r.Subject), func(listed token.Record) bool { return listed.ID == r.ID }) {
+		t.Errorf("%s: listed", what)
 	}
 	l.Barren(t, what, r, token.ErrRevoked)
 	Expect(t, what+": Revoke", l.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
@@ -141,35 +139,12 @@ func (l *Ledger) Barren(t *testing.T, what string, parent token.Record, want err
 	Expect(t, what+": its id without a parent", l.Issue(t.Context(), child, nil, Many), nil)
 }
 
-// Pages lists all records of a holder in pages of a limit, and checks what List promises of
-// each page.
-func (l *Ledger) Pages(t *testing.T, of token.Holder, limit int) (all []token.Record) {
+// Pages lists all records of a holder in pages of a limit.
+func (l *Ledger) Pages(t *testing.T, of token.Holder, limit int) []token.Record {
 	t.Helper()
-	var after token.Position
-	for {
-		page, next, err := l.List(t.Context(), of, after, limit)
-		if err != nil {
-			t.Fatalf("List: %v", err)
-		}
-		if len(page) > limit {
-			t.Fatalf("List returns %d records, and the limit is %d", len(page), limit)
-		}
-		last := after
-		for _, r := range page {
-			if r.Position().Compare(last) <= 0 {
-				t.Fatalf("List returns %+v after %+v", r, last)
-			}
-			last = r.Position()
-		}
-		all = append(all, page...)
-		if next.IsZero() {
-			return all
-		}
-		if next.Compare(last) < 0 || next.Compare(after) <= 0 {
-			t.Fatalf("the page after %+v ends with %+v, and the next begins after %+v", after, last, next)
-		}
-		after = next
-	}
+	return Pages(t, limit, token.Record.Position, token.Position.Compare, func(after token.Position) ([]token.Record, token.Position, error) {
+		return l.List(t.Context(), of, after, limit)
+	})
 }
 
 // Limits are those of a test of n records: each boundary is somewhere within them.

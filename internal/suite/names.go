@@ -68,12 +68,23 @@ func Tally(t *testing.T, errs []error, others ...error) (succeeded int) {
 	return succeeded
 }
 
-// Wins fails unless n calls succeeded. All others must have returned one of lost.
-func Wins(t *testing.T, n int, errs []error, lost ...error) {
+// Wins lets a crowd call f at once, and fails unless n calls succeed. All others must return one of lost.
+func Wins(t *testing.T, n int, f func(i int) error, lost ...error) {
 	t.Helper()
-	if got := Tally(t, errs, lost...); got != n {
-		t.Errorf("%d calls of %d won, want %d", got, len(errs), n)
+	if got := Tally(t, AtOnce(Crowd, f), lost...); got != n {
+		t.Errorf("%d calls of %d won, want %d", got, Crowd, n)
 	}
+}
+
+// Winner lets a crowd call f at once, and returns the index of the only call that succeeds. All others must
+// return lost.
+func Winner(t *testing.T, f func(i int) error, lost error) int {
+	t.Helper()
+	errs := AtOnce(Crowd, f)
+	if n := Tally(t, errs, lost); n != 1 {
+		t.Fatalf("%d calls of %d won", n, Crowd)
+	}
+	return slices.Index(errs, nil)
 }
 
 // Fails fails unless err is an error that matches none of others.
@@ -82,16 +93,6 @@ func Fails(t *testing.T, what string, err error, others ...error) {
 	if err == nil || Matches(err, others...) {
 		t.Errorf("%s: error %v, want another one", what, err)
 	}
-}
-
-// Winner returns the index of the only call that succeeded. All others must have
-// returned lost.
-func Winner(t *testing.T, errs []error, lost error) int {
-	t.Helper()
-	if n := Tally(t, errs, lost); n != 1 {
-		t.Fatalf("%d calls of %d won", n, len(errs))
-	}
-	return slices.Index(errs, nil)
 }
 
 // Expect fails unless err matches one of want. A nil in want matches a nil error.
@@ -104,12 +105,7 @@ func Expect(t *testing.T, what string, err error, want ...error) {
 
 // Matches reports whether err matches one of the targets.
 func Matches(err error, targets ...error) bool {
-	for _, target := range targets {
-		if errors.Is(err, target) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
 }
 
 // Ended returns a cancelled context.
@@ -144,4 +140,31 @@ func Seen(t *testing.T, at time.Time, use func(at time.Time, from netip.Prefix),
 		}
 	}
 	return int64(len(uses))
+}
+
+// Pages returns all records of a list in pages of a limit. It checks what each List promises: no page has more
+// records than the limit, they are in the order of their positions, and the next page begins after them.
+func Pages[R, P any](t *testing.T, limit int, position func(R) P, compare func(a, b P) int, list func(after P) (page []R, next P, err error)) (all []R) {
+	t.Helper()
+	for none, after := *new(P), *new(P); ; {
+		page, next, err := list(after)
+		if err != nil || len(page) > limit {
+			t.Fatalf("List of %d after %v: %d records, %v", limit, after, len(page), err)
+		}
+		last := after
+		for _, r := range page {
+			if compare(position(r), last) <= 0 {
+				t.Fatalf("List returns %+v after %v", r, last)
+			}
+			last = position(r)
+		}
+		all = append(all, page...)
+		switch {
+		case compare(next, none) == 0:
+			return all
+		case compare(next, last) < 0 || compare(next, after) <= 0:
+			t.Fatalf("the page after %v ends with %v, and the next begins after %v", after, last, next)
+		}
+		after = next
+	}
 }

@@ -78,15 +78,3 @@ func (r *Replays) Race(t *testing.T, use func(i int) signing.Use) int {
 	}
 	return Tally(t, AtOnce(Crowd, func(i int) error { return r.Store.Claim(t.Context(), uses[i]) }), signing.ErrReplayed)
 }
-
-// Races claims a crowd of requests that are like one, a few times, and fails unless want of
-// each crowd are accepted.
-func (r *Replays) Races(t *testing.T, want int, like func(one signing.Use, i int) signing.Use) {
-	t.Helper()
-	for round := range 5 {
-		one := r.Fresh()
-		if n := r.Race(t, func(i int) signing.Use { return like(one, i) }); n != want {
-			t.Errorf("round %d: %d accepted, want %d", round, n, want)
-		}
-	}
-}

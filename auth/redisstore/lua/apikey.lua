@@ -18,10 +18,10 @@ local function dropKey(prefix, from, id)
   end
 end
 
--- keyRow returns what keyOf in Go reads.
+-- keyRow returns what keyOf in Go reads, or nil if there is no such key.
 local function keyRow(prefix, id)
   local r = redis.call('HMGET', prefix .. 'i:' .. id, 'o', 'a', 'c', 'k', 'r', 'm', 'n', 't', 'f')
-  return r[1] and {id, unpack(r)}
+  return r[1] and {id, unpack(r)} or nil
 end
 
 -- ARGV: 1 prefix of all keys, 2 id, 3 present and 4 new text of a key to change, 5 its new end; 6 limit,

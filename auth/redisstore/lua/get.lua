@@ -1,4 +1,4 @@
--- ARGV: 1 prefix of the keys of records, 2 org, 3 subject or empty for any, 4 id. KEYS: 1 record. Returns its
+-- ARGV: 1 prefix of the keys of records, 2 org, 3 subject or anySubject, 4 id. KEYS: 1 record. Returns its
 -- row, or none.
 local r = row(ARGV[1], ARGV[2], ARGV[4])
-return {r and (ARGV[3] == '' or r[10] == ARGV[3]) and r or nil}
+return {r and (ARGV[3] == anySubject or r[10] == ARGV[3]) and r or nil}

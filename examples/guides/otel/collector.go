@@ -15,8 +15,8 @@ type Latency struct {
 	Sum    time.Duration
 }
 
-// Collector is a prometheus.Collector of what a server counts. Register it before the server serves: Stats
-// count from their first call on.
+// Collector is a prometheus.Collector of what a server counts. Register it before the server serves: Guard.Stats
+// counts from its first call on.
 type Collector struct {
 	Guard  *auth.Guard
 	Stores map[string]func() Latency // by the name of the store
