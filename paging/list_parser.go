@@ -1,7 +1,6 @@
 package paging
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ func (l listParser) filterAndSort() (where Filter, sort []Key) {
 		order = Query{Sort: sort}.Order()
 	}
 	if text, ok := l.sent["where"]; ok {
-		where = parseWhere(text, joinPath(l.prefix, "where"), l.filterable, order, &l.problems)
+		where = parseWhere(text, joinPath(l.prefix, "where"), l.filterable, order, &l.Error)
 	}
 	return where, sort
 }
@@ -212,7 +211,7 @@ func (l listParser) lists() map[string]Query {
 			if l.listCount == maxLists+1 {
 				l.add(prefix, "", "more than "+strconv.Itoa(maxLists)+" list properties in one request")
 			}
-			l.discard(prefix)
+			clear(l.unread) // which would be reported, too
 			continue
 		}
 		if lists == nil {
@@ -223,28 +222,15 @@ func (l listParser) lists() map[string]Query {
 	return lists
 }
 
-// discard drops the arguments of a refused list, so that it is reported once.
-func (l listParser) discard(prefix string) {
-	maps.DeleteFunc(l.unread, func(list string, _ arguments) bool {
-		return isWithin(list, prefix)
-	})
-}
-
 // hasArguments reports whether the caller sent an argument for the list at prefix or
 // for a list below it.
 func (l listParser) hasArguments(prefix string) bool {
 	for list := range l.unread {
-		if isWithin(list, prefix) {
+		if rest, ok := strings.CutPrefix(list, prefix); ok && (rest == "" || rest[0] == '.') {
 			return true
 		}
 	}
 	return false
-}
-
-// isWithin reports whether the path of a list is prefix or lies below it.
-func isWithin(list, prefix string) bool {
-	rest, ok := strings.CutPrefix(list, prefix)
-	return ok && (rest == "" || rest[0] == '.')
 }
 
 // accessible reports whether the caller may see the list or any property of its
