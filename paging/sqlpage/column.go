@@ -3,6 +3,7 @@ package sqlpage
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"time"
@@ -69,21 +70,15 @@ func (c column) compare(s *statement, op paging.Op, value any) string {
 }
 
 func (c column) condition(op paging.Op, value any, bind func(argument) string) string {
-	if a, ok := c.argument(value); ok {
-		return c.key().String() + symbols[op] + bind(a)
+	a, ok := c.argument(value)
+	if !ok {
+		n, isNumber := value.(json.Number)
+		if !isNumber || c.Type != paging.Integer || op == paging.OpEq {
+			return "FALSE"
+		}
+		op, a = amongIntegers(op, n)
 	}
-	if op == paging.OpEq || !c.hasType(value) || c.Storage == UUID || c.Storage == BigInt {
-		return "FALSE"
-	}
-	n, _ := value.(json.Number) // a fraction, or outside int64
-	op, floor, inRange, above := amongIntegers(op, n)
-	switch less := op == paging.OpLt || op == paging.OpLte; {
-	case inRange:
-		return c.name + symbols[op] + bind(argument{floor, "bigint"})
-	case less == above:
-		return c.name + " IS NOT NULL"
-	}
-	return "FALSE"
+	return c.key().String() + symbols[op] + bind(a)
 }
 
 var symbols = [...]string{
@@ -258,25 +253,22 @@ func asFloat64(n json.Number) float64 {
 	return f
 }
 
-// amongIntegers returns the comparison of integers that is equivalent to a comparison
-// with n: greater than 5 for greater than 5.5. inRange is false if n is outside
-// int64. above then reports whether n is too large.
-func amongIntegers(op paging.Op, n json.Number) (_ paging.Op, floor int64, inRange, above bool) {
-	r, ok := new(big.Rat).SetString(string(n))
-	if !ok {
-		return op, 0, false, false
+// amongIntegers returns the comparison of integers that is equivalent to one with n, which is a
+// fraction or outside int64: greater than 5 for greater than 5.5.
+func amongIntegers(op paging.Op, n json.Number) (paging.Op, argument) {
+	r, _ := new(big.Rat).SetString(string(n)) // filters have only numbers
+	floor := new(big.Int).Div(r.Num(), r.Denom())
+	greater := op == paging.OpGt || op == paging.OpGte
+	switch {
+	case !floor.IsInt64() && r.Sign() < 0 && greater:
+		return paging.OpGte, argument{int64(math.MinInt64), "bigint"}
+	case !floor.IsInt64() && r.Sign() < 0:
+		return paging.OpLt, argument{int64(math.MinInt64), "bigint"}
+	case !floor.IsInt64():
+		floor.SetInt64(math.MaxInt64)
 	}
-	quotient := new(big.Int).Div(r.Num(), r.Denom())
-	if !quotient.IsInt64() {
-		return op, 0, false, r.Sign() > 0
+	if greater {
+		return paging.OpGt, argument{floor.Int64(), "bigint"}
 	}
-	if !r.IsInt() {
-		switch op {
-		case paging.OpGte:
-			op = paging.OpGt
-		case paging.OpLt:
-			op = paging.OpLte
-		}
-	}
-	return op, quotient.Int64(), true, false
+	return paging.OpLte, argument{floor.Int64(), "bigint"}
 }

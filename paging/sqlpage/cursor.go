@@ -8,17 +8,17 @@ import "slices"
 // equal to the cursor or follow it.
 func (s *statement) rowComparison(cursor []any) (condition string, ok bool) {
 	values := make([]argument, 0, len(cursor))
-	for i, p := range s.sortProperties {
-		col, plain := p.(column)
+	desc := s.sort[0].Desc
+	for i, p := range s.sort {
+		col, plain := p.sortable.(column)
 		value, had := col.argument(cursor[i])
-		desc := s.sort[i].Desc
-		if !plain || !had || desc != s.sort[0].Desc || desc && !col.NotNull {
+		if !plain || !had || p.Desc != desc || desc && !col.NotNull {
 			return "", false
 		}
 		values = append(values, value)
 	}
 	left, right := make([]string, 0, len(values)), make([]string, 0, len(values))
-	for i, p := range s.sortProperties {
+	for i, p := range s.sort {
 		key, value := p.keys()[0], s.bindOnce(values[i])
 		if i == 0 {
 			value = s.hideFromPlanner(value)
@@ -31,7 +31,7 @@ func (s *statement) rowComparison(cursor []any) (condition string, ok bool) {
 		left, right = append(left, key.String()), append(right, value)
 	}
 	symbol := " > "
-	if s.sort[0].Desc {
+	if desc {
 		symbol = " < "
 	}
 	return row(left) + symbol + row(right), true
@@ -53,8 +53,8 @@ func (s *statement) hideFromPlanner(placeholder string) string {
 func (s *statement) ranges(cursor []any) []indexRange {
 	var ranges []indexRange
 	var equal []string
-	for i, p := range s.sortProperties {
-		for _, at := range p.at(s, s.sort[i].Desc, cursor[i]) {
+	for i, p := range s.sort {
+		for _, at := range p.at(s, p.Desc, cursor[i]) {
 			for _, beyond := range at.beyond {
 				ranges = append(ranges, append(slices.Clone(equal), beyond))
 			}
