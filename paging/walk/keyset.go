@@ -95,43 +95,28 @@ func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 	return q.After(k.values...)
 }
 
-// pageKeys is what advance needs of a page that is not empty.
-type pageKeys struct {
-	ids         []string        // of all items
-	first, last json.RawMessage // the JSON of these items, if the position needs items
-}
-
-// advance moves to the last item of the page. If the page does not come after the
-// position, it returns ErrStalled and does not move.
-func (k *keyset) advance(page pageKeys) error {
-	n := len(page.ids)
-	if !k.needsItems() {
-		if err := k.inOrder(page.ids); err != nil {
+// advance moves to the last item of a page that is not empty. If the page does not come after the
+// position, it returns ErrStalled and does not move. texts are the JSON of the items, if the
+// position needs it. It then looks at the first and the last item only.
+func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
+	before, last := k.values, len(ids)-1
+	for i, id := range ids {
+		if k.needsItems() && i != 0 && i != last {
+			continue
+		}
+		values, err := k.valuesOf(texts[i], id)
+		if err == nil && before != nil {
+			err = k.follows(before, values)
+		}
+		if err != nil {
 			return err
 		}
-		return k.moveTo([]any{page.ids[n-1]})
+		before = values
 	}
-	last, err := k.valuesOf(page.last, page.ids[n-1])
-	if err != nil {
+	if err := k.moveTo(before); err != nil {
 		return err
 	}
-	first, err := k.valuesOf(page.first, page.ids[0])
-	if err != nil {
-		return err
-	}
-	if k.values != nil {
-		err = k.follows(k.values, first)
-	}
-	if n > 1 && err == nil {
-		err = k.follows(first, last)
-	}
-	if err != nil {
-		return err
-	}
-	if err := k.moveTo(last); err != nil {
-		return err
-	}
-	k.unsent = k.unsentIn(page.last)
+	k.unsent = k.unsentIn(texts[last])
 	return nil
 }
 
@@ -143,19 +128,6 @@ func (k *keyset) unsentIn(text json.RawMessage) string {
 		}
 	}
 	return ""
-}
-
-// inOrder returns ErrStalled if an id does not come after the id before it. The first
-// id must come after the position.
-func (k *keyset) inOrder(ids []string) error {
-	before := k.id()
-	for _, id := range ids {
-		if before != "" && k.idOrder(before, id) >= 0 {
-			return fmt.Errorf("%w: %q follows %q", ErrStalled, id, before)
-		}
-		before = id
-	}
-	return nil
 }
 
 // idOrder is below 0 if the id after comes after the one before: as a text, or as a number if all
