@@ -87,14 +87,10 @@ const (
 
 // inRange reports whether a number is within the limits.
 func inRange(number string) bool {
-	if len(number) > maxNumber {
-		return false
+	i := strings.LastIndexAny(number, "eE")
+	if i < 0 || len(number) > maxNumber {
+		return len(number) <= maxNumber
 	}
-	for i, c := range []byte(number) {
-		if c == 'e' || c == 'E' {
-			e, err := strconv.Atoi(strings.TrimLeft(number[i+1:], "+-"))
-			return err == nil && e <= maxExponent
-		}
-	}
-	return true
+	e, err := strconv.Atoi(strings.TrimLeft(number[i+1:], "+-"))
+	return err == nil && e <= maxExponent
 }

@@ -98,14 +98,8 @@ func (l listParser) sortObject(text string) (keys []Key) {
 		l.wrong("sort", "", errTextSize.Error())
 		return nil
 	}
-	limits := strictjson.Limits{Depth: maxDepth, Members: maxMembers}
-	r := strictjson.New(text, limits)
-	r.Skip()
-	if err := endOf(&r); err != nil {
-		l.wrong("sort", "", err.Error())
-		return nil
-	}
-	r = strictjson.New(text, limits)
+	before := len(l.problems)
+	r := strictjson.New(text, strictjson.Limits{Depth: maxDepth, Members: maxMembers})
 	for name := range r.Object {
 		pointer, direction := "/"+escapePointer.Replace(name), r.Skip()
 		if direction != "1" && direction != "-1" {
@@ -113,6 +107,11 @@ func (l listParser) sortObject(text string) (keys []Key) {
 			continue
 		}
 		keys = l.sortKey(keys, pointer, Key{Path: name, Desc: direction == "-1"})
+	}
+	if err := endOf(&r); err != nil {
+		l.problems = l.problems[:before] // of what is no JSON
+		l.wrong("sort", "", err.Error())
+		return nil
 	}
 	if len(keys) > maxSortKeys {
 		l.wrong("sort", "", "more than "+strconv.Itoa(maxSortKeys)+" properties")
