@@ -104,36 +104,24 @@ func (c column) exists() string { return c.key().expression + " IS NOT NULL" }
 func (c column) keys() []key    { return []key{c.key()} }
 
 func (c column) at(s *statement, desc bool, value any) []position {
-	p := position{equal: c.isNull()}
-	if value != nil {
-		s.check(c.comparable(value))
-		p.equal = c.condition(paging.OpEq, value, s.bindOnce)
-		if condition := c.beyondValue(s, desc, value); condition != "FALSE" {
-			p.beyond = append(p.beyond, condition)
-		}
-		if desc && !c.NotNull {
-			p.beyond = append(p.beyond, c.isNull())
-		}
-	} else if !desc {
-		p.beyond = []string{c.exists()}
+	switch {
+	case value == nil && desc:
+		return []position{{equal: c.isNull()}}
+	case value == nil:
+		return []position{{c.isNull(), []string{c.exists()}}}
 	}
-	return []position{p}
-}
-
-// beyondValue returns the condition for the rows after a value in a sort, except
-// null.
-func (c column) beyondValue(s *statement, desc bool, value any) string {
-	op := paging.OpGt
-	if desc {
-		op = paging.OpLt
-	}
+	s.check(c.comparable(value))
+	p := position{equal: c.condition(paging.OpEq, value, s.bindOnce)}
 	switch above := rankOf(value) > c.rank(); {
 	case c.hasType(value):
-		return c.condition(op, value, s.bindOnce)
+		p.beyond = append(p.beyond, c.condition(beyond(desc), value, s.bindOnce))
 	case above == desc:
-		return c.exists()
+		p.beyond = append(p.beyond, c.exists())
 	}
-	return "FALSE"
+	if desc && !c.NotNull {
+		p.beyond = append(p.beyond, c.isNull())
+	}
+	return []position{p}
 }
 
 // argument converts value to the column's type. ok is false if no row can equal

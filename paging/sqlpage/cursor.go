@@ -1,6 +1,10 @@
 package sqlpage
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
 
 // rowComparison returns a cursor with these values as one row-value comparison, such as (a, b) > (x,
 // y), which reads one index range. ok is false if that is not possible. All keys must
@@ -30,11 +34,15 @@ func (s *statement) rowComparison(cursor []any) (condition string, ok bool) {
 		}
 		left, right = append(left, key.String()), append(right, value)
 	}
-	symbol := " > "
+	return row(left) + symbols[beyond(desc)] + row(right), true
+}
+
+// beyond returns the comparison for what comes after a value in a sort.
+func beyond(desc bool) paging.Op {
 	if desc {
-		symbol = " < "
+		return paging.OpLt
 	}
-	return row(left) + symbol + row(right), true
+	return paging.OpGt
 }
 
 // hideFromPlanner hides the first value of a row from the planner. For the greatest
