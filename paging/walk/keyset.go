@@ -99,12 +99,16 @@ func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 // position, it returns ErrStalled and does not move. texts are the JSON of the items, if the
 // position needs it. It then looks at the first and the last item only.
 func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
-	before, last := k.values, len(ids)-1
-	for i, id := range ids {
-		if k.needsItems() && i != 0 && i != last {
-			continue
+	last := len(ids) - 1
+	if !k.needsItems() {
+		if err := k.inOrder(ids); err != nil {
+			return err
 		}
-		values, err := k.valuesOf(texts[i], id)
+		return k.moveTo([]any{ids[last]})
+	}
+	before := k.values
+	for _, i := range []int{0, last}[:min(len(ids), 2)] {
+		values, err := k.valuesOf(texts[i], ids[i])
 		if err == nil && before != nil {
 			err = k.follows(before, values)
 		}
@@ -128,6 +132,19 @@ func (k *keyset) unsentIn(text json.RawMessage) string {
 		}
 	}
 	return ""
+}
+
+// inOrder returns ErrStalled if an id does not come after the id before it. The first
+// id must come after the position.
+func (k *keyset) inOrder(ids []string) error {
+	before := k.id()
+	for _, id := range ids {
+		if before != "" && k.idOrder(before, id) >= 0 {
+			return fmt.Errorf("%w: %q follows %q", ErrStalled, id, before)
+		}
+		before = id
+	}
+	return nil
 }
 
 // idOrder is below 0 if the id after comes after the one before: as a text, or as a number if all

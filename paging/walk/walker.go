@@ -179,8 +179,7 @@ func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (items []json.Ra
 		r = bytes.NewReader(list)
 	}
 	if !w.position.needsItems() {
-		err := envelope.Decode(r, maxPage, page)
-		return make([]json.RawMessage, len(page.Data)), err
+		return nil, envelope.Decode(r, maxPage, page)
 	}
 	var texts envelope.List[json.RawMessage]
 	if err := envelope.Decode(r, maxPage, &texts); err != nil {
