@@ -9,6 +9,7 @@ const (
 	Name       Class = 1 << iota // letters, digits, _ and -; base64url, too
 	LowerName                    // the same in lower case
 	Dotted                       // of names with dots between them
+	Path                         // of names with slashes between them
 	Identifier                   // of an object in a scope chain
 	OrgKey                       // unreserved characters of a URL
 	HeaderName                   // letters, digits and -
@@ -36,6 +37,7 @@ var classes = func() (of [256]Class) {
 		Name:         digits + lower + upper + "_-",
 		LowerName:    digits + lower + "_-",
 		Dotted:       digits + lower + upper + "_-.",
+		Path:         digits + lower + upper + "_-/",
 		Identifier:   digits + lower + upper + "_-~:@+=",
 		OrgKey:       digits + lower + upper + "_-~.",
 		HeaderName:   digits + lower + upper + "-",

@@ -17,6 +17,9 @@ import (
 // Callers must refuse a path that is not clean. They must not repair or redirect it,
 // because a signature covers the path as the client wrote it.
 func Clean(u *url.URL) (escaped string, ok bool) {
+	if u.RawPath == "" && isPlain(u.Path) {
+		return u.Path, true // the usual case
+	}
 	escaped = u.EscapedPath()
 	// If the raw path has a byte that a URL does not allow, EscapedPath encodes the
 	// decoded path again: it would return a/b%7C for a%2Fb|.
@@ -36,6 +39,12 @@ func IsClean(escaped string) bool {
 	}
 	path, err := url.PathUnescape(escaped)
 	return err == nil && isClean(escaped, path)
+}
+
+// isPlain reports whether a path is clean without further checks. It has only
+// characters that are never escaped, and no two slashes in a row.
+func isPlain(path string) bool {
+	return ascii.Path.Only(path) && strings.HasPrefix(path, "/") && !strings.Contains(path, "//")
 }
 
 // isClean checks the escaped form for spelling, and the decoded form for meaning.
