@@ -32,7 +32,7 @@ func Decode(r io.Reader, limit int64, v any) error {
 	if err != nil {
 		return err
 	}
-	if bytes.Equal(bytes.TrimSpace(body), null) {
+	if string(bytes.TrimSpace(body)) == "null" {
 		return fmt.Errorf("%w: null", ErrShape) // encoding/json accepts null for any v and changes nothing
 	}
 	if known, ok := v.(shape); ok {
@@ -47,8 +47,6 @@ func Decode(r io.Reader, limit int64, v any) error {
 	}
 	return explain(body, err)
 }
-
-var null = []byte("null")
 
 // shape is a List or a Result. It refuses every object except its own, and therefore
 // a fault too.

@@ -121,11 +121,8 @@ type part struct {
 func (n *node) isObject() bool { return n.text[0] == '{' }
 func (n *node) isArray() bool  { return n.text[0] == '[' }
 
-// member returns the member with that name, or nil.
+// member returns the member with that name, which is not empty, or nil.
 func (n *node) member(name string) *part {
-	if !n.isObject() {
-		return nil
-	}
 	for i := range n.parts {
 		if n.parts[i].name == name {
 			return &n.parts[i]
@@ -138,9 +135,6 @@ func (n *node) member(name string) *part {
 // several such members the first string counts. Select may drop the others, and its
 // result must be the same object.
 func (n *node) object() string {
-	if !n.isObject() {
-		return ""
-	}
 	for i := range n.parts {
 		if m := &n.parts[i]; m.name == "object" && m.text[0] == '"' {
 			r := strictjson.New(m.text, encoded)

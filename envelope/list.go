@@ -32,36 +32,34 @@ type Item struct {
 func (i Item) ItemID() string { return i.ID }
 
 // wireList is the wire form of a List. It has no methods, so that encoding/json reads
-// and writes it in one pass.
+// and writes it in one pass. The last three members are read whatever they are.
 type wireList[T any] struct {
-	Object         string `json:"object"`
-	Data           []T    `json:"data"`
-	HasMore        more   `json:"hasMore"`
-	Total          *count `json:"total,omitempty"`
-	TotalIsAtLeast *count `json:"totalIsAtLeast,omitempty"`
+	Object         string          `json:"object"`
+	Data           []T             `json:"data"`
+	HasMore        json.RawMessage `json:"hasMore"`
+	Total          json.RawMessage `json:"total,omitempty"`
+	TotalIsAtLeast json.RawMessage `json:"totalIsAtLeast,omitempty"`
 }
 
 func (l List[T]) wire() any {
-	w := wireList[T]{Object: "list", Data: l.Data, HasMore: more(l.HasMore)}
+	w := wireList[T]{Object: "list", Data: l.Data, HasMore: strconv.AppendBool(nil, l.HasMore)}
 	if w.Data == nil {
 		w.Data = []T{}
 	}
-	switch {
-	case l.Total == nil:
-	case l.Total.AtLeast:
-		w.TotalIsAtLeast = (*count)(&l.Total.Items)
-	default:
-		w.Total = (*count)(&l.Total.Items)
+	if l.Total != nil && l.Total.AtLeast {
+		w.TotalIsAtLeast = strconv.AppendInt(nil, int64(l.Total.Items), 10)
+	} else if l.Total != nil {
+		w.Total = strconv.AppendInt(nil, int64(l.Total.Items), 10)
 	}
 	return w
 }
 
 func (w *wireList[T]) total() *Total {
-	switch {
-	case w.Total.valid():
-		return &Total{Items: int(*w.Total)}
-	case w.TotalIsAtLeast.valid():
-		return &Total{Items: int(*w.TotalIsAtLeast), AtLeast: true}
+	if n, err := strconv.Atoi(string(w.Total)); err == nil && n >= 0 {
+		return &Total{Items: n}
+	}
+	if n, err := strconv.Atoi(string(w.TotalIsAtLeast)); err == nil && n >= 0 {
+		return &Total{Items: n, AtLeast: true}
 	}
 	return nil
 }
@@ -81,27 +79,7 @@ func (l *List[T]) UnmarshalJSON(body []byte) error {
 		// The reply is incomplete. As a last page it would end a walk early.
 		return fmt.Errorf("%w: a list without data", ErrShape)
 	}
-	*l = List[T]{Data: w.Data, HasMore: bool(w.HasMore), Total: w.total()}
-	return nil
-}
-
-type more bool
-
-func (m *more) UnmarshalJSON(text []byte) error {
-	*m = string(text) == `true` || string(text) == `"true"`
-	return nil
-}
-
-// count is a number of items. Reading anything else sets it to -1.
-type count int
-
-func (c *count) valid() bool { return c != nil && *c >= 0 }
-
-func (c *count) UnmarshalJSON(text []byte) error {
-	n, err := strconv.Atoi(string(text))
-	if err != nil {
-		n = -1
-	}
-	*c = count(n)
+	more := string(w.HasMore) == `true` || string(w.HasMore) == `"true"`
+	*l = List[T]{Data: w.Data, HasMore: more, Total: w.total()}
 	return nil
 }

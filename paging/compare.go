@@ -2,14 +2,16 @@ package paging
 
 import (
 	"cmp"
+	"math/big"
 	"strconv"
 	"strings"
 
-	"github.com/tenantkit/tenantkit/internal/ascii"
+	"github.com/tenantkit/tenantkit/internal/strictjson"
 )
 
 // Compare returns the order of two values in a sort: null, false, true, numbers,
-// strings, other types. Strings compare byte by byte, and numbers exactly. sameType
+// strings, other types. Strings compare byte by byte, and numbers exactly up to 64 characters
+// and an exponent of 324, which is all that a filter may have. sameType
 // reports whether a and b have the same type, and is false for other types. Filters
 // compare only values of the same type. Values of other types have no order among
 // each other.
@@ -24,9 +26,7 @@ func Compare(a, b any) (order int, sameType bool) {
 	case r != y.rank():
 		return cmp.Compare(r, y.rank()), x.isBool() && y.isBool()
 	case x.kind == '0':
-		m, _ := parseDecimal(x.text)
-		n, _ := parseDecimal(y.text)
-		return m.compare(n), true
+		return compareNumbers(x.text, y.text), true
 	case x.kind == other:
 		return 0, false
 	}
@@ -50,15 +50,8 @@ func CompareBy(keys []Key, a, b []any) (order, decides int) {
 // comparand returns v as an operand, of the kind other if it has no order. A json.Number may exceed
 // the limits of operands.
 func comparand(v any) operand {
-	if v == nil {
-		return operand{}
-	}
 	o, _ := operandOf(v)
-	known := o.kind != 0
-	if o.kind == '0' {
-		_, known = parseDecimal(o.text)
-	}
-	if !known {
+	if v != nil && o.kind == 0 || o.kind == '0' && !strictjson.IsNumber(o.text) {
 		o.kind = other
 	}
 	return o
@@ -72,47 +65,17 @@ func (o operand) rank() int { return strings.IndexByte("\x00ft0\"?", o.kind) }
 
 func (o operand) isBool() bool { return o.kind == 'f' || o.kind == 't' }
 
-// decimal is the exact value of a number's text: ±0.digits × 10^exponent.
-type decimal struct {
-	sign     int    // 0: the number is zero
-	digits   string // neither the first nor the last is 0
-	exponent int
-}
-
-// parseDecimal reads a JSON number. ok is false if the text is no number or its
-// exponent exceeds an int32.
-func parseDecimal(literal string) (d decimal, ok bool) {
-	literal, negative := strings.CutPrefix(literal, "-")
-	if e := max(strings.LastIndexByte(literal, 'e'), strings.LastIndexByte(literal, 'E')); e >= 0 {
-		n, err := strconv.ParseInt(literal[e+1:], 10, 32)
-		if err != nil {
-			return decimal{}, false
-		}
-		literal, d.exponent = literal[:e], int(n)
+// compareNumbers compares exactly, except for what is beyond the limits of a filter: that is
+// compared as float64.
+func compareNumbers(a, b string) int {
+	x, _ := strconv.ParseFloat(a, 64) // an infinity is in the same order
+	y, _ := strconv.ParseFloat(b, 64)
+	if x != y || a == b || !inRange(a) || !inRange(b) {
+		return cmp.Compare(x, y)
 	}
-	whole, fraction, _ := strings.Cut(literal, ".")
-	all := whole + fraction
-	if whole == "" || !ascii.Digit.Only(all) {
-		return decimal{}, false
-	}
-	significant := strings.TrimLeft(all, "0")
-	d.exponent += len(whole) - (len(all) - len(significant))
-	d.digits = strings.TrimRight(significant, "0")
-	switch {
-	case d.digits == "":
-	case negative:
-		d.sign = -1
-	default:
-		d.sign = 1
-	}
-	return d, true
-}
-
-func (d decimal) compare(e decimal) int {
-	if d.sign != e.sign || d.sign == 0 {
-		return cmp.Compare(d.sign, e.sign)
-	}
-	return d.sign * cmp.Or(cmp.Compare(d.exponent, e.exponent), strings.Compare(d.digits, e.digits))
+	m, _ := new(big.Rat).SetString(a)
+	n, _ := new(big.Rat).SetString(b)
+	return m.Cmp(n)
 }
 
 // These are the limits of a number. No type of a database is exact beyond them, and a
@@ -124,14 +87,10 @@ const (
 
 // inRange reports whether a number is within the limits.
 func inRange(number string) bool {
-	if len(number) > maxNumber {
-		return false
+	i := strings.LastIndexAny(number, "eE")
+	if i < 0 || len(number) > maxNumber {
+		return len(number) <= maxNumber
 	}
-	for i, c := range []byte(number) {
-		if c == 'e' || c == 'E' {
-			e, err := strconv.Atoi(strings.TrimLeft(number[i+1:], "+-"))
-			return err == nil && e <= maxExponent
-		}
-	}
-	return true
+	e, err := strconv.Atoi(strings.TrimLeft(number[i+1:], "+-"))
+	return err == nil && e <= maxExponent
 }

@@ -11,13 +11,13 @@ import (
 // Error lists what is wrong with the arguments of a query: everything, or the first
 // 20 problems. It holds only fixed texts and parts of the request, so it can be sent to
 // the caller.
-type Error struct{ problems problems }
+type Error struct{ problems []*envelope.Fault }
 
 // NewError returns the error of one argument, such as connections.limit, with the reason.
 func NewError(argument, reason string) *Error {
-	var p problems
-	p.add(argument, "", reason)
-	return &Error{p}
+	e := new(Error)
+	e.add(argument, "", reason)
+	return e
 }
 
 // Error lists the problems.
@@ -51,20 +51,17 @@ func (e *Error) Fault() *envelope.Fault {
 // client that repeats the request has the items counted again.
 var ErrSlowCount error = NewError("count", "takes too long; leave it out, or narrow where")
 
-// problems collects what is wrong with a query.
-type problems []*envelope.Fault
-
 // maxProblems limits how much a hostile query can have written into the reply.
 const maxProblems = 20
 
-func (p *problems) add(argument, pointer, text string) {
-	if len(*p) < maxProblems {
+func (e *Error) add(argument, pointer, text string) {
+	if len(e.problems) < maxProblems {
 		if pointer != "" {
 			text = shorten(pointer) + ": " + text
 		}
 		problem := faults.Of("invalidArgument.query")
 		problem.Path, problem.Reason = shorten(argument), text
-		*p = append(*p, problem)
+		e.problems = append(e.problems, problem)
 	}
 }
 
@@ -76,10 +73,10 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// err returns the problems as an error, or nil if there are none.
-func (p problems) err() error {
-	if len(p) == 0 {
+// orNil returns the error, or nil if nothing is wrong.
+func (e *Error) orNil() error {
+	if len(e.problems) == 0 {
 		return nil
 	}
-	return &Error{p}
+	return &Error{e.problems}
 }

@@ -1,7 +1,6 @@
 package paging
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ func (l listParser) filterAndSort() (where Filter, sort []Key) {
 		order = Query{Sort: sort}.Order()
 	}
 	if text, ok := l.sent["where"]; ok {
-		where = parseWhere(text, joinPath(l.prefix, "where"), l.filterable, order, &l.problems)
+		where = parseWhere(text, joinPath(l.prefix, "where"), l.filterable, order, &l.Error)
 	}
 	return where, sort
 }
@@ -99,14 +98,8 @@ func (l listParser) sortObject(text string) (keys []Key) {
 		l.wrong("sort", "", errTextSize.Error())
 		return nil
 	}
-	limits := strictjson.Limits{Depth: maxDepth, Members: maxMembers}
-	r := strictjson.New(text, limits)
-	r.Skip()
-	if err := endOf(&r); err != nil {
-		l.wrong("sort", "", err.Error())
-		return nil
-	}
-	r = strictjson.New(text, limits)
+	before := len(l.problems)
+	r := strictjson.New(text, strictjson.Limits{Depth: maxDepth, Members: maxMembers})
 	for name := range r.Object {
 		pointer, direction := "/"+escapePointer.Replace(name), r.Skip()
 		if direction != "1" && direction != "-1" {
@@ -114,6 +107,11 @@ func (l listParser) sortObject(text string) (keys []Key) {
 			continue
 		}
 		keys = l.sortKey(keys, pointer, Key{Path: name, Desc: direction == "-1"})
+	}
+	if err := endOf(&r); err != nil {
+		l.problems = l.problems[:before] // of what is no JSON
+		l.wrong("sort", "", err.Error())
+		return nil
 	}
 	if len(keys) > maxSortKeys {
 		l.wrong("sort", "", "more than "+strconv.Itoa(maxSortKeys)+" properties")
@@ -212,7 +210,7 @@ func (l listParser) lists() map[string]Query {
 			if l.listCount == maxLists+1 {
 				l.add(prefix, "", "more than "+strconv.Itoa(maxLists)+" list properties in one request")
 			}
-			l.discard(prefix)
+			clear(l.unread) // which would be reported, too
 			continue
 		}
 		if lists == nil {
@@ -223,28 +221,15 @@ func (l listParser) lists() map[string]Query {
 	return lists
 }
 
-// discard drops the arguments of a refused list, so that it is reported once.
-func (l listParser) discard(prefix string) {
-	maps.DeleteFunc(l.unread, func(list string, _ arguments) bool {
-		return isWithin(list, prefix)
-	})
-}
-
 // hasArguments reports whether the caller sent an argument for the list at prefix or
 // for a list below it.
 func (l listParser) hasArguments(prefix string) bool {
 	for list := range l.unread {
-		if isWithin(list, prefix) {
+		if rest, ok := strings.CutPrefix(list, prefix); ok && (rest == "" || rest[0] == '.') {
 			return true
 		}
 	}
 	return false
-}
-
-// isWithin reports whether the path of a list is prefix or lies below it.
-func isWithin(list, prefix string) bool {
-	rest, ok := strings.CutPrefix(list, prefix)
-	return ok && (rest == "" || rest[0] == '.')
 }
 
 // accessible reports whether the caller may see the list or any property of its

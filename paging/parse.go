@@ -51,7 +51,7 @@ func (s *Schema) parse(rawQuery string, readable func(path string) bool, read fu
 	p.collect(rawQuery)
 	q := read(&p)
 	p.refuseUnread()
-	if err := p.err(); err != nil {
+	if err := p.orNil(); err != nil {
 		return Query{}, err
 	}
 	return q, nil
@@ -59,7 +59,7 @@ func (s *Schema) parse(rawQuery string, readable func(path string) bool, read fu
 
 // parser reads the arguments of one request.
 type parser struct {
-	problems
+	Error         // what is wrong so far
 	readable      func(path string) bool
 	refuseUnknown bool
 	unread        map[string]arguments // by prefix; query deletes the lists that it has read

@@ -19,9 +19,9 @@ import (
 // Schema.Parse for what a caller sends. The error is an *Error that lists everything
 // that is wrong.
 func ParseFilter(text string) (Filter, error) {
-	var wrong problems
+	var wrong Error
 	f := parseWhere(text, "where", anyProperty, nil, &wrong)
-	if err := wrong.err(); err != nil {
+	if err := wrong.orNil(); err != nil {
 		return Filter{}, err
 	}
 	return f, nil
@@ -45,7 +45,7 @@ const unknownProperty = "unknown property"
 
 // parseWhere reads a filter, in this order: its JSON and its conditions, the cursor at their end, and
 // the limits of both. Without an order (nil) there is no cursor.
-func parseWhere(text, argument string, properties lookup, order []Key, wrong *problems) Filter {
+func parseWhere(text, argument string, properties lookup, order []Key, wrong *Error) Filter {
 	if len(text) > 2*maxText+len(andOpen+","+andClose) {
 		wrong.add(argument, "", errTextSize.Error())
 		return Filter{}
@@ -130,6 +130,8 @@ func (c *compiler) withinLimits(bytes int, joined bool, added *addition) error {
 type compiler struct {
 	strictjson.Reader
 	properties    lookup
+	path          string // of the condition, and its property
+	property      *Property
 	at            []string // names and indexes that lead to the value
 	mistakes      []mistake
 	nodes, values int
@@ -258,149 +260,142 @@ func (c *compiler) condition(path string) Filter {
 		c.wrong(problem)
 		return Filter{}
 	}
-	s := subject{c, path, property}
+	c.path, c.property = path, property
 	if c.Kind() == '{' {
-		return s.operators()
+		return c.operators()
 	}
-	return s.compare(OpEq)
+	return c.compare(OpEq)
 }
 
-// subject compiles the conditions on one property.
-type subject struct {
-	*compiler
-	path     string
-	property *Property
-}
-
-func (s subject) operators() Filter {
+func (c *compiler) operators() Filter {
 	filters := make([]Filter, 0, 2)
-	for name := range s.parts {
-		filters = append(filters, s.operator(name))
+	for name := range c.parts {
+		filters = append(filters, c.operator(name))
 	}
-	if s.size == 0 {
-		s.mistaken("an operator is missing", 0)
+	if c.size == 0 {
+		c.mistaken("an operator is missing", 0)
 	}
 	return allOf(filters)
 }
 
-func (s subject) operator(name string) Filter {
+func (c *compiler) operator(name string) Filter {
 	switch op := Op(slices.Index(operatorNames[:], name)); op {
 	case OpEq, OpGt, OpGte, OpLt, OpLte:
-		return s.compare(op)
+		return c.compare(op)
 	case OpIn:
-		return s.in()
+		return c.in()
 	case OpExists:
-		return s.exists()
+		return c.exists()
 	}
 	switch name {
 	case "$ne":
-		return Not(s.compare(OpEq))
+		return Not(c.compare(OpEq))
 	case "$nin":
-		return Not(s.in())
+		return Not(c.in())
 	case "$prefix":
-		return s.prefix()
+		return c.prefix()
 	case "$not":
-		return s.not()
+		return c.not()
 	}
-	s.wrong("unknown operator")
+	c.wrong("unknown operator")
 	return Filter{}
 }
 
-func (s subject) compare(op Op) Filter {
-	s.nodes++
-	if s.Kind() == 'n' && op != OpEq {
-		s.wrong("null is neither greater nor less than anything")
+func (c *compiler) compare(op Op) Filter {
+	c.nodes++
+	if c.Kind() == 'n' && op != OpEq {
+		c.wrong("null is neither greater nor less than anything")
 		return Filter{}
 	}
-	return Filter{op: op, path: s.path, value: s.value()}
+	return Filter{op: op, path: c.path, value: c.value()}
 }
 
-func (s subject) in() Filter {
-	s.nodes++
-	f := Filter{op: OpIn, path: s.path}
-	if s.Kind() != '[' {
-		s.wrong("must be an array")
+func (c *compiler) in() Filter {
+	c.nodes++
+	f := Filter{op: OpIn, path: c.path}
+	if c.Kind() != '[' {
+		c.wrong("must be an array")
 		return f
 	}
 	f.values = make([]operand, 0, few)
-	for range s.parts {
-		f.values = append(f.values, s.value())
+	for range c.parts {
+		f.values = append(f.values, c.value())
 	}
 	return f
 }
 
-func (s subject) prefix() Filter {
-	s.nodes, s.values = s.nodes+2, s.values+2 // of the range that it becomes
+func (c *compiler) prefix() Filter {
+	c.nodes, c.values = c.nodes+2, c.values+2 // of the range that it becomes
 	switch {
-	case strings.Contains(s.path, "[]"):
+	case strings.Contains(c.path, "[]"):
 		// One element could be above the lower end of the range and another below the upper.
-		s.wrong("is not for elements of an array")
-	case s.property.Type != String && s.property.Type != Any:
-		s.wrong("only a string has a prefix")
-	case s.Kind() != '"':
-		s.wrong("must be of type string")
+		c.wrong("is not for elements of an array")
+	case c.property.Type != String && c.property.Type != Any:
+		c.wrong("only a string has a prefix")
+	case c.Kind() != '"':
+		c.wrong("must be of type string")
 	default:
-		return Prefix(s.path, s.Text())
+		return Prefix(c.path, c.Text())
 	}
 	return Filter{}
 }
 
-func (s subject) exists() Filter {
-	s.nodes++
-	f := Filter{op: OpExists, path: s.path}
-	if kind := s.Kind(); kind != 't' && kind != 'f' {
-		s.wrong("must be true or false")
+func (c *compiler) exists() Filter {
+	c.nodes++
+	f := Filter{op: OpExists, path: c.path}
+	if kind := c.Kind(); kind != 't' && kind != 'f' {
+		c.wrong("must be true or false")
 		return f
 	}
-	if s.Bool() {
+	if c.Bool() {
 		return f
 	}
 	return Not(f)
 }
 
-func (s subject) not() Filter {
-	s.nodes++
-	if s.Kind() != '{' {
-		s.wrong("must be an object of operators")
+func (c *compiler) not() Filter {
+	c.nodes++
+	if c.Kind() != '{' {
+		c.wrong("must be an object of operators")
 		return Filter{}
 	}
-	return Not(s.operators())
+	return Not(c.operators())
 }
 
 // value reads a value that the property is compared with.
-func (s subject) value() operand {
-	s.values++
-	kind := s.Kind()
-	if problem := s.property.mismatch(kind); problem != "" {
-		s.mistaken(problem, s.values)
+func (c *compiler) value() operand {
+	c.values++
+	kind := c.Kind()
+	if kind == '{' || kind == '[' {
+		c.wrong("must be a string, number, boolean or null")
+		return operand{}
+	}
+	if problem := c.property.mismatch(kind); problem != "" {
+		c.mistaken(problem, c.values)
 	}
 	switch kind {
-	case '{', '[':
-		s.wrong("must be a string, number, boolean or null")
 	case '"':
-		return s.text()
+		return c.text()
 	case '0':
-		number := s.Number()
+		number := c.Number()
 		if !inRange(number) {
-			s.Fail(errNumber)
+			c.Fail(errNumber)
 		}
 		return operand{kind, number}
-	case 't', 'f':
-		s.Skip()
-		return operand{kind: kind}
-	default:
-		s.Skip()
+	case 'n':
+		kind = 0
 	}
-	return operand{}
+	c.Skip()
+	return operand{kind: kind}
 }
 
-func (s subject) text() operand {
-	if s.property.Type != Date {
-		return operand{'"', s.Text()}
+func (c *compiler) text() operand {
+	if c.property.Type != Date {
+		return operand{'"', c.Text()}
 	}
-	date, ok := parseDate(s.Text())
+	date, ok := parseDate(c.Text())
 	if !ok {
-		s.mistaken(wantsDate, 0)
+		c.mistaken(wantsDate, 0)
 	}
 	return operand{'"', date}
 }
@@ -408,29 +403,18 @@ func (s subject) text() operand {
 // mismatch returns why a value of that JSON kind has the wrong type for the property,
 // or "". The caller ignores a mismatch in a cursor, whose values may have any type.
 func (p *Property) mismatch(kind byte) string {
-	var fits bool
-	switch kind {
-	case 'n':
-		if !p.Null {
-			return "is never null"
-		}
-		return ""
-	case 't', 'f':
-		fits = p.Type == Boolean
-	case '0':
-		fits = p.Type == Number || p.Type == Integer
-	case '"':
-		fits = p.Type == String || p.Type == Date
-	default:
-		return "" // no value to compare with
-	}
 	switch {
-	case fits || p.Type == Any:
+	case kind == 'n' && !p.Null:
+		return "is never null"
+	case kind == 'n' || p.Type == Any || strings.IndexByte(kindsOf[p.Type], kind) >= 0:
 		return ""
 	case p.Type == Date:
 		return wantsDate
 	}
 	return "must be of type " + string(p.Type)
 }
+
+// kindsOf are the kinds of JSON by type.
+var kindsOf = map[Type]string{String: `"`, Integer: "0", Number: "0", Boolean: "tf", Date: `"`}
 
 const wantsDate = "must be a date like 2026-01-02T03:04:05.000Z"

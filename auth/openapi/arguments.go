@@ -3,7 +3,6 @@ package openapi
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -25,7 +24,7 @@ func (m *maker) arguments(own Route) (all []object) {
 		return nil
 	}
 	var paths []string
-	for prefix, of := range lists(cmp.Or(own.List, own.Object).Describe(), "", 0) {
+	eachList(cmp.Or(own.List, own.Object).Describe(), "", maxNested, func(prefix string, of listing.Description) {
 		for _, p := range of.Properties {
 			paths = append(paths, prefix+p.Path)
 		}
@@ -35,26 +34,17 @@ func (m *maker) arguments(own Route) (all []object) {
 		if prefix == "" && own.List != nil && of.Count {
 			all = append(all, query("count", "Whether to count the items of all pages. Ask for it on the first page only.", object{"type": "boolean"}))
 		}
-	}
+	})
 	return slices.Insert(all, 0, query("paths[]", "Properties to include, beside `_id` and `object`: "+quoted(paths)+".",
 		object{"type": "array", "items": object{"type": "string"}, "maxItems": maxPaths}))
 }
 
-// lists yields a list and the lists in it, with the prefix of their arguments: connections.
-func lists(of listing.Description, prefix string, depth int) iter.Seq2[string, listing.Description] {
-	return func(yield func(string, listing.Description) bool) {
-		if !yield(prefix, of) || depth == maxNested {
-			return
-		}
-		for _, p := range of.Properties {
-			if p.List == nil {
-				continue
-			}
-			for prefix, nested := range lists(p.List.Describe(), prefix+p.Path+".", depth+1) {
-				if !yield(prefix, nested) {
-					return
-				}
-			}
+// eachList calls each for a list and the lists in it, with the prefix of their arguments: connections.
+func eachList(of listing.Description, prefix string, nested int, each func(prefix string, of listing.Description)) {
+	each(prefix, of)
+	for _, p := range of.Properties {
+		if p.List != nil && nested > 0 {
+			eachList(p.List.Describe(), prefix+p.Path+".", nested-1, each)
 		}
 	}
 }

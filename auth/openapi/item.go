@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/internal/listing"
 )
 
 // item describes the items of a list: section 2.1 of the interface. Only _id and object are
 // required, because others are sent on demand. Hidden properties are left out.
 func (s schemas) item(of listing.Description) object {
-	return s.named(of.Key, of.Object, func() object { return s.properties(of, []string{"_id", "object"}) })
+	return s.named(of.Key, of.Object, func() object { return s.properties(of, false) })
 }
 
 // wholeItem is item for an object that is sent alone: section 2.2 of the interface. A property that
@@ -18,33 +19,23 @@ func (s schemas) item(of listing.Description) object {
 type wholeItem struct{ list any }
 
 func (s schemas) wholeItem(of listing.Description) object {
-	return s.named(wholeItem{of.Key}, of.Object+"Whole", func() object {
-		required := []string{"_id", "object"}
-		for _, p := range of.Properties {
-			if name, below, deep := strings.Cut(p.Path, "."); p.List == nil && !p.Null && !deep && below == "" && name != "_id" && name != "object" {
-				required = append(required, strings.TrimSuffix(name, "[]"))
-			}
-		}
-		slices.Sort(required)
-		return s.properties(of, slices.Compact(required))
-	})
+	return s.named(wholeItem{of.Key}, of.Object+"Whole", func() object { return s.properties(of, true) })
 }
 
-func (s schemas) properties(of listing.Description, required []string) object {
-	tree := node{}
+func (s schemas) properties(of listing.Description, whole bool) object {
+	var tree node
 	for _, p := range of.Properties {
-		tree.add(strings.Split(p.Path, "."), s.property(p))
+		n := tree.at(p.Path)
+		n.own = s.property(p)
+		n.required = whole && p.List == nil && !p.Null && !strings.Contains(p.Path, ".")
 	}
-	name, id := object{"type": "string"}, object{"type": "string"}
+	id, name := object{"type": "string"}, object{"type": "string"}
 	setText(name, "const", of.Object)
 	if of.ExampleID != "" {
 		id["examples"] = []string{of.ExampleID}
 	}
-	schema := tree.schema()
-	properties := schema["properties"].(object)
-	properties["_id"], properties["object"] = id, name
-	schema["required"] = required
-	return schema
+	*tree.at("_id"), *tree.at("object") = node{own: id, required: true}, node{own: name, required: true}
+	return tree.schema()
 }
 
 func (s schemas) property(p listing.Property) object {
@@ -74,42 +65,69 @@ var typeSchemas = map[string]object{
 	"date":    {"type": "string", "format": "date-time"},
 }
 
-// node is a property with properties below it.
-type node struct {
-	own   object // nil, if only properties below it are declared
-	below map[string]*node
-	array bool
+// formSchema describes the body that a form reads. A form refuses all other members.
+func formSchema(f body.Form) object {
+	tree := node{closed: true}
+	for _, field := range f {
+		switch {
+		case field.Path == "":
+			return field.Kind.Schema
+		case field.Kind.Read == nil || field.Kind.Schema != nil: // else the Kind has none
+			n := tree.at(field.Path)
+			n.own, n.null, n.required = field.Kind.Schema, field.Null, field.Required
+		}
+	}
+	return tree.schema()
 }
 
-// add adds a property. A segment may end in [] for an array, and in #type.
-func (n *node) add(path []string, schema object) {
-	if len(path) == 0 {
-		n.own = schema
-		return
+// node is a property with properties below it.
+type node struct {
+	own    object // nil, if only properties below it are declared
+	below  map[string]*node
+	array  bool
+	closed bool // there are no others below it, nor below these
+
+	required, null bool
+}
+
+// at returns the node of a path. A segment may end in [] for an array, and in #type.
+func (n *node) at(path string) *node {
+	for segment := range strings.SplitSeq(path, ".") {
+		name, _, _ := strings.Cut(segment, "#")
+		name, array := strings.CutSuffix(name, "[]")
+		if n.below == nil {
+			n.below = make(map[string]*node)
+		}
+		if n.below[name] == nil {
+			n.below[name] = &node{closed: n.closed}
+		}
+		n = n.below[name]
+		n.array = n.array || array
 	}
-	name, _, _ := strings.Cut(path[0], "#")
-	name, array := strings.CutSuffix(name, "[]")
-	if n.below == nil {
-		n.below = make(map[string]*node)
-	}
-	if n.below[name] == nil {
-		n.below[name] = new(node)
-	}
-	n.below[name].array = n.below[name].array || array
-	n.below[name].add(path[1:], schema)
+	return n
 }
 
 func (n *node) schema() object {
 	schema := n.own
 	if n.below != nil || schema == nil {
-		properties := object{}
+		properties, required := object{}, []string{}
 		for name, child := range n.below {
 			properties[name] = child.schema()
+			if child.required {
+				required = append(required, name)
+			}
 		}
-		schema = object{"type": "object", "properties": properties}
+		slices.Sort(required)
+		schema = membersOf(properties, required)
+		if n.closed {
+			schema["additionalProperties"] = false
+		}
 	}
 	if n.array {
-		return object{"type": "array", "items": schema}
+		schema = object{"type": "array", "items": schema}
+	}
+	if n.null {
+		return nullable(schema)
 	}
 	return schema
 }

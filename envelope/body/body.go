@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"mime"
 	"net/http"
 	"reflect"
@@ -49,7 +48,7 @@ func textOf(r *http.Request, limit int64) (string, error) {
 	var text strings.Builder
 	var seen partCounter
 	// The buffer is small, so that little is read after the last allowed part.
-	_, err := io.CopyBuffer(io.MultiWriter(&text, &seen), io.LimitReader(r.Body, min(limit, math.MaxInt64-1)+1), make([]byte, 1<<10))
+	_, err := io.CopyBuffer(io.MultiWriter(&text, &seen), http.MaxBytesReader(nil, r.Body, limit), make([]byte, 1<<10))
 	switch {
 	case errors.Is(err, errParts):
 		return "", wrongBody(err.Error())
@@ -57,8 +56,6 @@ func textOf(r *http.Request, limit int64) (string, error) {
 		return "", tooLarge(err)
 	case err != nil:
 		return "", &auth.Error{Detail: auth.DetailBody, Reason: "ends early", Err: err}
-	case int64(text.Len()) > limit:
-		return "", tooLarge(nil)
 	}
 	return text.String(), nil
 }

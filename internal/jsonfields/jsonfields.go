@@ -3,6 +3,7 @@
 package jsonfields
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -20,7 +21,7 @@ type Field struct {
 	Pointer bool // it is in a struct that is embedded by a pointer
 	Sealed  bool // the type of such a struct is not exported, so nothing can set the pointer
 
-	tagged bool // the tag has the name
+	untagged int // 0 if the tag has the name, else 1
 }
 
 // Has reports whether the tag has an option.
@@ -31,57 +32,38 @@ func (f Field) Has(option string) bool { return slices.Contains(f.Options, optio
 // such one, the name is no member. It panics for a tag whose name has a character that encoding/json
 // does not take: what such a field is called depends on the version of Go.
 func Of(t reflect.Type) []Field {
-	visited, best := map[reflect.Type]bool{}, map[string]*choice{}
-	for current := []Field{{Type: t}}; len(current) > 0; {
-		var next []Field
-		times := map[reflect.Type]int{} // a struct that is embedded twice hides its own fields
-		for _, at := range current {
-			times[at.Type]++
-		}
-		for _, at := range current {
-			if visited[at.Type] {
-				continue
-			}
-			visited[at.Type] = true
-			for i := range at.Type.NumField() {
-				f, embedded, ok := at.below(i)
-				switch {
-				case !ok:
-				case embedded:
-					next = append(next, f)
-				case best[f.Name] == nil:
-					best[f.Name] = &choice{f, times[at.Type] > 1}
-				default:
-					best[f.Name].add(f, times[at.Type] > 1)
-				}
-			}
-		}
-		current = next
-	}
+	all := map[string][]Field{}
+	Field{Type: t}.addTo(all, nil)
 	var members []Field
-	for _, c := range best {
-		if !c.several {
-			members = append(members, c.Field)
+	for _, of := range all {
+		slices.SortStableFunc(of, Field.compare)
+		if len(of) == 1 || of[0].compare(of[1]) < 0 {
+			members = append(members, of[0])
 		}
 	}
 	slices.SortFunc(members, func(a, b Field) int { return slices.Compare(a.Index, b.Index) })
 	return members
 }
 
-// choice is the field that a name has so far. several says that another one has as good a claim.
-type choice struct {
-	Field
-	several bool
+// compare is below 0 if f has a better claim to their name than g.
+func (f Field) compare(g Field) int {
+	return cmp.Or(cmp.Compare(len(f.Index), len(g.Index)), cmp.Compare(f.untagged, g.untagged))
 }
 
-// add adds a field that is as deep or deeper.
-func (c *choice) add(f Field, several bool) {
-	switch {
-	case len(c.Index) < len(f.Index):
-	case f.tagged && !c.tagged:
-		*c = choice{f, several}
-	case f.tagged == c.tagged:
-		c.several = true
+// addTo adds the fields of the struct at, by name, and of those that it embeds. within are the
+// structs around it: one that embeds itself has no other fields.
+func (at Field) addTo(all map[string][]Field, within []reflect.Type) {
+	if slices.Contains(within, at.Type) {
+		return
+	}
+	for i := range at.Type.NumField() {
+		f, embedded, ok := at.below(i)
+		switch {
+		case embedded:
+			f.addTo(all, append(slices.Clip(within), at.Type))
+		case ok:
+			all[f.Name] = append(all[f.Name], f)
+		}
 	}
 }
 
@@ -100,17 +82,12 @@ func (at Field) below(i int) (f Field, embedded, ok bool) {
 	if name != "" && !isName(name) {
 		panic(fmt.Sprintf("jsonfields: the tag of %s in %v is no name: %q", field.Name, at.Type, name))
 	}
-	f = Field{
-		Name: name, Index: append(slices.Clone(at.Index), i), Type: field.Type, Options: strings.Split(options, ","),
-		Pointer: at.Pointer, Sealed: at.Sealed, tagged: name != "",
+	f = Field{Name: name, Index: append(slices.Clone(at.Index), i), Type: field.Type, Options: strings.Split(options, ","), Pointer: at.Pointer, Sealed: at.Sealed}
+	if name == "" {
+		f.Name, f.untagged = field.Name, 1
 	}
-	if embedded = field.Anonymous && !f.tagged && of.Kind() == reflect.Struct; embedded && of != field.Type {
-		f.Pointer, f.Sealed = true, f.Sealed || !field.IsExported()
-	}
-	if embedded {
-		f.Type = of
-	} else if !f.tagged {
-		f.Name = field.Name
+	if embedded = field.Anonymous && name == "" && of.Kind() == reflect.Struct; embedded && of != field.Type {
+		f.Type, f.Pointer, f.Sealed = of, true, f.Sealed || !field.IsExported()
 	}
 	return f, embedded, true
 }

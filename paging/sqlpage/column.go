@@ -3,6 +3,7 @@ package sqlpage
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"time"
@@ -69,21 +70,15 @@ func (c column) compare(s *statement, op paging.Op, value any) string {
 }
 
 func (c column) condition(op paging.Op, value any, bind func(argument) string) string {
-	if a, ok := c.argument(value); ok {
-		return c.key().String() + symbols[op] + bind(a)
+	a, ok := c.argument(value)
+	if !ok {
+		n, isNumber := value.(json.Number)
+		if !isNumber || c.Type != paging.Integer || op == paging.OpEq {
+			return "FALSE"
+		}
+		op, a = amongIntegers(op, n)
 	}
-	if op == paging.OpEq || !c.hasType(value) || c.Storage == UUID || c.Storage == BigInt {
-		return "FALSE"
-	}
-	n, _ := value.(json.Number) // a fraction, or outside int64
-	op, floor, inRange, above := amongIntegers(op, n)
-	switch less := op == paging.OpLt || op == paging.OpLte; {
-	case inRange:
-		return c.name + symbols[op] + bind(argument{floor, "bigint"})
-	case less == above:
-		return c.name + " IS NOT NULL"
-	}
-	return "FALSE"
+	return c.key().String() + symbols[op] + bind(a)
 }
 
 var symbols = [...]string{
@@ -109,36 +104,24 @@ func (c column) exists() string { return c.key().expression + " IS NOT NULL" }
 func (c column) keys() []key    { return []key{c.key()} }
 
 func (c column) at(s *statement, desc bool, value any) []position {
-	p := position{equal: c.isNull()}
-	if value != nil {
-		s.check(c.comparable(value))
-		p.equal = c.condition(paging.OpEq, value, s.bindOnce)
-		if condition := c.beyondValue(s, desc, value); condition != "FALSE" {
-			p.beyond = append(p.beyond, condition)
-		}
-		if desc && !c.NotNull {
-			p.beyond = append(p.beyond, c.isNull())
-		}
-	} else if !desc {
-		p.beyond = []string{c.exists()}
+	switch {
+	case value == nil && desc:
+		return []position{{equal: c.isNull()}}
+	case value == nil:
+		return []position{{c.isNull(), []string{c.exists()}}}
 	}
-	return []position{p}
-}
-
-// beyondValue returns the condition for the rows after a value in a sort, except
-// null.
-func (c column) beyondValue(s *statement, desc bool, value any) string {
-	op := paging.OpGt
-	if desc {
-		op = paging.OpLt
-	}
+	s.check(c.comparable(value))
+	p := position{equal: c.condition(paging.OpEq, value, s.bindOnce)}
 	switch above := rankOf(value) > c.rank(); {
 	case c.hasType(value):
-		return c.condition(op, value, s.bindOnce)
+		p.beyond = append(p.beyond, c.condition(beyond(desc), value, s.bindOnce))
 	case above == desc:
-		return c.exists()
+		p.beyond = append(p.beyond, c.exists())
 	}
-	return "FALSE"
+	if desc && !c.NotNull {
+		p.beyond = append(p.beyond, c.isNull())
+	}
+	return []position{p}
 }
 
 // argument converts value to the column's type. ok is false if no row can equal
@@ -258,25 +241,22 @@ func asFloat64(n json.Number) float64 {
 	return f
 }
 
-// amongIntegers returns the comparison of integers that is equivalent to a comparison
-// with n: greater than 5 for greater than 5.5. inRange is false if n is outside
-// int64. above then reports whether n is too large.
-func amongIntegers(op paging.Op, n json.Number) (_ paging.Op, floor int64, inRange, above bool) {
-	r, ok := new(big.Rat).SetString(string(n))
-	if !ok {
-		return op, 0, false, false
+// amongIntegers returns the comparison of integers that is equivalent to one with n, which is a
+// fraction or outside int64: greater than 5 for greater than 5.5.
+func amongIntegers(op paging.Op, n json.Number) (paging.Op, argument) {
+	r, _ := new(big.Rat).SetString(string(n)) // filters have only numbers
+	floor := new(big.Int).Div(r.Num(), r.Denom())
+	greater := op == paging.OpGt || op == paging.OpGte
+	switch {
+	case !floor.IsInt64() && r.Sign() < 0 && greater:
+		return paging.OpGte, argument{int64(math.MinInt64), "bigint"}
+	case !floor.IsInt64() && r.Sign() < 0:
+		return paging.OpLt, argument{int64(math.MinInt64), "bigint"}
+	case !floor.IsInt64():
+		floor.SetInt64(math.MaxInt64)
 	}
-	quotient := new(big.Int).Div(r.Num(), r.Denom())
-	if !quotient.IsInt64() {
-		return op, 0, false, r.Sign() > 0
+	if greater {
+		return paging.OpGt, argument{floor.Int64(), "bigint"}
 	}
-	if !r.IsInt() {
-		switch op {
-		case paging.OpGte:
-			op = paging.OpGt
-		case paging.OpLt:
-			op = paging.OpLte
-		}
-	}
-	return op, quotient.Int64(), true, false
+	return paging.OpLte, argument{floor.Int64(), "bigint"}
 }

@@ -1,6 +1,10 @@
 package sqlpage
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/tenantkit/tenantkit/paging"
+)
 
 // rowComparison returns a cursor with these values as one row-value comparison, such as (a, b) > (x,
 // y), which reads one index range. ok is false if that is not possible. All keys must
@@ -8,17 +12,17 @@ import "slices"
 // equal to the cursor or follow it.
 func (s *statement) rowComparison(cursor []any) (condition string, ok bool) {
 	values := make([]argument, 0, len(cursor))
-	for i, p := range s.sortProperties {
-		col, plain := p.(column)
+	desc := s.sort[0].Desc
+	for i, p := range s.sort {
+		col, plain := p.sortable.(column)
 		value, had := col.argument(cursor[i])
-		desc := s.sort[i].Desc
-		if !plain || !had || desc != s.sort[0].Desc || desc && !col.NotNull {
+		if !plain || !had || p.Desc != desc || desc && !col.NotNull {
 			return "", false
 		}
 		values = append(values, value)
 	}
 	left, right := make([]string, 0, len(values)), make([]string, 0, len(values))
-	for i, p := range s.sortProperties {
+	for i, p := range s.sort {
 		key, value := p.keys()[0], s.bindOnce(values[i])
 		if i == 0 {
 			value = s.hideFromPlanner(value)
@@ -30,11 +34,15 @@ func (s *statement) rowComparison(cursor []any) (condition string, ok bool) {
 		}
 		left, right = append(left, key.String()), append(right, value)
 	}
-	symbol := " > "
-	if s.sort[0].Desc {
-		symbol = " < "
+	return row(left) + symbols[beyond(desc)] + row(right), true
+}
+
+// beyond returns the comparison for what comes after a value in a sort.
+func beyond(desc bool) paging.Op {
+	if desc {
+		return paging.OpLt
 	}
-	return row(left) + symbol + row(right), true
+	return paging.OpGt
 }
 
 // hideFromPlanner hides the first value of a row from the planner. For the greatest
@@ -53,8 +61,8 @@ func (s *statement) hideFromPlanner(placeholder string) string {
 func (s *statement) ranges(cursor []any) []indexRange {
 	var ranges []indexRange
 	var equal []string
-	for i, p := range s.sortProperties {
-		for _, at := range p.at(s, s.sort[i].Desc, cursor[i]) {
+	for i, p := range s.sort {
+		for _, at := range p.at(s, p.Desc, cursor[i]) {
 			for _, beyond := range at.beyond {
 				ranges = append(ranges, append(slices.Clone(equal), beyond))
 			}

@@ -10,4 +10,7 @@ func EachStatement(q paging.Query, table Table, visible RowScope, d Dialect, par
 }
 
 // CountStatement is the statement of Pages.Count.
-var CountStatement = countStatement
+func CountStatement(q paging.Query, table Table, visible RowScope, d Dialect) (text string, args []any, err error) {
+	q.Sort = nil
+	return compile(q, &table, visible, d, (*statement).count)
+}

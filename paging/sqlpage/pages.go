@@ -35,7 +35,7 @@ type Pages struct {
 // Query runs the Statement for the page of q among the visible rows. The rows end where the page
 // ends. It returns the error of Statement or of the driver. The caller must close the rows.
 func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible RowScope) (*Rows, error) {
-	rows, err := p.run(ctx, q, table, visible, Statement)
+	rows, err := p.run(ctx, q, table, visible, (*statement).page)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,16 @@ func (p *Pages) Count(ctx context.Context, q paging.Query, table Table, visible 
 	}
 	limited, stop := context.WithTimeout(ctx, cmp.Or(p.CountTime, time.Second))
 	defer stop()
-	counted, err := p.count(limited, q, table, visible)
+	q.Sort = nil // rows are counted in no order
+	rows, err := p.run(limited, q, table, visible, (*statement).count)
+	counted := 0
+	if err == nil {
+		defer rows.Close()
+		for rows.Next() {
+			err = rows.Scan(&counted)
+		}
+		err = errors.Join(err, rows.Err())
+	}
 	switch {
 	case err == nil:
 		return q.Total(counted), nil
@@ -66,25 +75,11 @@ func (p *Pages) Count(ctx context.Context, q paging.Query, table Table, visible 
 	return nil, err
 }
 
-func (p *Pages) count(ctx context.Context, q paging.Query, table Table, visible RowScope) (counted int, err error) {
-	rows, err := p.run(ctx, q, table, visible, countStatement)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		err = rows.Scan(&counted)
-	}
-	return counted, errors.Join(err, rows.Err())
-}
-
-type compiler func(paging.Query, Table, RowScope, Dialect) (text string, args []any, err error)
-
-func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible RowScope, compile compiler) (*sql.Rows, error) {
+func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible RowScope, write writer) (*sql.Rows, error) {
 	if p.DB == nil {
 		return nil, programError{errors.New("sqlpage: no database")}
 	}
-	text, args, err := compile(q, table, visible, p.Dialect)
+	text, args, err := compile(q, &table, visible, p.Dialect, write)
 	if err != nil {
 		return nil, err
 	}
@@ -109,10 +104,8 @@ func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible Ro
 // Each page reads a range of an index that begins with the tenant and the parent: Indexes
 // writes it with the parent in within. The rest is as for Query.
 func (p *Pages) QueryEach(ctx context.Context, q paging.Query, table Table, visible RowScope, parent string, ids []string) (*Rows, error) {
-	rows, err := p.run(ctx, q, table, visible, func(q paging.Query, table Table, visible RowScope, d Dialect) (string, []any, error) {
-		return compile(q, &table, visible, d, func(s *statement, q paging.Query, visible string) string {
-			return s.each(q, visible, parent, ids)
-		})
+	rows, err := p.run(ctx, q, table, visible, func(s *statement, q paging.Query, visible string) string {
+		return s.each(q, visible, parent, ids)
 	})
 	if err != nil {
 		return nil, err

@@ -259,10 +259,7 @@ func (d documentProperty) exists() string { return d.presence + " IS NOT NULL" }
 func (d documentProperty) keys() []key    { return []key{d.rank, d.number, d.text} }
 
 func (d documentProperty) at(s *statement, desc bool, value any) []position {
-	rank, symbol := rankOf(value), " > "
-	if desc {
-		symbol = " < "
-	}
+	rank, symbol := rankOf(value), symbols[beyond(desc)]
 	all := []position{{equal: d.ranks(" = ", rank)}, {equal: d.number.String() + " IS NULL"}, {equal: d.text.String() + " IS NULL"}}
 	if rank != rankNull || !desc {
 		all[0].beyond = []string{d.ranks(symbol, rank)}

@@ -31,31 +31,22 @@ func Statement(q paging.Query, table Table, visible RowScope, dialect Dialect) (
 	return compile(q, &table, visible, dialect, (*statement).page)
 }
 
-// countStatement returns a SELECT of how many visible rows match the filter of q, and its
-// arguments in order. It counts to q.CountTo+1 at most. A cursor is a condition like others
-// here, so a page after the first counts the rest. The errors are those of Statement.
-func countStatement(q paging.Query, table Table, visible RowScope, dialect Dialect) (text string, args []any, err error) {
-	q.Sort = nil
-	return compile(q, &table, visible, dialect, (*statement).count)
-}
-
-func compile(q paging.Query, table *Table, visible RowScope, dialect Dialect,
-	write func(s *statement, q paging.Query, visible string) string) (text string, args []any, err error) {
+// compile compiles the statement that write writes, for the rows that the condition visible allows.
+func compile(q paging.Query, table *Table, visible RowScope, dialect Dialect, write writer) (text string, args []any, err error) {
 	if !sqldialect.Known(dialect) {
 		return "", nil, programError{fmt.Errorf("sqlpage: %d is no dialect", dialect)}
 	}
 	if err := table.validate(); err != nil {
 		return "", nil, programError{err}
 	}
-	s := &statement{table: table, dialect: dialect, sort: q.Order(), args: make([]any, 0, 8)}
-	s.sortProperties, s.keys = make([]sortable, 0, len(s.sort)), make([]sortKey, 0, 2*len(s.sort))
-	for _, key := range s.sort {
+	order := q.Order()
+	s := &statement{table: table, dialect: dialect, args: make([]any, 0, 8), sort: make([]sorted, 0, len(order)), keys: make([]sortKey, 0, 2*len(order))}
+	for _, key := range order {
 		p, err := s.table.sortProperty(key.Path, rowName+".", s.dialect)
-		s.check(err)
-		if s.err != nil {
-			return "", nil, programError{s.err}
+		if err != nil {
+			return "", nil, programError{err}
 		}
-		s.sortProperties = append(s.sortProperties, p)
+		s.sort = append(s.sort, sorted{p, key})
 		for _, k := range p.keys() {
 			s.keys = append(s.keys, sortKey{k.String(), direction(dialect, k, key.Desc)})
 		}
@@ -92,15 +83,23 @@ const (
 // statement compiles one statement. It continues after an error, and its text must
 // not be used if err is set.
 type statement struct {
-	table          *Table
-	dialect        Dialect
-	sort           []paging.Key
-	sortProperties []sortable // one for each key of sort
-	keys           []sortKey  // of all sortProperties
+	table   *Table
+	dialect Dialect
+	sort    []sorted
+	keys    []sortKey // of all properties of sort
 
 	args []any
 	once []bound // the arguments of bindOnce
 	err  error
+}
+
+// writer writes a statement for the rows that the condition visible allows.
+type writer func(s *statement, q paging.Query, visible string) string
+
+// sorted is a property that rows are sorted by.
+type sorted struct {
+	sortable
+	paging.Key
 }
 
 // sortKey is an expression that rows are sorted by, and its direction.
@@ -168,6 +167,8 @@ func (s *statement) page(q paging.Query, visible string) string {
 	return s.union(where, ranges, limit, skip)
 }
 
+// count returns a SELECT of how many visible rows match the filter of q. It counts to q.CountTo+1 at
+// most. A cursor is a condition like others here, so a page after the first counts the rest.
 func (s *statement) count(q paging.Query, visible string) string {
 	from := s.from(and(visible, s.filter(q.Where)))
 	most, _ := limitAndSkip(paging.Query{Limit: q.CountTo})

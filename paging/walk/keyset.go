@@ -95,43 +95,32 @@ func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 	return q.After(k.values...)
 }
 
-// pageKeys is what advance needs of a page that is not empty.
-type pageKeys struct {
-	ids         []string        // of all items
-	first, last json.RawMessage // the JSON of these items, if the position needs items
-}
-
-// advance moves to the last item of the page. If the page does not come after the
-// position, it returns ErrStalled and does not move.
-func (k *keyset) advance(page pageKeys) error {
-	n := len(page.ids)
+// advance moves to the last item of a page that is not empty. If the page does not come after the
+// position, it returns ErrStalled and does not move. texts are the JSON of the items, if the
+// position needs it. It then looks at the first and the last item only.
+func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
+	last := len(ids) - 1
 	if !k.needsItems() {
-		if err := k.inOrder(page.ids); err != nil {
+		if err := k.inOrder(ids); err != nil {
 			return err
 		}
-		return k.moveTo([]any{page.ids[n-1]})
+		return k.moveTo([]any{ids[last]})
 	}
-	last, err := k.valuesOf(page.last, page.ids[n-1])
-	if err != nil {
+	before := k.values
+	for _, i := range []int{0, last}[:min(len(ids), 2)] {
+		values, err := k.valuesOf(texts[i], ids[i])
+		if err == nil && before != nil {
+			err = k.follows(before, values)
+		}
+		if err != nil {
+			return err
+		}
+		before = values
+	}
+	if err := k.moveTo(before); err != nil {
 		return err
 	}
-	first, err := k.valuesOf(page.first, page.ids[0])
-	if err != nil {
-		return err
-	}
-	if k.values != nil {
-		err = k.follows(k.values, first)
-	}
-	if n > 1 && err == nil {
-		err = k.follows(first, last)
-	}
-	if err != nil {
-		return err
-	}
-	if err := k.moveTo(last); err != nil {
-		return err
-	}
-	k.unsent = k.unsentIn(page.last)
+	k.unsent = k.unsentIn(texts[last])
 	return nil
 }
 

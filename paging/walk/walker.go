@@ -69,11 +69,11 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 		}
 		return page, fmt.Errorf("unexpected status %d", reply.StatusCode)
 	}
-	keys, err := w.decode(reply.Body, &page)
+	texts, err := w.decode(reply.Body, &page)
 	if err != nil {
 		return page, err
 	}
-	if err := w.moveAfter(&page, keys); err != nil {
+	if err := w.moveAfter(&page, texts); err != nil {
 		return page, err
 	}
 	w.trim(&page)
@@ -84,15 +84,14 @@ var errNoID = fmt.Errorf("%w: an item has no _id", ErrStalled)
 
 var errEmpty = fmt.Errorf("%w: an empty page says there is more", ErrStalled)
 
-// moveAfter moves the position to the last item of a page. keys has everything but
-// the ids.
-func (w *walker[T]) moveAfter(page *envelope.List[T], keys pageKeys) (err error) {
-	keys.ids, err = idsOf(page.Data)
+// moveAfter moves the position to the last item of a page. texts are the JSON of the items.
+func (w *walker[T]) moveAfter(page *envelope.List[T], texts []json.RawMessage) error {
+	ids, err := idsOf(page.Data)
 	switch {
 	case err != nil:
 		return err
-	case len(keys.ids) > 0:
-		return w.position.advance(keys)
+	case len(ids) > 0:
+		return w.position.advance(ids, texts)
 	case page.HasMore:
 		return errEmpty
 	}
@@ -170,34 +169,29 @@ func (w *walker[T]) limit() int {
 	return size
 }
 
-// decode reads a page. If the position needs items, it returns the JSON of the first
-// and the last item.
-func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (keys pageKeys, err error) {
+// decode reads a page. If the position needs items, it returns the JSON of each.
+func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (items []json.RawMessage, err error) {
 	if w.list.Property != "" {
 		list, err := listProperty(r, w.list.Property)
 		if err != nil {
-			return keys, err
+			return nil, err
 		}
 		r = bytes.NewReader(list)
 	}
 	if !w.position.needsItems() {
-		return keys, envelope.Decode(r, maxPage, page)
+		return nil, envelope.Decode(r, maxPage, page)
 	}
 	var texts envelope.List[json.RawMessage]
 	if err := envelope.Decode(r, maxPage, &texts); err != nil {
-		return keys, err
+		return nil, err
 	}
 	page.HasMore, page.Total, page.Data = texts.HasMore, texts.Total, make([]T, len(texts.Data))
 	for i, text := range texts.Data {
 		if err := json.Unmarshal(text, &page.Data[i]); err != nil {
-			return keys, fmt.Errorf("%w: %w", envelope.ErrShape, err)
+			return nil, fmt.Errorf("%w: %w", envelope.ErrShape, err)
 		}
-		keys.last = text
 	}
-	if len(texts.Data) > 0 {
-		keys.first = texts.Data[0]
-	}
-	return keys, nil
+	return texts.Data, nil
 }
 
 // listProperty reads an object and returns the JSON of one of its properties.

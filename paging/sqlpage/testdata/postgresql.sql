@@ -151,8 +151,8 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1
 -- []interface {}{"acme", 5, -6}
 
 -- below all integers
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" IS NOT NULL AND FALSE) ORDER BY r."id" COLLATE "C" LIMIT 11;
--- []interface {}{"acme"}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND (r."likes" >= $2::bigint AND r."rank" < $3::bigint) ORDER BY r."id" COLLATE "C" LIMIT 11;
+-- []interface {}{"acme", -9223372036854775808, -9223372036854775808}
 
 -- document equal text
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE "C" = $1::text AND ((CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'boolean' THEN CASE WHEN r."doc" -> 'c_a' = 'true' THEN 2 ELSE 1 END WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'string' THEN (r."doc" -> 'c_a') #>> '{}' END) COLLATE "C" = $2::text AND (CASE jsonb_typeof(r."doc" -> 'c_a') WHEN 'number' THEN (r."doc" -> 'c_a')::numeric END) IS NULL) ORDER BY r."id" COLLATE "C" LIMIT 11;

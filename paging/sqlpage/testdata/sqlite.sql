@@ -151,8 +151,8 @@ SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY =
 -- []interface {}{"acme", 5, -6, 11}
 
 -- below all integers
-SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (r."likes" IS NOT NULL AND FALSE) ORDER BY r."id" COLLATE BINARY LIMIT ?2;
--- []interface {}{"acme", 11}
+SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND (r."likes" >= ?2 AND r."rank" < ?3) ORDER BY r."id" COLLATE BINARY LIMIT ?4;
+-- []interface {}{"acme", -9223372036854775808, -9223372036854775808, 11}
 
 -- document equal text
 SELECT r."id", r."doc" FROM "public"."notes" AS r WHERE r."org" COLLATE BINARY = ?1 AND ((CASE json_type(r."doc", '$."c_a"') WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END) = 4 AND (CASE json_type(r."doc", '$."c_a"') WHEN 'text' THEN json_extract(r."doc", '$."c_a"') END) COLLATE BINARY = ?2 AND (CASE WHEN json_type(r."doc", '$."c_a"') IN ('integer', 'real') THEN json_extract(r."doc", '$."c_a"') END) IS NULL) ORDER BY r."id" COLLATE BINARY LIMIT ?3;
