@@ -98,7 +98,17 @@ func (p Part) IDs() (ids []string, all bool) {
 	if p.need.root == rootNone {
 		return nil, false
 	}
-	if ids, all = p.set.instances(&p.need); all {
+	p.set.common(&p.need, nil, func(both shape) bool {
+		switch {
+		case both.head[0] != p.need.head[0]: // on one type only
+		case both.isEvery():
+			all = true
+		default:
+			ids = append(ids, both.head[1])
+		}
+		return !all
+	})
+	if all {
 		return nil, true
 	}
 	slices.Sort(ids)
