@@ -131,39 +131,11 @@ func (p Part) Need(id, path string) (n Need) {
 
 // Property reports whether the path is permitted on every instance, so that a list may be
 // filtered and sorted by it. The path "" is the whole object.
-func (p Part) Property(path string) bool {
-	need := p.need
-	need.head[1], need.rest = "*", path
-	return isPath(path) && p.set.covers(&need)
-}
+func (p Part) Property(path string) bool { return p.set.Allows(p.Need("", path)) }
 
 // Of returns a function that reports whether a path is permitted on one instance. The
 // path "" is the whole instance. Any identifier is accepted if some grammar could have
 // it.
 func (p Part) Of(id string) func(path string) bool {
-	i := p.at(id) // so that Of is inlined, and its result not allocated
-	return i.permits
-}
-
-// instance is a Part with one instance of its object name.
-type instance struct {
-	set   Set
-	need  shape
-	whole bool
-}
-
-func (p *Part) at(id string) instance {
-	if !isToken(id) {
-		return instance{}
-	}
-	i := instance{set: p.set, need: p.need}
-	i.need.head[1] = id
-	i.whole = i.set.covers(&i.need)
-	return i
-}
-
-func (i *instance) permits(path string) bool {
-	need := i.need
-	need.rest = path
-	return isPath(path) && (i.whole || i.set.covers(&need))
+	return func(path string) bool { return id != "" && p.set.Allows(p.Need(id, path)) }
 }
