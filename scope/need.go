@@ -70,13 +70,11 @@ func Object(v Verb, name, id, path string) Need { return standard.Object(v, name
 // Admin returns the need for administrative routes. v is Read or Update; any other verb
 // gives the zero Need.
 func Admin(v Verb) Need {
-	switch v {
-	case Read:
-		return Need{shape{root: rootAdmin, column: columnRead}}
-	case Update:
-		return Need{shape{root: rootAdmin, column: columnUpdate}}
+	column, ok := columnOf(rootAdmin, string(v))
+	if !ok || v == "*" {
+		return Need{}
 	}
-	return Need{}
+	return Need{shape{root: rootAdmin, column: column}}
 }
 
 // Part answers what a list handler asks about one verb on one object name. The zero
