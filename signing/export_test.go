@@ -11,10 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/internal/baseurl"
 )
 
-var (
-	AppendLetters  = appendLetters
-	SignatureError = signatureError
-)
+var SignatureError = signatureError
 
 // CountMACs counts the MACs computed with a key from now on.
 func CountMACs(k *Key) *atomic.Int64 {

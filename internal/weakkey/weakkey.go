@@ -52,21 +52,12 @@ func CheckRSA(k *rsa.PublicKey) error {
 //
 // The library's primes are k*M + (65537^a mod M). M is a product of the first primes:
 // at least 39, for keys of all lengths. So modulo each of these primes, the modulus
-// is a power of 65537, and the exponents agree. That is also true of 2^62 in 2^216
-// other moduli (section 2.1).
+// is a power of 65537. That is also true of one in 2^28 other moduli.
 func HasROCA(modulus *big.Int) bool {
-	var found [len(ROCAPrimes)]logarithm
-	for i, prime := range ROCAPrimes {
-		l, ok := logarithmOf(remainder(modulus, prime), prime)
-		if !ok {
+	for _, prime := range ROCAPrimes {
+		if !isPower(remainder(modulus, prime), prime) {
 			return false
 		}
-		for _, other := range found[:i] {
-			if !l.agrees(other) {
-				return false
-			}
-		}
-		found[i] = l
 	}
 	return true
 }
@@ -77,32 +68,14 @@ var ROCAPrimes = [...]uint{
 	101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
 }
 
-// logarithm is an exponent of 65537 modulo a prime. The exponent plus any multiple of
-// the order is one too.
-type logarithm struct{ exponent, order uint }
-
-// logarithmOf returns the exponent that gives n modulo prime, and whether there is
-// one.
-func logarithmOf(n, prime uint) (l logarithm, ok bool) {
-	power := uint(1)
-	for {
-		if power == n {
-			l.exponent, ok = l.order, true
-		}
-		l.order++
+// isPower reports whether n is a power of 65537 modulo a prime.
+func isPower(n, prime uint) bool {
+	for power := uint(1); power != n; {
 		if power = power * 65537 % prime; power == 1 { // the powers repeat from here
-			return l, ok
+			return false
 		}
 	}
-}
-
-// agrees reports whether one exponent fits both logarithms.
-func (l logarithm) agrees(with logarithm) bool {
-	common, rest := l.order, with.order
-	for rest > 0 {
-		common, rest = rest, common%rest
-	}
-	return l.exponent%common == with.exponent%common
+	return true
 }
 
 // remainder returns n modulo m, without allocating.
