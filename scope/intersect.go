@@ -48,24 +48,28 @@ func (x *index) common(need *shape, left *int, yield func(shape) bool) bool {
 }
 
 // each passes to yield each chain of s with its source, and for an intersection what each
-// chain of one Set has in common with each of the other, unless these are too many pairs.
-func (s Set) each(yield func(chain shape, source string) bool) bool {
+// chain of one Set has in common with each of the other. If these are too many pairs, it
+// passes nothing, or with more the chains of the first Set, which permit as much or more.
+func (s Set) each(more bool, yield func(chain shape, source string) bool) bool {
 	for _, x := range s.parts {
-		if !x.each(yield) {
+		if !x.each(more, yield) {
 			return false
 		}
 	}
 	return true
 }
 
-func (x *index) each(yield func(chain shape, source string) bool) bool {
-	if x.isBoth && x.pairs() <= maxPairs {
-		return x.a.each(func(c shape, source string) bool {
-			return x.b.each(func(d shape, other string) bool {
+func (x *index) each(more bool, yield func(chain shape, source string) bool) bool {
+	switch {
+	case x.isBoth && x.pairs() <= maxPairs:
+		return x.a.each(more, func(c shape, source string) bool {
+			return x.b.each(more, func(d shape, other string) bool {
 				both, ok := c.meet(&d)
 				return !ok || yield(both, source+" and "+other)
 			})
 		})
+	case more && !x.a.each(more, yield):
+		return false
 	}
 	for i := range x.grants {
 		if !yield(x.grants[i].shape, x.source) {
@@ -84,17 +88,4 @@ func (s Set) pairs() (n int) {
 		n = min(n+x.pairs(), maxPairs+1)
 	}
 	return n
-}
-
-// lists returns a Set that permits as much as s or more. It has the first Set of each
-// intersection instead.
-func (s Set) lists() (all Set) {
-	for _, x := range s.parts {
-		part := Set{[]*index{x}}
-		if x.isBoth {
-			part = x.a.lists()
-		}
-		all = all.Union(part)
-	}
-	return all
 }

@@ -62,12 +62,9 @@ func (s Set) Overlaps(n Need) bool {
 // and are never missing. An intersection with too many pairs of chains is taken for
 // its first Set.
 func (s Set) Missing(t Set) []string {
-	if t.pairs() > maxPairs {
-		t = t.lists()
-	}
 	var missing []string
 	seen := map[string]bool{}
-	t.each(func(c shape, _ string) bool {
+	t.each(true, func(c shape, _ string) bool {
 		if text := c.text(); !c.matchesNothing() && !s.covers(&c) && !seen[text] {
 			seen[text] = true
 			missing = append(missing, text)
@@ -82,7 +79,7 @@ func (s Set) Missing(t Set) []string {
 // chain more than once. An intersection of more than 32,768 pairs of chains yields none.
 func (s Set) Chains() iter.Seq2[string, string] {
 	return func(yield func(chain, source string) bool) {
-		s.each(func(c shape, source string) bool { return yield(c.text(), source) })
+		s.each(false, func(c shape, source string) bool { return yield(c.text(), source) })
 	}
 }
 

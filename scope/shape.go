@@ -34,9 +34,8 @@ const (
 	columnAny // *
 	columns
 
-	columnRoute   = columnCreate
-	columnRunner  = columnRead
-	columnExecute = columnCreate
+	columnRoute  = columnCreate
+	columnRunner = columnRead
 )
 
 var columnNames = [roots][columns]string{

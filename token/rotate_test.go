@@ -68,7 +68,7 @@ func TestFormerKeyEnds(t *testing.T) {
 // remember puts a cache in front of the keys, with the clock of w.
 func (w *world) remember(stale time.Duration) {
 	cached := token.Cached(&w.keys, stale)
-	cached.Now = w.now
+	cached.SetNow(w.now)
 	w.verifier.Keys = cached
 }
 
