@@ -89,12 +89,13 @@ func (x *index) add(s *shape, text string) {
 // edge returns where the edge of a segment other than * leads to, or 0.
 func (x *index) edge(from nodeID, segment string) nodeID {
 	n := &x.nodes[from]
-	for child := n.child; child != 0; child = x.nodes[child].sibling {
+	to := n.many[segment]
+	for child := n.child; to == 0 && child != 0; child = x.nodes[child].sibling {
 		if x.nodes[child].segment == segment {
-			return child
+			to = child
 		}
 	}
-	return n.many[segment]
+	return to
 }
 
 // ensureEdge returns where the edge of a segment leads to. It adds the edge if it is missing.

@@ -26,8 +26,7 @@ func (s Set) Union(t Set) Set {
 	if len(t.parts) == 0 {
 		return s
 	}
-	parts := make([]*index, len(s.parts), len(s.parts)+len(t.parts))
-	copy(parts, s.parts)
+	parts := append(make([]*index, 0, len(s.parts)+len(t.parts)), s.parts...)
 	for _, part := range t.parts {
 		if !slices.Contains(s.parts, part) {
 			parts = append(parts, part)

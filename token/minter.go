@@ -228,14 +228,10 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 // whichever is later. If earliest were rounded down, the token could come before what
 // earliest excludes.
 func issuedAt(earliest, now time.Time) time.Time {
-	whole := wholeSeconds(earliest)
-	if whole.Before(earliest) {
-		whole = whole.Add(time.Second)
+	if up := earliest.Add(time.Second - time.Nanosecond); up.After(now) {
+		now = up
 	}
-	if now = wholeSeconds(now); whole.Before(now) {
-		return now
-	}
-	return whole
+	return wholeSeconds(now)
 }
 
 // complete checks the claims and makes the scope canonical.
