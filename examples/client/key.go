@@ -54,23 +54,21 @@ func (c cli) create(ctx context.Context, to *connection, path string, body any) 
 		return err
 	}
 	var created struct {
-		Key  string
-		Data json.RawMessage // of a reply that is no object of its own
+		Key, Token, Secret string
+		Data               json.RawMessage // of a reply that is no object of its own
 	}
-	if err := json.Unmarshal(reply, &created); err != nil {
-		return err
-	}
-	var result struct{ Token, Secret string }
-	if created.Data != nil {
+	err = json.Unmarshal(reply, &created)
+	if err == nil && created.Data != nil {
 		reply = created.Data
-		if err := json.Unmarshal(reply, &result); err != nil {
-			return err
-		}
+		err = json.Unmarshal(reply, &created)
+	}
+	if err != nil {
+		return err
 	}
 	if to.json || c.query.given() {
 		return c.printJSON(reply, true)
 	}
-	return c.printText(created.Key + result.Token + result.Secret)
+	return c.printText(created.Key + created.Token + created.Secret)
 }
 
 // app is the path of an app, or of that of the credential.

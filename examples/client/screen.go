@@ -117,18 +117,17 @@ func (t *table) flush() error {
 	var laid bytes.Buffer
 	rows := tabwriter.NewWriter(&laid, 0, 0, 2, ' ', 0)
 	head := !slices.Equal(t.names, t.columns)
-	for _, name := range t.names {
-		if head {
-			fmt.Fprint(rows, printable(name), "\t")
-		}
-	}
-	for i, values := range t.waiting {
-		if i > 0 || head {
-			fmt.Fprintln(rows)
-		}
+	row := func(cellOf func(name string) string) {
 		for _, name := range t.names {
-			fmt.Fprint(rows, cell(values[name]), "\t")
+			fmt.Fprint(rows, cellOf(name), "\t")
 		}
+		fmt.Fprintln(rows)
+	}
+	if head {
+		row(printable)
+	}
+	for _, values := range t.waiting {
+		row(func(name string) string { return cell(values[name]) })
 	}
 	if err := rows.Flush(); err != nil {
 		return err

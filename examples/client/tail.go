@@ -62,20 +62,14 @@ type follower struct {
 	wait      time.Duration // before the last attempt to connect again
 }
 
-// brokenError is an end of a connection after which another one may work.
-type brokenError struct{ err error }
-
-func (e *brokenError) Error() string { return e.err.Error() }
-func (e *brokenError) Unwrap() error { return e.err }
-
 var errSilent = fmt.Errorf("nothing was heard for %v", patience)
 
 // run follows until ctx ends, or the stream ends for good. Only a stream that was open
 // is tried again: a wrong URL is an error at once.
 func (f *follower) run(ctx context.Context) error {
 	for {
-		err := f.connect(ctx)
-		if ctx.Err() != nil || !f.connected || !errors.As(err, new(*brokenError)) {
+		again, err := f.connect(ctx)
+		if ctx.Err() != nil || !f.connected || !again {
 			return err
 		}
 		f.wait = min(max(2*f.wait, firstWait), maxWait)
@@ -89,24 +83,25 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// connect opens the stream, with a signature of its own, and reads it to its end.
-func (f *follower) connect(ctx context.Context) error {
+// connect opens the stream, with a signature of its own, and reads it to its end. It reports whether another
+// connection may work.
+func (f *follower) connect(ctx context.Context) (again bool, _ error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silence := time.AfterFunc(patience, func() { cancel(errSilent) })
 	defer silence.Stop()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r.Header.Set("Accept", "text/event-stream")
 	reply, err := f.client.Do(r)
 	if err != nil {
-		return &brokenError{cmp.Or(context.Cause(ctx), err)}
+		return true, cmp.Or(context.Cause(ctx), err)
 	}
 	defer reply.Body.Close()
 	if err := streamIn(reply); err != nil {
-		return err
+		return reply.StatusCode >= 500, err // what a server says with such a status may pass
 	}
 	f.connected = true
 	defer func(opened time.Time) {
@@ -114,11 +109,9 @@ func (f *follower) connect(ctx context.Context) error {
 			f.wait = 0 // not for a server that takes connections and drops them
 		}
 	}(time.Now())
-	err = f.read(heardReader{reply.Body, func() { silence.Reset(patience) }})
-	if cause := context.Cause(ctx); cause != nil {
-		return &brokenError{cause}
-	}
-	return err
+	again, err = f.read(heardReader{reply.Body, func() { silence.Reset(patience) }})
+	cause := context.Cause(ctx)
+	return again || cause != nil, cmp.Or(cause, err)
 }
 
 // heardReader tells of all that it reads, also of the comments that parsers skip.
@@ -133,8 +126,7 @@ func (r heardReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// streamIn returns an error if a reply is no stream of events. What a server says with
-// a status of 500 or more may pass.
+// streamIn returns an error if a reply is no stream of events.
 func streamIn(reply *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(reply.Header.Get("Content-Type"))
 	if reply.StatusCode == http.StatusOK && kind == "text/event-stream" {
@@ -144,11 +136,7 @@ func streamIn(reply *http.Response) error {
 	if err == nil {
 		err = fmt.Errorf("%s: the reply is no stream of events", printable(reply.Status))
 	}
-	err = fmt.Errorf("GET %s: %w", printable(reply.Request.URL.Path), err)
-	if reply.StatusCode >= 500 {
-		return &brokenError{err}
-	}
-	return err
+	return fmt.Errorf("GET %s: %w", printable(reply.Request.URL.Path), err)
 }
 
 func faultIn(text io.Reader) error {
@@ -161,19 +149,19 @@ func faultIn(text io.Reader) error {
 }
 
 // read prints the events of a connection until it ends, which is always an error.
-func (f *follower) read(stream io.Reader) error {
+func (f *follower) read(stream io.Reader) (again bool, _ error) {
 	for event, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if errors.Is(err, bufio.ErrTooLong) {
-			return fmt.Errorf("an event of more than %d bytes", maxEvent)
+			return false, fmt.Errorf("an event of more than %d bytes", maxEvent)
 		}
 		if err != nil {
-			return &brokenError{err}
+			return true, err
 		}
 		if err := f.take(event); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return &brokenError{errors.New("the server has closed the connection")}
+	return true, errors.New("the server has closed the connection")
 }
 
 func (f *follower) take(event sse.Event) error {

@@ -8,19 +8,12 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/apikey"
-	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
 // provisioning serves the routes by which administrators manage the accounts of others.
-type provisioning struct {
-	store    *store
-	stores   *stores
-	sessions *session.Manager
-	apiKeys  *apikey.Mechanism
-}
+type provisioning struct{ *platform }
 
 type managedReply struct {
 	accountReply
@@ -67,17 +60,14 @@ var provisioningForm = body.Form{
 func (h provisioning) create(r *http.Request, values map[string]any) (wholeReply, error) {
 	p := auth.From(r.Context())
 	a := newAccount(p.Org, values)
-	if err := cmp.Or(h.validRoles(r.Context(), a.Org, a.Roles, nil), mayHaveRoles(p, a.ID, a.Roles)); err != nil {
-		return wholeReply{}, err
+	encoded, err := "", cmp.Or(h.validRoles(r.Context(), a.Org, a.Roles, nil), mayHaveRoles(p, a.ID, a.Roles))
+	if password, given := values["password"].(string); given && err == nil {
+		encoded, err = h.sessions.Passwords().Hash(r.Context(), password)
 	}
-	encoded := ""
-	if password, given := values["password"].(string); given {
-		var err error
-		if encoded, err = h.sessions.Passwords().Hash(r.Context(), password); err != nil {
-			return wholeReply{}, err
-		}
+	if err == nil {
+		err = h.store.addAccount(r.Context(), *a, encoded)
 	}
-	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
+	if err != nil {
 		return wholeReply{}, err
 	}
 	auth.Emit(r.Context(), auth.Event{Verb: "account.made", Account: a.ID})

@@ -77,7 +77,7 @@ func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error
 // reset, so do its sessions and its second factor. why is for the event.
 func (h provisioning) change(r *http.Request, why string, reset bool, alter func(*account) error) (wholeReply, error) {
 	ctx, p := r.Context(), auth.From(r.Context())
-	defer h.apiKeys.Invalidate(p.Org)
+	defer h.apiKeys.mechanism.Invalidate(p.Org)
 	var a *account
 	err := h.stores.together(ctx, p.Org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
 		e := auth.Event{Verb: "account.changed", Org: p.Org, Account: r.PathValue("id"), Reason: why}
@@ -190,20 +190,14 @@ func (a *account) administers() bool { return !a.Disabled && slices.Contains(a.R
 // changeAccount alters an account in a transaction of locked, and returns the new state.
 // An org always keeps an administrator.
 func changeAccount(ctx context.Context, tx *sql.Tx, org auth.OrgKey, id string, change func(*account) error) (*account, error) {
-	a, err := find[account](ctx, tx, accountRow(org, id))
-	if err != nil {
-		return nil, err
-	}
-	administered := a.administers()
-	if err := change(a); err != nil {
-		return nil, err
-	}
-	if administered && !a.administers() {
-		if err := othersAdminister(ctx, tx, org, id); err != nil {
-			return nil, err
+	return alterIn(ctx, tx, accountRow(org, id), func(a *account) error {
+		administered := a.administers()
+		err := change(a)
+		if err == nil && administered && !a.administers() {
+			err = othersAdminister(ctx, tx, org, id)
 		}
-	}
-	return a, execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET record = $3 WHERE org = $1 AND id = $2", org, id, asJSON(a))
+		return err
+	})
 }
 
 // othersAdminister returns an error if no other account of the org is an enabled administrator.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/alexedwards/argon2id"
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
@@ -84,13 +83,7 @@ func addAccount(ctx context.Context, db writer, a account, password string) erro
 func (s *store) Password(ctx context.Context, org auth.OrgKey, login string) (id, encoded string, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT id, password FROM platform_accounts WHERE org = $1 AND email = $2 AND password <> ''",
 		org, strings.ToLower(strings.TrimSpace(login))).Scan(&id, &encoded)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return "", "", auth.ErrNotFound
-	case err != nil:
-		return "", "", storeFailed(err)
-	}
-	return id, encoded, nil
+	return id, encoded, storeFailed(err)
 }
 
 // changePassword stores another password and alters the account, in one step: with the time
@@ -113,7 +106,8 @@ func (s *store) changePassword(ctx context.Context, verb string, org auth.OrgKey
 }
 
 func (s *store) Rehash(ctx context.Context, org auth.OrgKey, id, old, encoded string) error {
-	return s.exec(ctx, org, auth.ErrNotFound,
+	defer s.found.Invalidate(org)
+	return execIn(ctx, s.db, auth.ErrNotFound,
 		"UPDATE platform_accounts SET password = $4 WHERE org = $1 AND id = $2 AND password = $3", org, id, old, encoded)
 }
 
@@ -144,37 +138,22 @@ func (argon2) Verify(encoded, password string) (ok, rehash bool) {
 
 var _ auth.People = (*store)(nil)
 
-// personAccounts selects the accounts of a person.
-const personAccounts = `SELECT a.record FROM platform_accounts a JOIN platform_people p ON p.org = a.org AND p.id = a.id
-	WHERE p.person = $1`
+// peopleTable has the accounts of people.
+const peopleTable = "platform_accounts a JOIN platform_people p ON p.org = a.org AND p.id = a.id"
 
 // AccountOf implements auth.People.
 func (s *store) AccountOf(ctx context.Context, org auth.OrgKey, person string) (*auth.Account, error) {
-	accounts, err := findAll[auth.Account](ctx, s.db, personAccounts+" AND p.org = $2", person, org)
-	if err == nil && len(accounts) == 0 {
-		err = auth.ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return accounts[0], nil
+	return find[auth.Account](ctx, s.db, row{table: peopleTable, where: "p.person = $1 AND p.org = $2", args: []any{person, org}})
 }
 
 // Accounts implements auth.People.
-func (s *store) Accounts(ctx context.Context, person string) (all []auth.Account, err error) {
-	accounts, err := findAll[auth.Account](ctx, s.db, personAccounts+" ORDER BY p.org", person)
-	for _, a := range accounts {
-		all = append(all, *a)
-	}
-	return all, err
+func (s *store) Accounts(ctx context.Context, person string) ([]auth.Account, error) {
+	all, err := findAll[auth.Account](ctx, s.db, "SELECT record FROM "+peopleTable+" WHERE p.person = $1 ORDER BY p.org", person)
+	return each(all, valueOf), err
 }
 
 // memberships serves the orgs of a person.
-type memberships struct {
-	store    *store
-	sessions *session.Manager
-	guard    *auth.Guard
-}
+type memberships struct{ *platform }
 
 type orgReply struct {
 	envelope.Item        // its _id is the org's code
@@ -272,11 +251,7 @@ func (u *unsent) Header() http.Header            { return u.header }
 func (u *unsent) WriteHeader(status int)         { u.status = status }
 func (u *unsent) Write(text []byte) (int, error) { return len(text), nil }
 
-var actForm = body.Form{{Path: "reason", Kind: checked(notReason), Required: true}}
-
-func notReason(reason string) string {
-	return unless(isVisible(reason) && isLine(reason) && len(reason) <= 256, "must be a line of 1 to 256 bytes")
-}
+var actForm = body.Form{{Path: "reason", Kind: line(256), Required: true}}
 
 // act lets an administrator act for an account for an hour. The session of the browser is then that of
 // the account, until stopActing.

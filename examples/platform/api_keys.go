@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"time"
@@ -18,10 +17,8 @@ import (
 
 // apiKeys serves the API keys of apps. They are in the database, also with -redis.
 type apiKeys struct {
-	store     *store
-	stores    *stores
+	*platform
 	mechanism *apikey.Mechanism
-	quota     *quota
 }
 
 // keySchema is the schema of lists of API keys. The store has them in the order of _id.
@@ -51,7 +48,7 @@ type keyReply struct {
 }
 
 func replyOfKey(r apikey.Record) keyReply {
-	reply := keyReply{
+	return keyReply{
 		Item:      envelope.Item{ID: r.ID, Object: keySchema.Object},
 		Name:      r.Name,
 		App:       r.App,
@@ -65,57 +62,45 @@ func replyOfKey(r apikey.Record) keyReply {
 		MaxUses:   r.Uses,
 		Successor: r.Successor,
 	}
-	return reply
 }
 
 // property returns what a list of keys can be filtered by.
 func (k keyReply) property(path string) (value any, ok bool) {
 	switch path {
-	case "_id":
-		return k.ID, true
 	case "account":
 		return k.Account, true
 	case "expires":
 		return k.Expires, k.Expires != ""
 	}
-	return k.Object, path == "object"
+	return itemProperty(k.Item, path)
 }
 
 // list answers with the keys of an app, or of all apps if the path names none. Others than administrators see
-// their own. It keeps few more than the page in memory.
-func (h apiKeys) list(r *http.Request) (page envelope.List[keyReply], err error) {
-	ctx := r.Context()
-	if err := h.store.queries.hold(ctx); err != nil {
-		return page, err
-	}
-	q, err := keySchema.Parse(r.URL.RawQuery, anyProperty)
-	if err != nil {
-		return page, err
-	}
-	p := auth.From(ctx)
-	account, err := mayHandleOwn(p, scope.Read)
-	if err != nil {
-		return page, err
-	}
-	of := apikey.Of{Org: p.Org, App: r.PathValue("key"), Account: account}
-	if of.App != "" {
-		if _, err := h.store.app(ctx, p.Org, of.App); err != nil {
-			return page, err
+// their own.
+func (h apiKeys) list(r *http.Request) (envelope.List[keyReply], error) {
+	return pageFrom(r, h.store, keySchema, keyReply.property, func(_ paging.Query, kept *collected[keyReply]) error {
+		ctx, p := r.Context(), auth.From(r.Context())
+		account, err := mayHandleOwn(p, scope.Read)
+		of := apikey.Of{Org: p.Org, App: r.PathValue("key"), Account: account}
+		if err == nil && of.App != "" {
+			_, err = h.store.app(ctx, p.Org, of.App)
 		}
-	}
-	kept := collect(q, keyReply.property)
-	for record, err := range apikey.Records(ctx, h.stores.apiKeys, of) {
 		if err != nil {
-			return page, storeFailed(err)
+			return err
 		}
-		kept.add(replyOfKey(record))
-	}
-	return kept.page(), nil
+		for record, err := range apikey.Records(ctx, h.stores.apiKeys, of) {
+			if err != nil {
+				return storeFailed(err)
+			}
+			kept.add(replyOfKey(record))
+		}
+		return nil
+	})
 }
 
 var (
 	newKeyForm = body.Form{
-		{Path: "name", Kind: checked(notKeyName), Required: true},
+		{Path: "name", Kind: line(maxKeyName), Required: true},
 		{Path: "account", Kind: body.String}, // the owner; without it, that of the caller
 		{Path: "scope", Kind: body.Strings},  // without it, nothing
 		{Path: "networks", Kind: networks},
@@ -129,13 +114,6 @@ var (
 )
 
 const maxKeyName = 128 // bytes
-
-func notKeyName(name string) string {
-	if len(name) > maxKeyName {
-		return fmt.Sprintf("must be a line of 1 to %d bytes", maxKeyName)
-	}
-	return notAppName(name)
-}
 
 // keyFields maps the library's names to the fields of a request for a key.
 var keyFields = map[string]string{"sub": "account"}
@@ -172,7 +150,7 @@ func (h apiKeys) replace(r *http.Request, values map[string]any) (keyReply, erro
 // issue answers with a new key. It outlives the caller's session, so the session must be fresh.
 func (h apiKeys) issue(r *http.Request, issue func(auth.Principal, *auth.Tenant) (apikey.Key, apikey.Record, error)) (keyReply, error) {
 	p := auth.From(r.Context())
-	if err := h.quota.take(callerOf(p)); err != nil {
+	if err := h.tokens.quota.take(callerOf(p)); err != nil {
 		return keyReply{}, err
 	}
 	if err := mustBeFresh(p); err != nil {

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -18,12 +19,12 @@ import (
 )
 
 // appBody is the form of a new app and its signing key (section 5.3 of the interface).
-var appBody = append(body.Form{{Path: "name", Kind: checked(notAppName), Required: true}}, appOptions...)
+var appBody = append(body.Form{{Path: "name", Kind: line(maxName), Required: true}}, appOptions...)
 
 // appPatch is the form of a change. disabled must not be null: a client must say that
 // it enables an app.
 var appPatch = append(body.Form{
-	{Path: "name", Kind: checked(notAppName)},
+	{Path: "name", Kind: line(maxName)},
 	{Path: "disabled", Kind: body.Boolean},
 }, appOptions...)
 
@@ -44,19 +45,10 @@ const (
 	maxRestrictions = 100 // for accounts, and for networks
 )
 
-func notAppName(name string) string {
-	return unless(isVisible(name) && len(name) <= maxName && isLine(name), fmt.Sprintf("must be a line of 1 to %d bytes", maxName))
-}
-
 // networks accepts 192.0.2.0/24 and refuses 192.0.2.1/24: the latter may mean one address
 // or the whole network.
-var networks = body.Kind{Schema: body.Strings.Schema, Read: func(value string) (any, string) {
-	read, refused := body.Strings.Read(value)
-	texts, _ := read.([]string)
-	switch {
-	case refused != "":
-		return nil, refused
-	case len(texts) == 0 || len(texts) > maxRestrictions:
+var networks = narrowed(body.Strings, func(texts []string) (any, string) {
+	if len(texts) == 0 || len(texts) > maxRestrictions {
 		return nil, fmt.Sprintf("must be 1 to %d networks, or null for anywhere", maxRestrictions)
 	}
 	var all []netip.Prefix
@@ -68,7 +60,7 @@ var networks = body.Kind{Schema: body.Strings.Schema, Read: func(value string) (
 		all = append(all, network)
 	}
 	return all, ""
-}}
+})
 
 // ed25519Key is an Ed25519 public key. It refuses what signing refuses, such as a key of
 // small order, and a second spelling of a key.
@@ -89,17 +81,8 @@ var ed25519Key = body.Kind{Schema: body.String.Schema, Read: func(value string) 
 // removes a restriction.
 type appChanges map[string]any
 
-// readApp reads and checks a body. current is the credential that it changes, nil for a new app.
-func readApp(r *http.Request, current *signature.Credential) (appChanges, error) {
-	fields := appPatch
-	if current == nil {
-		fields, current = appBody, new(signature.Credential)
-	}
-	values, err := readValues(r, fields)
-	if err != nil {
-		return nil, err
-	}
-	c := appChanges(values)
+// check returns what is wrong with a body. current is the credential that it changes.
+func (c appChanges) check(r *http.Request, current *signature.Credential) error {
 	wrong := invalid{detail: auth.DetailBody}
 	// Only the times of the body: if one passes an earlier setting of the other, nobody can use
 	// the credential.
@@ -112,10 +95,10 @@ func readApp(r *http.Request, current *signature.Credential) (appChanges, error)
 		wrong.add("credential.minVersion", "must be 2 for a public key") // only version 2 has signatures of such keys
 	}
 	if err := cmp.Or(c.checkAccounts(r, current, &wrong), wrong.orNil()); err != nil {
-		return nil, err
+		return err
 	}
 	chains, _ := c["credential.scope"].([]string)
-	return c, auth.TenantFrom(r.Context()).Vet("credential.scope", chains)
+	return auth.TenantFrom(r.Context()).Vet("credential.scope", chains)
 }
 
 // publicKey returns the public key of the body, nil if it has none.
@@ -160,12 +143,7 @@ func (c appChanges) checkAccounts(r *http.Request, current *signature.Credential
 }
 
 func (c appChanges) restricts() bool {
-	for path := range c {
-		if strings.HasPrefix(path, "credential.") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(slices.Collect(maps.Keys(c)), func(path string) bool { return strings.HasPrefix(path, "credential.") })
 }
 
 func (c appChanges) apply(a *app) {

@@ -29,6 +29,9 @@ type app struct {
 	ExposeKeys bool
 }
 
+// ItemID is for pages.
+func (a *app) ItemID() string { return a.ClientKey }
+
 // listsKeys reports whether the certificates endpoints list the app's key. Other
 // servers verify tokens with that key. They must stop while the app is disabled.
 func (a *app) listsKeys() bool { return a.ExposeKeys && !a.Disabled }
@@ -36,12 +39,8 @@ func (a *app) listsKeys() bool { return a.ExposeKeys && !a.Disabled }
 // apps serves the administration of apps. An app is the platform's own record, its
 // credential and its key pair: they change together.
 type apps struct {
-	store      *store
-	stores     *stores
-	keys       *token.CachedKeys
+	*platform
 	generating *share // one slot for each org: to generate a pair takes a core for a while
-	pairs      *quota // likewise, by org
-	apiKeys    *apikey.Mechanism
 }
 
 // appReply is an app as administrators see it.
@@ -53,15 +52,6 @@ type appReply struct {
 	KeyID      string           `json:"kid"`
 	Credential *credentialReply `json:"credential,omitempty"`
 	Secret     shownOnce        `json:"secret,omitempty"`
-	created    bool
-}
-
-// location is for whoever has lost the response that shows the secret.
-func (a appReply) location() string {
-	if !a.created {
-		return ""
-	}
-	return "/apps/" + a.ID
 }
 
 // credentialReply is a signing key with its restrictions. null means no
@@ -108,44 +98,24 @@ func replyOfCredential(c *signature.Credential) *credentialReply {
 	}
 }
 
-func (h apps) list(r *http.Request) (envelope.List[appReply], error) {
+func (h apps) list(r *http.Request) (page envelope.List[appReply], err error) {
 	if err := h.store.queries.hold(r.Context()); err != nil {
-		return envelope.List[appReply]{}, err
+		return page, err
 	}
 	all, err := h.store.listApps(r.Context(), auth.From(r.Context()).Org)
 	if err != nil {
-		return envelope.List[appReply]{}, err
+		return page, err
 	}
-	credentials, err := h.credentialsOf(r.Context(), auth.From(r.Context()).Org)
-	if err != nil {
-		return envelope.List[appReply]{}, err
-	}
-	replies := make([]appReply, len(all))
-	for i, a := range all {
-		if replies[i], err = h.show(r.Context(), a, credentials[a.ClientKey]); err != nil {
-			return envelope.List[appReply]{}, err
-		}
-	}
-	return ownPage(r, "app", replies)
-}
-
-// credentialsOf returns the credentials of an org by client key.
-func (h apps) credentialsOf(ctx context.Context, org auth.OrgKey) (map[string]*signature.Credential, error) {
-	const most = 1000 // at once
-	all := make(map[string]*signature.Credential)
-	for after := ""; ; {
-		page, err := h.stores.credentials.List(ctx, org, after, most)
+	apps, err := ownPage(r, "app", all)
+	page.HasMore = apps.HasMore
+	for _, a := range apps.Data {
+		reply, err := h.reply(r.Context(), a)
 		if err != nil {
-			return nil, storeFailed(err)
+			return page, err
 		}
-		for _, c := range page {
-			after = c.Key.ClientKey()
-			all[after] = c
-		}
-		if len(page) < most {
-			return all, nil
-		}
+		page.Data = append(page.Data, reply)
 	}
+	return page, err
 }
 
 func (h apps) get(r *http.Request) (appReply, error) {
@@ -156,9 +126,9 @@ func (h apps) get(r *http.Request) (appReply, error) {
 	return h.reply(r.Context(), a)
 }
 
-func (h apps) create(r *http.Request) (appReply, error) {
-	changes, err := readApp(r, nil)
-	if err != nil {
+func (h apps) create(w http.ResponseWriter, r *http.Request, values map[string]any) (appReply, error) {
+	changes := appChanges(values)
+	if err := changes.check(r, new(signature.Credential)); err != nil {
 		return appReply{}, err
 	}
 	credential := signature.Credential{Maker: cmp.Or(auth.From(r.Context()).Caller, auth.From(r.Context()).Account)} // acts as no account unless the body names one
@@ -174,19 +144,21 @@ func (h apps) create(r *http.Request) (appReply, error) {
 	if changes.publicKey() != nil {
 		secret = "" // the server keeps none
 	}
-	err = h.stores.together(r.Context(), org, func(tx *sql.Tx, in *sqlstore.In) error {
+	err := h.stores.together(r.Context(), org, func(tx *sql.Tx, in *sqlstore.In) error {
 		return addApp(r.Context(), tx, in, *a, secret, credential, changes.publicKey())
 	})
 	if err != nil {
 		return appReply{}, err
 	}
 	emitApp(r.Context(), "credential.made", a)
+	// For whoever loses the response that shows the secret.
+	w.Header().Set("Location", auth.TenantFrom(r.Context()).URL()+"/apps/"+clientKey)
 	reply, err := h.reply(r.Context(), a)
-	reply.Secret, reply.created = shownOnce(secret), true
+	reply.Secret = shownOnce(secret)
 	return reply, err
 }
 
-func (h apps) update(r *http.Request) (appReply, error) {
+func (h apps) update(r *http.Request, values map[string]any) (appReply, error) {
 	a, err := h.find(r)
 	if err != nil {
 		return appReply{}, err
@@ -195,8 +167,8 @@ func (h apps) update(r *http.Request) (appReply, error) {
 	if err != nil {
 		return appReply{}, storeFailed(err)
 	}
-	changes, err := readApp(r, current)
-	if err != nil {
+	changes := appChanges(values)
+	if err := changes.check(r, current); err != nil {
 		return appReply{}, err
 	}
 	verb, named := "app.changed", false
@@ -424,7 +396,7 @@ type appChange struct {
 func (h apps) together(r *http.Request, verb string, change func(context.Context, *appChange) error) (*app, error) {
 	ctx, org, clientKey, c := r.Context(), auth.From(r.Context()).Org, r.PathValue("key"), new(appChange)
 	defer h.keys.Invalidate(clientKey)
-	defer h.apiKeys.Invalidate(org)
+	defer h.apiKeys.mechanism.Invalidate(org)
 	err := h.stores.together(ctx, org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
 		c.tx, c.in = tx, in
 		if c.app, err = find[app](ctx, tx, appRow(org, clientKey)); err != nil {
@@ -464,24 +436,20 @@ func unknownApp(err error) error {
 	return err
 }
 
+// reply returns an app with its credential, unless that was deleted meanwhile.
 func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
-	credential, err := h.stores.credentials.Credential(ctx, a.ClientKey)
-	if err != nil {
-		return appReply{}, storeFailed(err)
-	}
-	return h.show(ctx, a, credential)
-}
-
-// show returns an app with its credential, which is nil if it was deleted meanwhile.
-func (h apps) show(ctx context.Context, a *app, c *signature.Credential) (appReply, error) {
 	reply := appReply{
 		Item:       envelope.Item{ID: a.ClientKey, Object: "app"},
 		Name:       a.Name,
 		Disabled:   a.Disabled,
 		ExposeKeys: a.ExposeKeys,
 	}
-	if c != nil {
-		reply.Credential = replyOfCredential(c)
+	credential, err := h.stores.credentials.Credential(ctx, a.ClientKey)
+	switch {
+	case err == nil:
+		reply.Credential = replyOfCredential(credential)
+	case !auth.IsNotFound(err):
+		return reply, storeFailed(err)
 	}
 	kids, err := h.stores.verifying(ctx, a.ClientKey)
 	if len(kids) > 0 {
@@ -495,12 +463,8 @@ func (s *store) app(ctx context.Context, org auth.OrgKey, clientKey string) (*ap
 	return a, unknownApp(err)
 }
 
-// listApps returns the apps of an org, in the order of their keys. It sorts them
-// itself, because the order of PostgreSQL need not be that of the bytes.
 func (s *store) listApps(ctx context.Context, org auth.OrgKey) ([]*app, error) {
-	all, err := findAll[app](ctx, s.db, "SELECT record FROM platform_apps WHERE org = $1", org)
-	slices.SortFunc(all, func(a, b *app) int { return cmp.Compare(a.ClientKey, b.ClientKey) })
-	return all, err
+	return findAll[app](ctx, s.db, "SELECT record FROM platform_apps WHERE org = $1", org)
 }
 
 func putApp(ctx context.Context, db writer, a app) error {

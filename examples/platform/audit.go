@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,11 +21,7 @@ import (
 )
 
 // auditLog serves the audit log of an org.
-type auditLog struct {
-	store *store
-	log   *sqlstore.Audit
-	on    bool
-}
+type auditLog struct{ *platform }
 
 // auditEvent is an entry in the list: see audit.Entry, which reads it.
 type auditEvent struct {
@@ -72,12 +67,16 @@ func (s *store) showAudit(ctx context.Context, db *sql.DB, log *sqlstore.Audit) 
 	})
 }
 
-// audited appends to the audit log in the transaction of the verb. It does nothing for no verb.
+// audited appends to the audit log in the transaction of the verb.
 func (s *store) audited(ctx context.Context, tx *sql.Tx, e auth.Event, mail string) error {
-	if s.audit == nil || e.Verb == "" {
+	if s.library == nil {
 		return nil
 	}
-	return s.audit(ctx, tx, e, mail)
+	in, err := s.library.In(ctx, tx)
+	if err == nil {
+		err = in.Audit().Append(ctx, e, mail)
+	}
+	return storeFailed(err)
 }
 
 func (h auditLog) list(r *http.Request) (page envelope.List[envelope.Verbatim], err error) {
@@ -87,25 +86,21 @@ func (h auditLog) list(r *http.Request) (page envelope.List[envelope.Verbatim], 
 	if err := h.store.queries.hold(r.Context()); err != nil {
 		return page, err
 	}
-	query := []string{r.URL.RawQuery}
-	if r.URL.RawQuery == "" {
-		query = nil
-	}
-	given := r.URL.Query()
+	query, given := r.URL.RawQuery, r.URL.Query()
 	if !given.Has("sort") {
-		query = append(query, "sort="+url.QueryEscape(`{"n":-1}`))
+		query += "&sort=" + url.QueryEscape(`{"n":-1}`)
 	}
-	for _, p := range auditList.Schema().Properties {
-		if !given.Has("paths[]") {
-			query = append(query, "paths[]="+p.Path)
+	if !given.Has("paths[]") {
+		for _, p := range auditList.Schema().Properties {
+			query += "&paths[]=" + p.Path
 		}
 	}
 	pages := &sqlpage.Pages{DB: h.store.db, Dialect: h.store.dialect}
-	return auditList.Page(r.Context(), pages, string(auth.From(r.Context()).Org), scope.Unscoped(), strings.Join(query, "&"))
+	return auditList.Page(r.Context(), pages, string(auth.From(r.Context()).Org), scope.Unscoped(), query)
 }
 
 func (h auditLog) off() error {
-	if !h.on {
+	if !h.auditing {
 		return &auth.Error{Detail: auth.DetailNotFound, Reason: "this server keeps no audit log"}
 	}
 	return nil
@@ -121,7 +116,7 @@ func (h auditLog) head(r *http.Request) (envelope.Result[headReply], error) {
 	if err := h.off(); err != nil {
 		return envelope.Result[headReply]{}, err
 	}
-	head, err := h.log.Head(r.Context(), auth.From(r.Context()).Org)
+	head, err := h.stores.sql.Audit().Head(r.Context(), auth.From(r.Context()).Org)
 	return result(headReply{head.Count, head.Hash, date(head.Time)}, storeFailed(err))
 }
 
@@ -138,11 +133,10 @@ func (p *platform) keepCheckpoints(ctx context.Context, o options, background *s
 	}
 	background.Go(func() {
 		defer file.Close()
-		for tick := time.NewTicker(time.Minute); ; {
+		for tick := time.Tick(time.Minute); ; {
 			select {
 			case <-ctx.Done():
-				tick.Stop()
-			case <-tick.C:
+			case <-tick:
 			}
 			if err := p.writeCheckpoints(ctx, file, key); err != nil {
 				p.log.Error("audit checkpoint", "cause", err)

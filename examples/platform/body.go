@@ -20,47 +20,12 @@ const maxPublicBody = 16 << 10
 
 // publicBody limits the bodies of a route that anybody may call. If a request
 // announces a longer body, it is refused before any of it is read.
-func publicBody(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength > maxPublicBody {
-			auth.Fail(w, r, &http.MaxBytesError{Limit: maxPublicBody})
-			return
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxPublicBody)
-		next.ServeHTTP(w, r)
-	})
-}
-
-func readValues(r *http.Request, f body.Form) (map[string]any, error) {
-	values, _, err := f.Read(r, maxBody)
-	return values, err
-}
-
-// withBody is for routes with a body of a form, whose values answer gets by their path.
-func withBody[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) func(*http.Request) (T, error) {
-	return func(r *http.Request) (none T, err error) {
-		values, err := readValues(r, f)
-		if err != nil {
-			return none, err
-		}
-		return answer(r, values)
+func publicBody(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength > maxPublicBody {
+		return &http.MaxBytesError{Limit: maxPublicBody}
 	}
-}
-
-// optionalBody is withBody for a body that may be missing. Then there are no values.
-func optionalBody[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) func(*http.Request) (T, error) {
-	return func(r *http.Request) (T, error) {
-		if !hasBody(r) {
-			return answer(r, nil)
-		}
-		return withBody(f, answer)(r)
-	}
-}
-
-// bodiless is for routes without a body. A body may only be an empty object: each
-// field in it is unknown.
-func bodiless[T any](answer func(*http.Request) (T, error)) func(*http.Request) (T, error) {
-	return optionalBody(body.Form{}, func(r *http.Request, _ map[string]any) (T, error) { return answer(r) })
+	r.Body = http.MaxBytesReader(w, r.Body, maxPublicBody)
+	return nil
 }
 
 // hasBody reports whether there is a body. It tries to read a byte, because a body
@@ -93,15 +58,27 @@ func setIfGiven[T any](to *T, values map[string]any, path string) {
 	}
 }
 
+// narrowed is the kind of those values of another kind that read accepts.
+func narrowed[T any](k body.Kind, read func(T) (any, string)) body.Kind {
+	return body.Kind{Schema: k.Schema, Read: func(value string) (any, string) {
+		of, refused := k.Read(value)
+		if refused != "" {
+			return nil, refused
+		}
+		return read(of.(T))
+	}}
+}
+
 // checked is the kind of the strings that refuse has no objection to.
 func checked(refuse func(string) string) body.Kind {
-	return body.Kind{Schema: body.String.Schema, Read: func(value string) (any, string) {
-		text, refused := body.String.Read(value)
-		if s, ok := text.(string); ok && refused == "" {
-			refused = refuse(s)
-		}
-		return text, refused
-	}}
+	return narrowed(body.String, func(s string) (any, string) { return s, refuse(s) })
+}
+
+// line is the kind of names and reasons.
+func line(most int) body.Kind {
+	return checked(func(s string) string {
+		return unless(isVisible(s) && isLine(s) && len(s) <= most, fmt.Sprintf("must be a line of 1 to %d bytes", most))
+	})
 }
 
 func atMost(bytes int) body.Kind {
@@ -119,13 +96,9 @@ func unless(fine bool, wrong string) string {
 }
 
 func between(from, to int64) body.Kind {
-	return body.Kind{Schema: body.Integer.Schema, Read: func(value string) (any, string) {
-		number, refused := body.Integer.Read(value)
-		if n, _ := number.(int64); refused == "" && (n < from || n > to) {
-			return nil, fmt.Sprintf("must be %d to %d", from, to)
-		}
-		return number, refused
-	}}
+	return narrowed(body.Integer, func(n int64) (any, string) {
+		return n, unless(from <= n && n <= to, fmt.Sprintf("must be %d to %d", from, to))
+	})
 }
 
 // The kinds of values that only administrative routes have.

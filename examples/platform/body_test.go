@@ -137,7 +137,7 @@ func BenchmarkHostileBody(b *testing.B) {
 	for b.Loop() {
 		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
-		if _, err := readValues(r, registrationForm); err == nil {
+		if _, _, err := registrationForm.Read(r, maxBody); err == nil {
 			b.Fatal("accepted")
 		}
 	}

@@ -82,7 +82,6 @@ func TestRoomOfAnAccount(t *testing.T) {
 // ends at paging.MaxBytes and one conversation, and the pages together have each once.
 func TestPagesWithListsAreBoundedInBytes(t *testing.T) {
 	s, p := inside(t)
-	const messages, conversations = 40, 8
 	org, err := p.store.Org(t.Context(), s.Org)
 	if err != nil {
 		t.Fatal(err)
@@ -90,11 +89,11 @@ func TestPagesWithListsAreBoundedInBytes(t *testing.T) {
 	var made []string
 	var all []*object
 	text := strings.Repeat("é", 32<<10)
-	for range conversations { // clients cannot write their lists
-		o := &object{Org: org.Key(), Type: "c_conversation", ID: newID(), Owner: s.AccountID, Values: map[string]any{"c_title": "same"}}
+	for range 8 { // clients cannot write their lists
+		o := &object{Org: org.Key(), Type: conversations, ID: newID(), Owner: s.AccountID, Values: map[string]any{"c_title": "same"}}
 		made, all = append(made, o.ID), append(all, o)
-		for range messages {
-			all = append(all, &object{Org: org.Key(), Type: "c_message", ID: newID(), Owner: s.AccountID, Values: map[string]any{
+		for range 40 {
+			all = append(all, &object{Org: org.Key(), Type: messages, ID: newID(), Owner: s.AccountID, Values: map[string]any{
 				"c_text": text, authorPath: s.AccountID, sentPath: date(time.Now()), parentPath: o.ID,
 			}})
 		}
@@ -200,10 +199,11 @@ func TestBoundsOfRoles(t *testing.T) {
 			t.Fatal(err)
 		}
 		row := roleRow(auth.OrgKey(s.Org), "wide")
-		if err := p.store.exec(t.Context(), auth.OrgKey(s.Org), nil, "UPDATE platform_roles SET record = $3 WHERE "+row.where, s.Org, "wide",
+		if err := execIn(t.Context(), p.store.db, nil, "UPDATE platform_roles SET record = $3 WHERE "+row.where, s.Org, "wide",
 			asJSON(value{"Name": "wide", "Scope": old.Scope})); err != nil {
 			t.Fatal(err)
 		}
+		p.store.found.Invalidate(auth.OrgKey(s.Org))
 		s.as(t, "", "PATCH", "/admin/roles/wide", `{"scope":`+chainsOf(299, 1)+`}`).ok(t)
 		s.refused(t, s.as(t, "", "PATCH", "/admin/roles/wide", `{"scope":`+chainsOf(300, 1)+`}`), 400, "invalidArgument.body")
 	})

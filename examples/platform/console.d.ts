@@ -122,7 +122,6 @@ interface Unsigned {
 interface Signed { message: string; key: string; signature: string; headers: Record<string, string> }
 interface Sent extends Signed { clientKey: string; timestamp: number; method: string; url: URL; body: string; serverTime: string }
 type Sign = (request: Unsigned) => Promise<Signed>;
-interface Answer { status: number; text: string; serverTime: string | null; challenge: string; again: boolean }
 
 // Requested is a request that the page sends. Coded is one to be shown: its mount is '' outside of the orgs, its path is below the
 // mount, and its body is JSON in ASCII, or ''.

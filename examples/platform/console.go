@@ -145,14 +145,18 @@ func (p *platform) showBrand(w http.ResponseWriter, r *http.Request) {
 
 // asked answers a POST of the page with what answer makes of its body, of at most
 // limit bytes. It asks for no credential, so each address has a quota.
-func asked[T any](p *platform, limit int64, answer func(*http.Request) (T, error)) http.HandlerFunc {
+func asked[T any](p *platform, limit int64, f body.Form, answer func(map[string]any) (T, error)) http.HandlerFunc {
 	return p.only(func(w http.ResponseWriter, r *http.Request) {
 		if err := p.asking.take(inOrg{name: quotaName(p.guard.Proxies.Addr(r))}); err != nil {
 			p.guard.Fail(w, r, err)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
-		data, err := answer(r)
+		values, _, err := f.Read(r, maxBody)
+		var data T
+		if err == nil {
+			data, err = answer(values)
+		}
 		if err != nil {
 			p.guard.Fail(w, r, err)
 			return
@@ -216,7 +220,7 @@ type scopeWarning struct {
 	Text   string `json:"text"`
 }
 
-func decideScope(_ *http.Request, values map[string]any) (scopeReply, error) {
+func decideScope(values map[string]any) (scopeReply, error) {
 	grants, _ := values["grants"].([]string)
 	if len(grants) > maxGrants {
 		return scopeReply{}, &auth.Error{Detail: auth.DetailBody, Path: "grants", Reason: fmt.Sprintf("at most %d", maxGrants)}
@@ -284,7 +288,7 @@ type drawingReply struct {
 	PNG []byte `json:"png"` // in base64
 }
 
-func drawOTPAuth(_ *http.Request, values map[string]any) (drawingReply, error) {
+func drawOTPAuth(values map[string]any) (drawingReply, error) {
 	text, _ := values["text"].(string)
 	code, err := qr.Encode(text, qr.M)
 	if err != nil {

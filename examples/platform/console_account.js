@@ -25,28 +25,37 @@ export async function openAccount() {
 // forgetAccount removes the account from the page.
 export function forgetAccount() {
   empty('account-title', 'account-facts');
-  sessions.forget();
-  devices.forget();
+  [sessions, devices].forEach(({ forget }) => forget());
 }
 
-// sessionList shows sessions in the element of a name: first the one of this page, then the latest.
-/** @param {string} name @param {() => Promise<List<Session>>} ask @param {(session: Session) => unknown} end @param {(all: Session[]) => void} [shown] */
-export const sessionList = (name, ask, end, shown) => listing(name, {
-  noun: 'session',
-  caption: 'Sessions',
-  columns: ['Program', 'Address', 'Since', 'Last used', 'Steps'],
-  cells: (/** @type {Session} */ session) => [
-    element('span', { title: plainly(session.agent) }, named(deviceOf(session.agent)), session.current && pill('this one', false),
-      session.reason && cut(`Somebody acts for the account: ${session.reason}`)),
-    element('bdi', {}, ...visible(session.address)), when(session.created), when(session.seen),
-    session.current ? '' : action('Revoke', agentOf(session), () => end(session), 'quiet danger'),
-  ],
-  arrange: (all) => all.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen)),
-  ask,
-  shown,
-});
+// sessionList shows the sessions at a path in the element of a name: first the one of this page, then the latest.
+/** @param {string} name @param {Call} call @param {() => string} path @param {(all: Session[]) => void} [shown] */
+export function sessionList(name, call, path, shown) {
+  const list = listing(name, {
+    noun: 'session',
+    caption: 'Sessions',
+    columns: ['Program', 'Address', 'Since', 'Last used', 'Steps'],
+    cells: (/** @type {Session} */ session) => [
+      element('span', { title: plainly(session.agent) }, named(deviceOf(session.agent)), session.current && pill('this one', false),
+        session.reason && cut(`Somebody acts for the account: ${session.reason}`)),
+      element('bdi', {}, ...visible(session.address)), when(session.created), when(session.seen),
+      session.current ? '' : action('Revoke', agentOf(session), () => revoke(session), 'quiet danger'),
+    ],
+    arrange: (all) => all.toSorted((a, b) => Number(b.current) - Number(a.current) || b.seen.localeCompare(a.seen)),
+    ask: () => call('GET', `${path()}?limit=1000`),
+    shown,
+  });
 
-const sessions = sessionList('sessions', () => own('GET', '/accounts/me/sessions?limit=1000'), revoke, (all) => { byID('revoke-others').hidden = all.length < 2; });
+  async function revoke(/** @type {Session} */ session) {
+    if (await sure('Revoke this session?', 'Revoke it', 'Whoever uses it has to sign in again.', element('p', {}, named(agentOf(session))))) {
+      await call('DELETE', `${path()}/${encodeURIComponent(session._id)}`).finally(list.open);
+      list.say(`The session is revoked: ${agentOf(session)}.`);
+    }
+  }
+  return list;
+}
+
+const sessions = sessionList('sessions', own, () => '/accounts/me/sessions', (all) => { byID('revoke-others').hidden = all.length < 2; });
 
 const devices = listing('devices', {
   noun: 'device',
@@ -65,7 +74,7 @@ async function forgetDevice(/** @type {Device} */ device) {
   devices.say(`The device needs a code again: ${plainly(deviceOf(device.name))}.`);
 }
 
-export const agentOf = (/** @type {Session} */ { agent, address }) => plainly(`${deviceOf(agent)}, ${address}`);
+const agentOf = (/** @type {Session} */ { agent, address }) => plainly(`${deviceOf(agent)}, ${address}`);
 
 // In this order, because most browsers name others as well.
 const browsers = [['Edg/', 'Edge'], ['OPR/', 'Opera'], ['Firefox/', 'Firefox'], ['Chrome/', 'Chrome'], ['Safari/', 'Safari']];
@@ -80,17 +89,6 @@ function deviceOf(/** @type {string} */ agent) {
     return [...agent].slice(0, 60).join('') || 'Unknown program';
   }
   return [browser, known(systems)].filter(Boolean).join(' on ');
-}
-
-// sureOf asks before a session is revoked.
-export const sureOf = (/** @type {Session} */ session) =>
-  sure('Revoke this session?', 'Revoke it', 'Whoever uses it has to sign in again.', element('p', {}, named(agentOf(session))));
-
-async function revoke(/** @type {Session} */ session) {
-  if (await sureOf(session)) {
-    await own('DELETE', `/accounts/me/sessions/${encodeURIComponent(session._id)}`).finally(sessions.open);
-    sessions.say(`The session is revoked: ${agentOf(session)}.`);
-  }
 }
 
 async function revokeOthers() {

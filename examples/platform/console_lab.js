@@ -63,17 +63,14 @@ async function deliver(/** @type {Sent} */ request) {
     redirect: 'error',
   });
   const text = await reply.text();
-  if (request !== sent) {
-    return; // the user has gone on, or has left
+  if (request === sent) { // the user has neither gone on nor left
+    showReply(request, reply, JSON.parse(text), again);
   }
-  const serverTime = reply.headers.get(request.serverTime);
-  const challenge = reply.headers.get('WWW-Authenticate') ?? '';
-  showReply(request, { status: reply.status, text, serverTime, challenge, again });
 }
 
-/** @param {Sent} request @param {Answer} reply */
-function showReply(request, { status, text, serverTime, challenge, again }) {
-  const value = JSON.parse(text);
+/** @param {Sent} request @param {Response} reply @param {any} value @param {boolean} again */
+function showReply(request, { status, headers }, value, again) {
+  const [serverTime, challenge] = [headers.get(request.serverTime), headers.get('WWW-Authenticate') ?? ''];
   const accepted = value.object !== 'fault';
   byID('lab-reply').replaceChildren(
     element('p', { className: accepted ? 'verdict' : 'verdict no' },

@@ -113,18 +113,17 @@ export const copyable = (text, what, tell) => [code(text), ' ', link(`Copy: ${wh
 }, 'Copy')];
 
 // run runs a step, and marks its control as busy. It does not disable the control, because that would lose the focus.
-/** @param {HTMLElement} control @param {() => unknown} step */
-export async function run(control, step) {
+/** @param {HTMLElement} control @param {() => unknown} step @param {HTMLElement} [fault] found now: the step may take the control away */
+async function run(control, step, fault = faultNear(control)) {
   if (control.ariaBusy === 'true') {
     return;
   }
-  const place = faultNear(control); // now: the step may take the control away
   control.ariaBusy = 'true';
   quiet();
   try {
     await step();
   } catch (error) {
-    complain(error, place.isConnected ? place : undefined);
+    complain(error, fault.isConnected ? fault : undefined);
   } finally {
     control.ariaBusy = 'false';
   }
@@ -266,21 +265,12 @@ export async function ask(email, check) {
   const form = byID('again-form');
   byID('again-fault').replaceChildren();
   byID('again-email').value = email;
-  const attempt = async (/** @type {Event} */ event) => {
+  const attempt = (/** @type {Event} */ event) => {
     event.preventDefault();
-    if (form.ariaBusy === 'true') {
-      return;
-    }
-    form.ariaBusy = 'true';
-    try {
-      await check(byID('again-password').value);
+    run(form, async () => {
+      await check(byID('again-password').value).finally(() => byID('again-password').select());
       dialog.close('passed');
-    } catch (error) {
-      complain(error, byID('again-fault'));
-      byID('again-password').select();
-    } finally {
-      form.ariaBusy = 'false';
-    }
+    }, byID('again-fault'));
   };
   const answer = await opened(dialog, byID('again-password'), (signal) => {
     form.addEventListener('submit', attempt, { signal });

@@ -1,6 +1,6 @@
 // People, for administrators: the accounts of the org, its roles, and its rules for sessions.
 
-import { agentOf, sessionList, sureOf } from './console_account.js';
+import { sessionList } from './console_account.js';
 import { acting, differing, own, queryOf, reach, request } from './console_api.js';
 import { complain, unblame } from './console_fault.js';
 import { listing } from './console_list.js';
@@ -162,14 +162,7 @@ function showOne(/** @type {WholeAccount} */ account) {
 
 // The sessions of the account that is open.
 
-const sessions = sessionList('people-sessions', () => request('GET', `${pathOf(/** @type {Account} */ (one))}/sessions?limit=1000`), endSession);
-
-async function endSession(/** @type {Session} */ session) {
-  if (one && await sureOf(session)) {
-    await request('DELETE', `${pathOf(one)}/sessions/${encodeURIComponent(session._id)}`).finally(sessions.open);
-    sessions.say(`The session is revoked: ${agentOf(session)}.`);
-  }
-}
+const sessions = sessionList('people-sessions', request, () => `${pathOf(/** @type {Account} */ (one))}/sessions`);
 
 async function endSessions(/** @type {Account} */ account) {
   if (await agreed(account, `End the sessions of ${called(account)}?`, 'End its sessions', 'Whoever uses them has to sign in again. Its tokens and keys stay.')) {

@@ -45,17 +45,11 @@ const verify = (form) => login({ location: { verificationToken: form.get('code')
 // focus is on the field to correct.
 /** @param {object} body @param {'password' | 'code-input'} field */
 async function login(body, field) {
-  let who;
-  try {
-    who = await entry('POST', '/accounts/login', body);
-  } catch (error) {
-    if (!isHalf(error)) {
-      byID(field).select();
-      throw error; // in the form
-    }
-    return await secondStep(error);
-  }
-  await goIn(who);
+  const who = await entry('POST', '/accounts/login', body).catch(half).catch((error) => {
+    byID(field).select();
+    throw error; // in the form
+  });
+  await (isHalf(who) ? secondStep(who) : goIn(who));
 }
 
 // goIn opens the page for somebody whom the server has signed in.
@@ -70,6 +64,14 @@ async function goIn(/** @type {Account} */ who) {
 
 /** @type {(error: unknown) => error is Refused} */
 const isHalf = (error) => error instanceof Refused && error.detail === 'accessDenied.unverifiedLocation';
+
+// half returns a refusal that asks for the second factor.
+function half(/** @type {unknown} */ error) {
+  if (!isHalf(error)) {
+    throw error;
+  }
+  return error;
+}
 
 async function secondStep(/** @type {Refused} */ { fault }) {
   byID('password').value = '';
@@ -114,12 +116,7 @@ async function goTo(/** @type {string} */ org) {
   }
   const there = await reach(`/${org}/v2/accounts/status`, { cache: 'no-store' });
   const { loggedin } = await there.json();
-  const wanted = loggedin ? null : await enterOrg(org).then(() => null, (error) => {
-    if (isHalf(error)) {
-      return error;
-    }
-    throw error;
-  });
+  const wanted = loggedin ? null : await enterOrg(org).then(() => null, half);
   history.pushState(null, '', `#${org}`);
   await steps.start();
   wanted && await secondStep(wanted);
@@ -128,12 +125,7 @@ async function goTo(/** @type {string} */ org) {
 // join accepts the invitation in the address. An org may then want a second factor.
 async function join(/** @type {FormData} */ form) {
   const ticket = addressed().question.get('join');
-  const joined = await entry('POST', '/accounts/accept', { ticket, name: form.get('name').trim(), password: form.get('password') }).catch((error) => {
-    if (isHalf(error)) {
-      return error;
-    }
-    throw error;
-  });
+  const joined = await entry('POST', '/accounts/accept', { ticket, name: form.get('name').trim(), password: form.get('password') }).catch(half);
   byID('join-form').reset();
   history.replaceState(null, '', addressOf('account'));
   await (isHalf(joined) ? secondStep(joined) : goIn(joined));

@@ -113,10 +113,9 @@ var demoApps = []demoApp{
 func (p *platform) seed(ctx context.Context, o options) (*facts, error) {
 	keys, err := p.store.demoKeys(ctx)
 	switch {
-	case err != nil:
-	case len(keys) == 0:
+	case auth.IsNotFound(err):
 		keys, err = p.fill(ctx, o)
-	default:
+	case err == nil:
 		// The flags of this start decide, not those of the start that seeded.
 		err = p.store.locked(ctx, acme, func(tx *sql.Tx) error { return putOrg(ctx, tx, auth.Org{Code: acme, Session: open(o.session)}) })
 	}
@@ -316,7 +315,7 @@ var demoEpoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // demoObjects returns the objects of an org, which belong to its accounts in turn.
 func demoObjects(org string, texts, threads, links int, accounts ...account) (all []*object) {
 	add := func(of schema, n int, values map[string]any) *object {
-		o := &object{ID: demoID(org, of.object, n+1), Org: auth.OrgKey(org), Type: of.object, Owner: accounts[n%len(accounts)].ID, Values: values}
+		o := &object{ID: demoID(org, of.object, n+1), Org: auth.OrgKey(org), Type: of, Owner: accounts[n%len(accounts)].ID, Values: values}
 		all = append(all, o)
 		return o
 	}
@@ -373,23 +372,19 @@ func demoID(org, object string, n int) string {
 	return fmt.Sprintf("%08x%x%08x", demoEpoch.Unix(), kind[:4], n)
 }
 
-// demoKeys returns the client keys of the demo's apps by their keys in demoApps. There are
-// none before the demo orgs are complete.
+// demoKeys returns the client keys of the demo's apps by their keys in demoApps. They are not found
+// before the demo orgs are complete.
 func (s *store) demoKeys(ctx context.Context) (map[string]string, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT name, client_key FROM platform_demo")
-	if err != nil {
-		return nil, storeFailed(err)
-	}
-	defer rows.Close()
 	keys := make(map[string]string)
-	for rows.Next() {
-		var name, clientKey string
-		if err := rows.Scan(&name, &clientKey); err != nil {
+	for _, of := range demoApps {
+		var clientKey string
+		err := s.db.QueryRowContext(ctx, "SELECT client_key FROM platform_demo WHERE name = $1", of.key).Scan(&clientKey)
+		if err != nil {
 			return nil, storeFailed(err)
 		}
-		keys[name] = clientKey
+		keys[of.key] = clientKey
 	}
-	return keys, storeFailed(rows.Err())
+	return keys, nil
 }
 
 func (s *store) isEmpty(ctx context.Context) (yes bool, err error) {

@@ -10,7 +10,6 @@ import (
 	"github.com/tenantkit/tenantkit/auth/apikey"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/mempage"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -47,8 +46,6 @@ type face struct {
 
 func (e endingReply) property(path string) (value any, ok bool) {
 	switch path {
-	case "_id":
-		return e.ID, true
 	case "ends":
 		return e.Ends, true
 	case "kind":
@@ -56,65 +53,24 @@ func (e endingReply) property(path string) (value any, ok bool) {
 	case "app":
 		return e.App, true
 	}
-	return e.Object, path == "object"
+	return itemProperty(e.Item, path)
 }
 
 // ending lists the tokens, API keys and signing credentials of an org that end soon.
-func (h *tokens) ending(r *http.Request) (page envelope.List[endingReply], err error) {
-	ctx := r.Context()
-	if err := h.store.queries.hold(ctx); err != nil {
-		return page, err
-	}
-	q, err := endingSchema.Parse(r.URL.RawQuery, anyProperty)
-	if err != nil {
-		return page, err
-	}
-	all, err := h.store.listApps(ctx, auth.From(ctx).Org)
-	if err != nil {
-		return page, err
-	}
-	kept := collect(q, endingReply.property)
-	for _, app := range all {
-		if err := h.endingOf(r, app, func(id, kind, account string, f face, ends time.Time) {
-			if left := time.Until(ends); 0 < left && left < soon { // the zero time is long ago
-				kept.add(endingReply{envelope.Item{ID: id, Object: endingSchema.Object}, kind, app.ClientKey, account, f, date(ends)})
+func (h *tokens) ending(r *http.Request) (envelope.List[endingReply], error) {
+	return pageFrom(r, h.store, endingSchema, endingReply.property, func(_ paging.Query, kept *collected[endingReply]) error {
+		all, err := h.store.listApps(r.Context(), auth.From(r.Context()).Org)
+		for _, app := range all {
+			if err = h.endingOf(r, app, func(id, kind, account string, f face, ends time.Time) {
+				if left := time.Until(ends); 0 < left && left < soon { // the zero time is long ago
+					kept.add(endingReply{envelope.Item{ID: id, Object: endingSchema.Object}, kind, app.ClientKey, account, f, date(ends)})
+				}
+			}); err != nil {
+				break
 			}
-		}); err != nil {
-			return page, err
 		}
-	}
-	return kept.page(), nil
-}
-
-// collected is what a page may have of a store that has another order. It keeps few more than the items of
-// the page.
-type collected[T any] struct {
-	asked, first paging.Query // first is of the page, what it skips, and the item after it
-	property     func(T, string) (any, bool)
-	items        []T
-	cut          bool // there are so many bytes that it keeps fewer: those after them are unknown
-}
-
-func collect[T any](q paging.Query, property func(T, string) (any, bool)) *collected[T] {
-	first := q
-	first.Skip, first.Limit = 0, q.Skip+q.Limit+1
-	return &collected[T]{asked: q, first: first, property: property}
-}
-
-func (c *collected[T]) add(item T) {
-	if c.items = append(c.items, item); len(c.items) < c.first.Limit+room {
-		return
-	}
-	var more bool
-	if c.items, more = mempage.Page(c.items, c.first, c.property); more && len(c.items) < c.first.Limit {
-		c.cut, c.first.Limit = true, len(c.items)
-	}
-}
-
-func (c *collected[T]) page() (page envelope.List[T]) {
-	page.Data, page.HasMore = mempage.Page(c.items, c.asked, c.property)
-	page.HasMore = page.HasMore || c.cut && len(page.Data) > 0
-	return page
+		return err
+	})
 }
 
 // endingOf adds what ends of an app. What is disabled or replaced needs no notice.
@@ -143,11 +99,11 @@ func (h *tokens) endingOf(r *http.Request, app *app, add func(id, kind, account 
 	if err != nil {
 		return err
 	}
-	for t, err := range token.Records(ctx, h.ledger, token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: token.AnySubject}) {
+	for t, err := range token.Records(ctx, h.stores.ledger, anyOf(ctx, app.ClientKey)) {
 		if err != nil {
 			return storeFailed(err)
 		}
-		valid, err := standing.among(ctx, []token.Record{t})
+		valid, err := standing([]token.Record{t})
 		if err != nil {
 			return err
 		}

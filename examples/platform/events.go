@@ -33,11 +33,6 @@ const (
 	feedReaders = 8    // of one org, on one instance
 )
 
-// The recheck decides by the same need.
-const eventsRoute = "GET /events"
-
-var eventsNeed = auth.Allow("admin.read")
-
 // events serves the decisions and verbs of an org as they happen, as server-sent events (HTML
 // standard, section 9.2):
 //
@@ -52,18 +47,9 @@ var eventsNeed = auth.Allow("admin.read")
 // which may be a kind, such as login. The events of other instances come about a second after the
 // stream has begun. With history=N, the latest decisions that this instance has made come first, at most N
 // of the kept ones.
-type events struct {
-	feed    *feed
-	guard   *auth.Guard
-	history *history
-	show    func(context.Context, auth.Event) eventReply
-}
+type events struct{ *platform }
 
 func (h events) serve(w http.ResponseWriter, r *http.Request) {
-	if err := requireAdministrator(r); err != nil {
-		auth.Fail(w, r, err)
-		return
-	}
 	org := auth.From(r.Context()).Org
 	query := r.URL.Query()
 	filter := eventFilter{query.Get("account"), query.Get("app"), query.Get("verb")}
@@ -93,7 +79,7 @@ func (h events) before(r *http.Request, filter eventFilter) string {
 	most, _ := strconv.Atoi(r.URL.Query().Get("history"))
 	var text strings.Builder
 	for _, d := range h.history.last(auth.From(r.Context()).Org, most) {
-		if e := h.show(r.Context(), d); filter.passes(&e) {
+		if e := h.event(r.Context(), d); filter.passes(&e) {
 			text.WriteString(event("event", e))
 		}
 	}
@@ -103,8 +89,7 @@ func (h events) before(r *http.Request, filter eventFilter) string {
 // run sends events until the reader is gone, the feed ends, or the request would not be
 // admitted any more.
 func (h events) run(w http.ResponseWriter, r *http.Request, reader *feedReader, before string) {
-	due := time.NewTicker(recheckInterval)
-	defer due.Stop()
+	due := time.Tick(recheckInterval)
 	text, ended := ":\n\n"+before, false // the first comment brings the headers at once
 	for push(w, text, len(reader.waiting) == 0 || ended) && !ended {
 		select {
@@ -112,7 +97,7 @@ func (h events) run(w http.ResponseWriter, r *http.Request, reader *feedReader, 
 			return
 		case <-h.feed.ended:
 			return
-		case <-due.C:
+		case <-due:
 			text = ":\n\n"
 			if err := h.recheck(r); err != nil {
 				text, ended = event("end", json.RawMessage(err.Fault().Encode(h.guard.Brand.Faults))), true
@@ -144,7 +129,7 @@ func push(w http.ResponseWriter, text string, flush bool) bool {
 func event(name string, v any) string { return fmt.Sprintf("event: %s\ndata: %s\n\n", name, asJSON(v)) }
 
 func (h events) recheck(r *http.Request) *auth.Error {
-	p, err := h.guard.Readmit(r, eventsNeed)
+	p, err := h.guard.Readmit(r, adminRead) // the need of the route
 	if refused, ok := errors.AsType[*auth.Error](err); ok {
 		return refused
 	}

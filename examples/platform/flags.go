@@ -68,36 +68,14 @@ const help = `platform is a small tenant platform, for whoever wants to see or t
     platform -version             print the version
 `
 
-// flagGroups are the flags by what they are for, in the order of the help. The first are those that matter
-// most.
-var flagGroups = []struct {
-	title string
-	flags []string
-}{
-	{"First", []string{"addr", "db", "demo"}},
-	{"Where", []string{"base-url", "client-addr-header", "trusted-proxies"}},
-	{"Demo", []string{"demo-json", "idle", "max-session", "require-second-factor"}},
-	{"Stores", []string{"redis", "sealing-key-file", "store-timeout", "mail-dir", "sha256-codes", "unsafe-plaintext-database", "unsafe-plaintext-redis"}},
-	{"Signatures", []string{"signature-versions", "tolerance", "future-tolerance", "single-use", "unsafe-method-siblings"}},
-	{"Tokens and names", []string{"issuer", "api-key-prefix", "header-prefix", "claim-namespace", "fault-namespace", "docs-url", "session-cookie", "ticket-cookie", "device-cookie"}},
-	{"Logs", []string{"audit", "audit-checkpoint", "log", "log-level", "version"}},
-}
-
-// helpOf returns the help. A flag that is in no group would be missing: a test says so.
-func helpOf(flags *flag.FlagSet) string {
+// helpOf returns the help. It has the flags by what they are for, those first that matter most.
+func helpOf(groups []*flag.FlagSet) string {
 	text := new(strings.Builder)
 	text.WriteString(help)
-	for _, group := range flagGroups {
-		some := flag.NewFlagSet("", flag.ContinueOnError)
-		some.SetOutput(text)
-		for _, name := range group.flags {
-			if f := flags.Lookup(name); f != nil {
-				some.Var(f.Value, f.Name, f.Usage)
-				some.Lookup(name).DefValue = f.DefValue
-			}
-		}
-		fmt.Fprintf(text, "\n%s:\n", group.title)
-		some.PrintDefaults()
+	for _, group := range groups {
+		fmt.Fprintf(text, "\n%s:\n", group.Name())
+		group.SetOutput(text)
+		group.PrintDefaults()
 	}
 	return text.String()
 }
@@ -107,47 +85,68 @@ func helpOf(flags *flag.FlagSet) string {
 func parseFlags(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("platform", flag.ContinueOnError)
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen `address`; port 0 picks one")
-	flags.StringVar(&o.db, "db", defaultDB, "`database`: memory:, which forgets everything at the end, sqlite:FILE or postgres://…")
-	flags.StringVar(&o.redis, "redis", "", "`address` of a Redis for replays, tokens, sessions and attempts: redis://…, or rediss://… on another host")
-	flags.StringVar(&o.sealingKeyFile, "sealing-key-file", "", "`file` of the key that secrets in the database are sealed with, made when absent (default: beside the SQLite file)")
-	flags.BoolVar(&o.demo, "demo", false, "seed the demo orgs, or issue fresh credentials of them (default: on a loopback address, in memory: or an empty "+defaultDB+")")
-	flags.StringVar(&o.demoJSON, "demo-json", "", "seed, and write ids, credentials and base URL to `file` (0600) once listening")
-	flags.StringVar(&o.baseURL, "base-url", "", "external base `URL` (default: http:// and the listen address)")
-	flags.StringVar(&o.brand.Header, "header-prefix", "Service-", "`prefix` of the header names")
-	flags.StringVar(&o.brand.Claims, "claim-namespace", "service/", "`prefix` of the token claims")
-	flags.StringVar(&o.brand.Faults, "fault-namespace", "service", "first `word` of errCode")
-	flags.StringVar(&o.keyPrefix, "api-key-prefix", "service_live", "`beginning` of the API keys, for people and secret scanners")
-	flags.StringVar(&o.mailDir, "mail-dir", "", "`folder` that gets each mail as a file (default: the demo prints mails to the log, and other servers send none)")
-	flags.StringVar(&o.docsURL, "docs-url", "", "`URL` of a page with an anchor for each errCode, such as guides/errors.md: faults link to it")
-	flags.DurationVar(&o.policy.Tolerance, "tolerance", 5*time.Minute, "accepted age of a signature")
-	flags.DurationVar(&o.policy.FutureTolerance, "future-tolerance", time.Minute, "how far ahead of the clock a signature may be")
-	flags.BoolVar(&o.policy.SingleUse, "single-use", false, "accept each signature once, also of GET and HEAD")
-	flags.BoolVar(&o.policy.UnsafeMethodSiblings, "unsafe-method-siblings", false, "accept equal signatures of POST, PUT, PATCH and DELETE; they can then be replayed")
-	flags.StringVar(&o.cookie, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
-	flags.StringVar(&o.ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
-	flags.BoolVar(&o.sha256Codes, "sha256-codes", false, "second factors are codes by HMAC-SHA-256, as GODEBUG=fips140=only requires; it is for a database without enrolled factors")
-	flags.StringVar(&o.device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that a person has signed in on")
-	flags.DurationVar(&o.session.Idle, "idle", 30*time.Minute, "demo org: a session unused for this long expires")
-	flags.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session expires this long after login")
-	flags.BoolVar(&o.session.SecondFactor, "require-second-factor", false, "demo org: accounts must have a second factor")
-	flags.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is rejected with 503")
-	flags.BoolVar(&o.audit, "audit", true, "keep an audit log; of sessions and tokens in Redis it has nothing")
-	flags.StringVar(&o.checkpoint, "audit-checkpoint", "", "`file` that gets a signed line with the end of each org's audit log, once a minute and at the end: keep it where who can write to the database cannot")
-	versions := flags.String("signature-versions", "1,2", "`versions` of signatures to accept: 1, 2 or both; version 2 covers query and body too")
-	header := flags.String("client-addr-header", "", "`name` of the header in which a trusted proxy says where a request comes from, such as X-Forwarded-For")
-	networks := flags.String("trusted-proxies", "", "`networks` of the proxies that set -client-addr-header, with commas between them")
-	flags.BoolVar(&o.plaintextDB, "unsafe-plaintext-database", false, "talk to a PostgreSQL on another host without TLS, or without verifying its certificate")
-	flags.BoolVar(&o.plaintextRedis, "unsafe-plaintext-redis", false, "talk to a Redis on another host without TLS, or without verifying its certificate")
-	flags.Var(&o.issuers, "issuer", "`ORG:NAME=URL,AUDIENCE,JWKS` of another issuer whose tokens ORG accepts; without JWKS the URL has an OpenID configuration; may be repeated")
-	flags.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
-	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of a line of the log: debug, info, warn or error; a request is info, and one that fails in the server is error")
-	flags.BoolVar(&o.version, "version", false, "print the version")
+	var groups []*flag.FlagSet
+	in := func(title string) *flag.FlagSet {
+		groups = append(groups, flag.NewFlagSet(title, flag.ContinueOnError))
+		return groups[len(groups)-1]
+	}
+	group := in("First")
+	group.StringVar(&o.addr, "addr", "127.0.0.1:8080", "listen `address`; port 0 picks one")
+	group.StringVar(&o.db, "db", defaultDB, "`database`: memory:, which forgets everything at the end, sqlite:FILE or postgres://…")
+	group.BoolVar(&o.demo, "demo", false, "seed the demo orgs, or issue fresh credentials of them (default: on a loopback address, in memory: or an empty "+defaultDB+")")
+
+	group = in("Where")
+	group.StringVar(&o.baseURL, "base-url", "", "external base `URL` (default: http:// and the listen address)")
+	header := group.String("client-addr-header", "", "`name` of the header in which a trusted proxy says where a request comes from, such as X-Forwarded-For")
+	networks := group.String("trusted-proxies", "", "`networks` of the proxies that set -client-addr-header, with commas between them")
+
+	group = in("Demo")
+	group.StringVar(&o.demoJSON, "demo-json", "", "seed, and write ids, credentials and base URL to `file` (0600) once listening")
+	group.DurationVar(&o.session.Idle, "idle", 30*time.Minute, "demo org: a session unused for this long expires")
+	group.DurationVar(&o.session.Max, "max-session", 12*time.Hour, "demo org: a session expires this long after login")
+	group.BoolVar(&o.session.SecondFactor, "require-second-factor", false, "demo org: accounts must have a second factor")
+
+	group = in("Stores")
+	group.StringVar(&o.redis, "redis", "", "`address` of a Redis for replays, tokens, sessions and attempts: redis://…, or rediss://… on another host")
+	group.StringVar(&o.sealingKeyFile, "sealing-key-file", "", "`file` of the key that secrets in the database are sealed with, made when absent (default: beside the SQLite file)")
+	group.DurationVar(&o.storeTimeout, "store-timeout", 500*time.Millisecond, "how long a request waits for the stores before it is rejected with 503")
+	group.StringVar(&o.mailDir, "mail-dir", "", "`folder` that gets each mail as a file (default: the demo prints mails to the log, and other servers send none)")
+	group.BoolVar(&o.sha256Codes, "sha256-codes", false, "second factors are codes by HMAC-SHA-256, as GODEBUG=fips140=only requires; it is for a database without enrolled factors")
+	group.BoolVar(&o.plaintextDB, "unsafe-plaintext-database", false, "talk to a PostgreSQL on another host without TLS, or without verifying its certificate")
+	group.BoolVar(&o.plaintextRedis, "unsafe-plaintext-redis", false, "talk to a Redis on another host without TLS, or without verifying its certificate")
+
+	group = in("Signatures")
+	versions := group.String("signature-versions", "1,2", "`versions` of signatures to accept: 1, 2 or both; version 2 covers query and body too")
+	group.DurationVar(&o.policy.Tolerance, "tolerance", 5*time.Minute, "accepted age of a signature")
+	group.DurationVar(&o.policy.FutureTolerance, "future-tolerance", time.Minute, "how far ahead of the clock a signature may be")
+	group.BoolVar(&o.policy.SingleUse, "single-use", false, "accept each signature once, also of GET and HEAD")
+	group.BoolVar(&o.policy.UnsafeMethodSiblings, "unsafe-method-siblings", false, "accept equal signatures of POST, PUT, PATCH and DELETE; they can then be replayed")
+
+	group = in("Tokens and names")
+	group.Var(&o.issuers, "issuer", "`ORG:NAME=URL,AUDIENCE,JWKS` of another issuer whose tokens ORG accepts; without JWKS the URL has an OpenID configuration; may be repeated")
+	group.StringVar(&o.keyPrefix, "api-key-prefix", "service_live", "`beginning` of the API keys, for people and secret scanners")
+	group.StringVar(&o.brand.Header, "header-prefix", "Service-", "`prefix` of the header names")
+	group.StringVar(&o.brand.Claims, "claim-namespace", "service/", "`prefix` of the token claims")
+	group.StringVar(&o.brand.Faults, "fault-namespace", "service", "first `word` of errCode")
+	group.StringVar(&o.docsURL, "docs-url", "", "`URL` of a page with an anchor for each errCode, such as guides/errors.md: faults link to it")
+	group.StringVar(&o.cookie, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
+	group.StringVar(&o.ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
+	group.StringVar(&o.device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that a person has signed in on")
+
+	group = in("Logs")
+	group.BoolVar(&o.audit, "audit", true, "keep an audit log; of sessions and tokens in Redis it has nothing")
+	group.StringVar(&o.checkpoint, "audit-checkpoint", "", "`file` that gets a signed line with the end of each org's audit log, once a minute and at the end: keep it where who can write to the database cannot")
+	group.StringVar(&o.log, "log", "text", "`format` of the log: text or json")
+	group.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of a line of the log: debug, info, warn or error; a request is info, and one that fails in the server is error")
+	group.BoolVar(&o.version, "version", false, "print the version")
+	for _, group := range groups {
+		group.VisitAll(func(f *flag.Flag) { flags.Var(f.Value, f.Name, f.Usage) })
+	}
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		o.help = helpOf(flags)
+		o.help = helpOf(groups)
 		return o, flag.ErrHelp
 	case err != nil:
 		fmt.Fprintf(stderr, "platform: %v; platform -help lists the flags\n", err)

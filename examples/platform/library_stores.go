@@ -71,7 +71,7 @@ func (s *stores) ending(in *sqlstore.In) (session.Ending, token.Issuing) {
 }
 
 func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*stores, error) {
-	key, err := o.sealingKey()
+	key, err := o.keptKey("") // it seals the secrets in the database
 	if err != nil {
 		return nil, err
 	}
@@ -93,13 +93,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	} else if err != nil {
 		return nil, fmt.Errorf("-db: %w", err)
 	}
-	s.audit = func(ctx context.Context, tx *sql.Tx, e auth.Event, mail string) error {
-		in, err := kept.In(ctx, tx)
-		if err == nil {
-			err = in.Audit().Append(ctx, e, mail)
-		}
-		return storeFailed(err)
-	}
+	s.library = kept
 	if err := s.showAudit(ctx, s.db, kept.Audit()); err != nil {
 		return nil, fmt.Errorf("-db: %w", err)
 	}
@@ -181,14 +175,8 @@ func (s *stores) close() error {
 	return s.redis.Close()
 }
 
-// sealingKey returns the key that encrypts the secrets in the database. A database
-// in memory gets a new one, which also ends with the process.
-func (o options) sealingKey() ([]byte, error) {
-	return o.keptKey("")
-}
-
 // keptKey returns 32 random bytes from the file of the sealing key, or from one beside it. A database in memory
-// has no file.
+// has no file: its key is new, and ends with the process.
 func (o options) keptKey(beside string) ([]byte, error) {
 	file := o.sealingKeyFile
 	if name, ok := strings.CutPrefix(o.db, sqliteDB); ok && file == "" {

@@ -6,24 +6,10 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
-
-// firsts returns what the first group of a pattern has found, sorted.
-func firsts(pattern *regexp.Regexp, text string) (all []string) {
-	for _, found := range pattern.FindAllStringSubmatch(text, -1) {
-		all = append(all, found[1])
-	}
-	slices.Sort(all)
-	return all
-}
 
 func TestLogLevels(t *testing.T) {
 	t.Parallel()
@@ -73,11 +59,6 @@ func TestHelp(t *testing.T) {
 		o, err := parseFlags(args, &stderr)
 		if !errors.Is(err, flag.ErrHelp) || !strings.HasPrefix(o.help, help) || !strings.Contains(o.help, "-log-level level") || stderr.Len() > 0 {
 			t.Errorf("%v: %v\n%s\n%s", args, err, o.help, &stderr)
-		}
-		declared, shown := regexp.MustCompile(`flags\.\w+\((?:&o\.[\w.]+, )?"([\w-]+)", `), regexp.MustCompile(`(?m)^  -([\w-]+)`)
-		source, _ := os.ReadFile("flags.go")
-		if diff := cmp.Diff(firsts(declared, string(source)), firsts(shown, o.help)); diff != "" {
-			t.Errorf("flags of the program and of its help (-want +got):\n%s", diff)
 		}
 	}
 }

@@ -67,12 +67,7 @@ func (m *mails) send(org auth.OrgKey, to, subject, page string, ticket session.M
 }
 
 // forgotten serves the routes by which somebody replaces a password that they have forgotten.
-type forgotten struct {
-	store    *store
-	sessions *session.Manager
-	mails    *mails
-	log      *slog.Logger
-}
+type forgotten struct{ *platform }
 
 var forgotForm = body.Form{{Path: "email", Kind: checked(notEmail), Required: true}}
 
@@ -114,10 +109,7 @@ func (h forgotten) reset(r *http.Request, values map[string]any) (accountReply, 
 }
 
 // invitations serves the invitations to an org.
-type invitations struct {
-	provisioning
-	mails *mails
-}
+type invitations struct{ provisioning }
 
 type invitationReply struct {
 	envelope.Item

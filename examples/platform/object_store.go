@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
-	"github.com/tenantkit/tenantkit/paging/sqllist"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -28,7 +27,7 @@ import (
 type object struct {
 	ID     string // 24 hexadecimal digits
 	Org    auth.OrgKey
-	Type   string         // name of its schema
+	Type   schema
 	Owner  string         // id of the account that created it
 	Values map[string]any // by property path; a property without a value is missing
 
@@ -112,30 +111,24 @@ func (s schema) insert() (statement string, columns []string) {
 		places.String() + ") ON CONFLICT DO NOTHING", columns
 }
 
-func (s schema) arguments(o *object, columns []string) []any {
-	arguments, row := []any{o.Org, o.ID, o.Owner}, s.row(o.Values)
+func (o *object) arguments(columns []string) []any {
+	arguments, row := []any{o.Org, o.ID, o.Owner}, o.Type.row(o.Values)
 	for _, name := range columns {
 		arguments = append(arguments, row[name])
 	}
 	return arguments
 }
 
-// object returns one object of a type, or auth.ErrNotFound.
+// object returns one object of a type.
 func (s *store) object(ctx context.Context, org auth.OrgKey, of schema, id string) (*object, error) {
-	o := &object{ID: id, Org: org, Type: of.object}
+	o := &object{ID: id, Org: org, Type: of}
 	err := s.objects.QueryRowContext(ctx, "SELECT owner, version FROM "+of.Table().Name+" WHERE org = $1 AND id = $2", org, id).
 		Scan(&o.Owner, &o.version)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, auth.ErrNotFound
-	case err != nil:
+	if err != nil {
 		return nil, storeFailed(err)
 	}
 	// After the version: whoever changes the object in between makes the write fail.
 	text, err := of.Get(ctx, s.pages, string(org), scope.Unscoped(), id, "")
-	if errors.Is(err, sqllist.ErrNotFound) {
-		return nil, auth.ErrNotFound
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -170,10 +163,9 @@ func flatten(values map[string]any, prefix string, members map[string]any) {
 }
 
 func (s *store) create(ctx context.Context, o *object) error {
-	of := schemaOf(o.Type)
-	statement, columns := of.insert()
+	statement, columns := o.Type.insert()
 	return s.storing(ctx, o, o.size(), func(tx *sql.Tx) error {
-		return execIn(ctx, tx, fmt.Errorf("object %s exists", o.ID), statement, of.arguments(o, columns)...)
+		return execIn(ctx, tx, fmt.Errorf("object %s exists", o.ID), statement, o.arguments(columns)...)
 	})
 }
 
@@ -208,9 +200,8 @@ func (s *store) storing(ctx context.Context, o *object, longer int, change func(
 func (s *store) createAll(ctx context.Context, all []*object) error {
 	return inTx(ctx, s.objects, func(tx *sql.Tx) error {
 		for _, o := range all {
-			of := schemaOf(o.Type)
-			statement, columns := of.insert()
-			if err := execIn(ctx, tx, nil, statement, of.arguments(o, columns)...); err != nil {
+			statement, columns := o.Type.insert()
+			if err := execIn(ctx, tx, nil, statement, o.arguments(columns)...); err != nil {
 				return err
 			}
 		}

@@ -48,16 +48,13 @@ func (h objects) page(r *http.Request) (none envelope.List[envelope.Verbatim], e
 // next returns the Link to the page after an item. The item need not have the keys of the
 // sort, so they are read again.
 func (h objects) next(r *http.Request, last envelope.Verbatim) string {
-	values, err := valuesOf(last)
-	q, parseErr := h.Schema().Parse(r.URL.RawQuery, func(string) bool { return true })
-	if err != nil || parseErr != nil {
-		return ""
-	}
+	q, _ := h.Schema().Parse(r.URL.RawQuery, anyProperty) // the page is of this query
 	var keys paging.Query
 	for _, k := range q.Order() {
 		keys.Paths = append(keys.Paths, k.Path)
 	}
-	if len(keys.Paths) > 1 {
+	values, err := valuesOf(last)
+	if err == nil && len(keys.Paths) > 1 {
 		if last, err = h.show(r, values["_id"].(string), keys); err == nil {
 			values, err = valuesOf(last)
 		}
@@ -168,7 +165,7 @@ func (h objects) listOf(r *http.Request, id string, p paging.Property) (list env
 	if err := json.Unmarshal(text, &list); err != nil || sub.CountTo == 0 {
 		return list, err
 	}
-	list.Total, err = h.store.pages.Count(r.Context(), sub.And(paging.Eq(parentPath, id)), schemaOf(p.List.Object).Table(),
+	list.Total, err = h.store.pages.Count(r.Context(), sub.And(paging.Eq(parentPath, id)), messages.Table(),
 		sqlpage.RowScope{Tenant: string(auth.From(r.Context()).Org), AllIDs: true})
 	if err != nil && !errors.Is(err, paging.ErrSlowCount) { // which is the client's to mend
 		err = storeFailed(err)
@@ -193,7 +190,7 @@ func (h objects) create(r *http.Request) (envelope.Verbatim, error) {
 	if err := mayCreate(p); err != nil {
 		return nil, err
 	}
-	o := &object{ID: newID(), Org: p.Org, Type: h.object, Owner: p.Account}
+	o := &object{ID: newID(), Org: p.Org, Type: h.schema, Owner: p.Account}
 	q, values, err := h.written(r, scope.Create, o.ID)
 	if err != nil {
 		return nil, err

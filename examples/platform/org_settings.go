@@ -13,7 +13,7 @@ import (
 	"github.com/tenantkit/tenantkit/envelope/body"
 )
 
-type settings struct{ store *store }
+type settings struct{ *platform }
 
 type settingsReply struct {
 	envelope.Item
@@ -54,7 +54,9 @@ var settingsForm = body.Form{
 
 func (h settings) update(r *http.Request, values map[string]any) (settingsReply, error) {
 	p := auth.From(r.Context())
-	o, err := alter(r.Context(), h.store, orgRow(string(p.Org)), func(o *auth.Org) error {
+	at := orgRow(string(p.Org))
+	at.changed.Reason = strings.Join(slices.Sorted(maps.Keys(values)), " ")
+	return as(replyOfSettings)(alter(r.Context(), h.store, at, func(o *auth.Org) error {
 		before := o.Session.Effective()
 		for name, to := range map[string]*time.Duration{"idle": &o.Session.Idle, "maxSession": &o.Session.Max} {
 			if seconds, given := values[name].(int64); given {
@@ -72,12 +74,7 @@ func (h settings) update(r *http.Request, values map[string]any) (settingsReply,
 			return nil
 		}
 		return mayMake(p, auth.Everything(p.Account)) // because everybody's sessions last longer
-	})
-	if err != nil {
-		return settingsReply{}, err
-	}
-	auth.Emit(r.Context(), auth.Event{Verb: "org.changed", Reason: strings.Join(slices.Sorted(maps.Keys(values)), " ")})
-	return replyOfSettings(o), nil
+	}))
 }
 
 // weakens reports whether after makes sessions easier to get or to keep than before.

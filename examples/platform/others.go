@@ -85,14 +85,13 @@ func (o *others) publish(org auth.OrgKey, show func() eventReply) {
 
 // tell sends what waits, and which orgs are watched here.
 func (o *others) tell(ctx context.Context) {
-	due := time.NewTicker(sayInterval)
-	defer due.Stop()
+	due := time.Tick(sayInterval)
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case m := <-o.waiting:
 			o.send(ctx, m)
-		case <-due.C:
+		case <-due:
 			for orgs := range slices.Chunk(o.feed.watched(), sayAtOnce) {
 				o.send(ctx, eventMessage{From: o.self, Watched: orgs})
 			}

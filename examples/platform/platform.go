@@ -19,6 +19,7 @@ import (
 	"github.com/tenantkit/tenantkit/token"
 )
 
+// platform has the parts. The handlers of each group of routes are a type that embeds it.
 type platform struct {
 	store      *store
 	stores     *stores
@@ -59,7 +60,6 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	}
 	p.ready = &readiness{stores: []func(context.Context) error{store.takesWrites, p.stores.takesWrites, secondsFrom(time.Now(), o.policy)}}
 	p.keys = token.Cached(p.stores.keys, keyStaleness)
-	p.tokens = &tokens{store: store, stores: p.stores, ledger: p.stores.ledger, quota: newMintQuota(), log: log}
 	p.sessions = &session.Manager{
 		Store:         p.stores.sessions,
 		Attempts:      p.stores.attempts,
@@ -76,13 +76,13 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Replays:     p.stores.replays,
 		Policy:      o.policy,
 	}
-	p.tokens.mechanism = &bearer.Mechanism{
+	p.tokens = &tokens{p, &bearer.Mechanism{
 		Keys:    p.keys,
 		Signers: p.stores.keys,
-		Ledger:  p.tokens.ledger,
+		Ledger:  p.stores.ledger,
 		Cache:   new(token.Cache),
-	}
-	p.apiKeys = apiKeys{store, p.stores, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: o.keyPrefix}}, Store: p.stores.apiKeys, Stale: keyStaleness}, p.tokens.quota}
+	}, newMintQuota()}
+	p.apiKeys = apiKeys{p, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: o.keyPrefix}}, Store: p.stores.apiKeys, Stale: keyStaleness}}
 	p.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    baseURL,
@@ -99,14 +99,14 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	if err := p.guard.Validate(); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	p.oauth = &oauth.Server{Permit: p.tokens.withinQuota}
+	p.oauth = &oauth.Server{Permit: func(_ context.Context, client auth.Principal) error { return p.tokens.quota.take(callerOf(client)) }}
 	p.metadata = p.oauth.Metadata(p.guard)
 	return p, nil
 }
 
 // An instance may miss for so long what another one has changed of the records that the
 // Guard looks up, of API keys, and of the public keys that verify tokens. It sees its own changes at
-// once: see store.exec and apps.together.
+// once: see store.locked and apps.together.
 const (
 	directoryStale = 2 * time.Second
 	keyStaleness   = 2 * time.Second
@@ -118,20 +118,10 @@ func (p *platform) close() error {
 }
 
 func (p *platform) handler(routes http.Handler) http.Handler {
-	h := sameOrigin(p.site(routes))
-	h = p.recovered(h)
+	h := p.recovered(p.site(routes))
 	h = logged(p.log, h)
 	h = http.MaxBytesHandler(h, maxBody)
 	return p.guard.ServerTime(h)
-}
-
-// sameOrigin keeps pages of other origins from embedding a reply. It does not
-// affect CORS, which is for pages that use fetch: see guides/cors.
-func sameOrigin(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
-		next.ServeHTTP(w, r)
-	})
 }
 
 // site serves the paths outside of the orgs, and leaves the rest to the Guard. It
@@ -139,6 +129,8 @@ func sameOrigin(next http.Handler) http.Handler {
 // refuse. A signature covers the path as it was sent.
 func (p *platform) site(routes http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Pages of other origins embed no reply. CORS is for pages that use fetch: see guides/cors.
+		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		path := r.URL.EscapedPath()
 		if file, ok := console[path]; ok {
 			p.reading(file.serve)(w, r)
@@ -158,9 +150,9 @@ func (p *platform) site(routes http.Handler) http.Handler {
 		case "/console/brand":
 			p.reading(p.showBrand)(w, r)
 		case "/console/scope":
-			asked(p, maxQuestion, withBody(scopeQuestion, decideScope))(w, r)
+			asked(p, maxQuestion, scopeQuestion, decideScope)(w, r)
 		case "/console/qr":
-			asked(p, maxDrawing, withBody(drawingForm, drawOTPAuth))(w, r)
+			asked(p, maxDrawing, drawingForm, drawOTPAuth)(w, r)
 		default:
 			routes.ServeHTTP(w, r)
 		}

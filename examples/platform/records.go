@@ -17,27 +17,25 @@ import (
 
 // row names the row of a record: its table, and a condition that only this row meets.
 type row struct {
-	org          auth.OrgKey
 	table, where string
 	args         []any      // of the condition
-	changed      auth.Event // of a change, in the audit log
+	changed      auth.Event // of a change
 }
 
 func orgRow(code string) row {
-	key := auth.OrgKey(code)
-	return row{key, "platform_orgs", "code = $1", []any{code}, auth.Event{Verb: "org.changed", Org: key}}
+	return row{"platform_orgs", "code = $1", []any{code}, auth.Event{Verb: "org.changed", Org: auth.OrgKey(code)}}
 }
 
 func appRow(org auth.OrgKey, clientKey string) row {
-	return row{org, "platform_apps", "org = $1 AND client_key = $2", []any{org, clientKey}, auth.Event{Verb: "app.changed", Org: org, App: clientKey}}
+	return row{"platform_apps", "org = $1 AND client_key = $2", []any{org, clientKey}, auth.Event{Verb: "app.changed", Org: org, App: clientKey}}
 }
 
 func accountRow(org auth.OrgKey, id string) row {
-	return row{org, "platform_accounts", "org = $1 AND id = $2", []any{org, id}, auth.Event{}}
+	return row{"platform_accounts", "org = $1 AND id = $2", []any{org, id}, auth.Event{}}
 }
 
 func roleRow(org auth.OrgKey, name string) row {
-	return row{org, "platform_roles", "org = $1 AND name = $2", []any{org, name}, auth.Event{Verb: "role.changed", Org: org, Reason: name}}
+	return row{"platform_roles", "org = $1 AND name = $2", []any{org, name}, auth.Event{Verb: "role.changed", Org: org, Reason: name}}
 }
 
 type reader interface {
@@ -47,11 +45,7 @@ type reader interface {
 
 func find[T any](ctx context.Context, db reader, at row) (*T, error) {
 	var text []byte
-	err := db.QueryRowContext(ctx, "SELECT record FROM "+at.table+" WHERE "+at.where, at.args...).Scan(&text)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, auth.ErrNotFound
-	case err != nil:
+	if err := db.QueryRowContext(ctx, "SELECT record FROM "+at.table+" WHERE "+at.where, at.args...).Scan(&text); err != nil {
 		return nil, storeFailed(err)
 	}
 	record := new(T)
@@ -76,20 +70,23 @@ func findAll[T any](ctx context.Context, db reader, query string, args ...any) (
 }
 
 func alter[T any](ctx context.Context, s *store, at row, change func(*T) error) (record *T, err error) {
-	err = s.locked(ctx, at.org, func(tx *sql.Tx) error {
-		if record, err = find[T](ctx, tx, at); err != nil {
-			return err
-		}
-		if err := change(record); err != nil {
-			return err
-		}
-		statement := fmt.Sprintf("UPDATE %s SET record = $%d WHERE %s", at.table, len(at.args)+1, at.where)
-		if err := execIn(ctx, tx, auth.ErrNotFound, statement, append(at.args, asJSON(record))...); err != nil {
-			return err
-		}
-		return s.audited(ctx, tx, at.changed, "")
+	err = s.reported(ctx, at.changed, func(tx *sql.Tx) (err error) {
+		record, err = alterIn(ctx, tx, at, change)
+		return err
 	})
 	return record, err
+}
+
+func alterIn[T any](ctx context.Context, tx *sql.Tx, at row, change func(*T) error) (*T, error) {
+	record, err := find[T](ctx, tx, at)
+	if err == nil {
+		err = change(record)
+	}
+	if err != nil {
+		return nil, err
+	}
+	statement := fmt.Sprintf("UPDATE %s SET record = $%d WHERE %s", at.table, len(at.args)+1, at.where)
+	return record, execIn(ctx, tx, auth.ErrNotFound, statement, append(at.args, asJSON(record))...)
 }
 
 func putOrg(ctx context.Context, db writer, o auth.Org) error {
@@ -102,33 +99,37 @@ func putRole(ctx context.Context, db writer, org auth.OrgKey, r auth.Role) error
 		ON CONFLICT (org, name) DO UPDATE SET record = excluded.record`, org, r.Name, asJSON(r))
 }
 
-func (s *store) remove(ctx context.Context, at row, otherwise error) error {
-	return s.locked(ctx, at.org, func(tx *sql.Tx) error {
-		if err := execIn(ctx, tx, otherwise, "DELETE FROM "+at.table+" WHERE "+at.where, at.args...); err != nil {
-			return err
-		}
-		return s.audited(ctx, tx, at.changed, "")
+func (s *store) remove(ctx context.Context, at row) error {
+	return s.reported(ctx, at.changed, func(tx *sql.Tx) error {
+		return execIn(ctx, tx, auth.ErrNotFound, "DELETE FROM "+at.table+" WHERE "+at.where, at.args...)
 	})
 }
 
-// exec runs a statement that has to change a row of an org. If it changes none,
-// exec returns otherwise. All changes of what the Guard looks up go through exec or
-// locked. So the Guard's cache forgets the org after each change. It does so after an
-// error, too, because the statement may have succeeded.
-func (s *store) exec(ctx context.Context, org auth.OrgKey, otherwise error, statement string, args ...any) error {
-	defer s.found.Invalidate(org)
-	return execIn(ctx, s.db, otherwise, statement, args...)
+// reported is locked for a change that is an event: the audit log has it, and those who watch the org.
+func (s *store) reported(ctx context.Context, e auth.Event, change func(*sql.Tx) error) error {
+	err := s.locked(ctx, e.Org, func(tx *sql.Tx) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		return s.audited(ctx, tx, e, "")
+	})
+	if err == nil {
+		auth.Emit(ctx, e)
+	}
+	return err
 }
 
 // locked changes records of an org in one transaction. Such changes of one org are made
-// one after the other, also by other instances.
+// one after the other, also by other instances. All changes of what the Guard looks up go through locked.
+// So the Guard's cache forgets the org after each change. It does so after an error, too, because the
+// change may have succeeded.
 func (s *store) locked(ctx context.Context, org auth.OrgKey, change func(*sql.Tx) error) error {
 	leave, err := s.queries.enter(ctx) // who waits for the lock holds a connection
 	if err != nil {
 		return err
 	}
 	defer leave()
-	defer s.found.Invalidate(org) // see exec
+	defer s.found.Invalidate(org)
 	return inTx(ctx, s.db, func(tx *sql.Tx) error {
 		if err := execIn(ctx, tx, nil, "UPDATE platform_orgs SET record = record WHERE code = $1", org); err != nil {
 			return err
@@ -154,6 +155,7 @@ type writer interface {
 	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
 }
 
+// execIn runs a statement that has to change a row. If it changes none, it returns otherwise.
 func execIn(ctx context.Context, db writer, otherwise error, statement string, args ...any) error {
 	result, err := db.ExecContext(ctx, statement, args...)
 	if err != nil {
@@ -170,8 +172,11 @@ func execIn(ctx context.Context, db writer, otherwise error, statement string, a
 }
 
 // storeFailed turns an error of a store into a 503, because the result is not
-// known. "Not found" stays as it is.
+// known. "Not found" stays as it is, and so no row is not found.
 func storeFailed(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return auth.ErrNotFound
+	}
 	if auth.IsNotFound(err) {
 		return err
 	}
@@ -203,22 +208,20 @@ func (s *store) Org(ctx context.Context, code string) (*auth.Org, error) {
 }
 
 func (s *store) App(ctx context.Context, clientKey string) (*auth.App, error) {
-	return as(func(a *app) *auth.App { return &a.App })(find[app](ctx, s.db, row{table: "platform_apps", where: "client_key = $1", args: []any{clientKey}}))
+	return find[auth.App](ctx, s.db, row{table: "platform_apps", where: "client_key = $1", args: []any{clientKey}})
 }
 
 func (s *store) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
-	return as(func(a *account) *auth.Account { return &a.Account })(s.account(ctx, org, id))
+	return find[auth.Account](ctx, s.db, accountRow(org, id))
 }
 
 func (s *store) Roles(ctx context.Context, org auth.OrgKey, names []string) (roles []auth.Role, err error) {
-	for _, name := range names {
-		role, err := find[auth.Role](ctx, s.db, roleRow(org, name))
-		switch {
-		case err == nil:
-			roles = append(roles, *role)
-		case !auth.IsNotFound(err):
-			return nil, err
-		}
+	if len(names) == 0 {
+		return nil, nil
 	}
-	return roles, nil
+	args := []any{org}
+	found, err := findAll[auth.Role](ctx, s.db, "SELECT record FROM platform_roles WHERE org = $1 AND name IN "+oneOf(names, &args), args...)
+	return each(found, valueOf), err
 }
+
+func valueOf[T any](p *T) T { return *p }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -98,11 +100,10 @@ const (
 	historyOrgs = 32
 )
 
-// decisions are a ring. made is the number of its latest one among those of all orgs.
+// decisions are the latest ones of an org. made is the number of the last among those of all orgs.
 type decisions struct {
-	ring []auth.Event
-	next int
-	made int64
+	latest []auth.Event
+	made   int64
 }
 
 func newHistory() *history { return &history{orgs: make(map[auth.OrgKey]*decisions)} }
@@ -112,31 +113,18 @@ func (h *history) add(d auth.Event) {
 	defer h.mu.Unlock()
 	of := h.orgs[d.Org]
 	if of == nil {
-		h.makeRoom()
-		of = &decisions{ring: make([]auth.Event, 0, historySize)}
+		if len(h.orgs) >= historyOrgs {
+			delete(h.orgs, slices.MinFunc(slices.Collect(maps.Keys(h.orgs)), func(a, b auth.OrgKey) int {
+				return cmp.Compare(h.orgs[a].made, h.orgs[b].made)
+			}))
+		}
+		of = new(decisions)
 		h.orgs[d.Org] = of
 	}
 	h.made++
 	of.made = h.made
-	if len(of.ring) < historySize {
-		of.ring = append(of.ring, d)
-		return
-	}
-	of.ring[of.next] = d
-	of.next = (of.next + 1) % historySize
-}
-
-func (h *history) makeRoom() {
-	if len(h.orgs) < historyOrgs {
-		return
-	}
-	var quiet auth.OrgKey
-	for org, of := range h.orgs {
-		if first := h.orgs[quiet]; first == nil || of.made < first.made {
-			quiet = org
-		}
-	}
-	delete(h.orgs, quiet)
+	of.latest = append(of.latest, d)
+	of.latest = of.latest[max(0, len(of.latest)-historySize):]
 }
 
 // last returns at most some decisions of an org, the oldest first.
@@ -147,6 +135,5 @@ func (h *history) last(org auth.OrgKey, most int) []auth.Event {
 	if of == nil || most <= 0 {
 		return nil
 	}
-	all := append(append(make([]auth.Event, 0, len(of.ring)), of.ring[of.next:]...), of.ring[:of.next]...)
-	return all[max(0, len(all)-most):]
+	return slices.Clone(of.latest[max(0, len(of.latest)-most):])
 }

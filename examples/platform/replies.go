@@ -15,12 +15,13 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/mempage"
 	"github.com/tenantkit/tenantkit/scope"
+	"github.com/tenantkit/tenantkit/token"
 )
 
-// reply makes a handler of a function that returns a value or an error. The handler
-// sends the value, or the fault of the error. It begins its reply only when the
+// replyAs makes a handler of a function that returns a value or an error, and may set headers. The
+// handler sends the value, or the fault of the error. It begins its reply only when the
 // function has returned, so it cannot fail halfway.
-func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
+func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		// A database without an answer must not hold connections as long as clients
 		// wait. Otherwise no other request would get one.
@@ -28,13 +29,10 @@ func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
 		defer cancel()
 		ctx, end := holding(ctx)
 		defer end()
-		value, err := answer(r.WithContext(ctx))
+		value, err := answer(w, r.WithContext(ctx))
 		if err != nil {
 			auth.Fail(w, r, err)
 			return
-		}
-		if l, ok := any(value).(interface{ location() string }); ok && l.location() != "" {
-			w.Header().Set("Location", auth.TenantFrom(r.Context()).URL()+l.location())
 		}
 		auth.Reply(w, r, value)
 	}
@@ -47,11 +45,8 @@ func result[T any](data T, err error) (envelope.Result[T], error) {
 // done is the answer of a route that has nothing else to say: true.
 func done(err error) (envelope.Result[bool], error) { return result(err == nil, err) }
 
-// replyAs is reply for a function that sets a cookie.
-func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		reply(func(r *http.Request) (T, error) { return answer(w, r) })(w, r)
-	}
+func reply[T any](answer func(*http.Request) (T, error)) http.HandlerFunc {
+	return replyAs(func(_ http.ResponseWriter, r *http.Request) (T, error) { return answer(r) })
 }
 
 // as converts a record by show, unless there is an error.
@@ -89,12 +84,65 @@ func ownPage[T interface{ ItemID() string }](r *http.Request, object string, rec
 		return envelope.List[T]{}, err
 	}
 	data, more := mempage.Page(records, q, func(record T, path string) (any, bool) {
-		if path == "_id" {
-			return record.ItemID(), true
-		}
-		return object, path == "object"
+		return itemProperty(envelope.Item{ID: record.ItemID(), Object: object}, path)
 	})
 	return envelope.List[T]{Data: data, HasMore: more}, nil
+}
+
+func itemProperty(i envelope.Item, path string) (value any, ok bool) {
+	if path == "_id" {
+		return i.ID, true
+	}
+	return i.Object, path == "object"
+}
+
+// pageFrom answers a list call on what find collects of a store that has another order.
+func pageFrom[T any](r *http.Request, s *store, of *paging.Schema, property func(T, string) (any, bool),
+	find func(paging.Query, *collected[T]) error) (page envelope.List[T], err error) {
+	if err := s.queries.hold(r.Context()); err != nil {
+		return page, err
+	}
+	q, err := of.Parse(r.URL.RawQuery, anyProperty)
+	if err != nil {
+		return page, err
+	}
+	kept := &collected[T]{first: q, property: property}
+	kept.first.Skip, kept.first.Limit = 0, q.Skip+q.Limit+1
+	if err := find(q, kept); err != nil {
+		return page, err
+	}
+	page.Data, page.HasMore = mempage.Page(kept.items, q, property)
+	page.HasMore = page.HasMore || kept.cut && len(page.Data) > 0
+	return page, nil
+}
+
+func anyProperty(string) bool { return true }
+
+// collected is what a page may have of a store. It keeps few more than the items of the page, however many
+// the store has.
+type collected[T any] struct {
+	first    paging.Query // of the page, what it skips, and the item after it
+	property func(T, string) (any, bool)
+	items    []T
+	cut      bool // there are so many bytes that it keeps fewer: those after them are unknown
+}
+
+// room is how many items may await their turn to be sorted among the first.
+const room = 8 * token.MaxPage
+
+func (c *collected[T]) add(items ...T) {
+	if c.items = append(c.items, items...); len(c.items) >= c.first.Limit+room {
+		c.full()
+	}
+}
+
+// full drops what is not among the first, and reports whether all of them are there.
+func (c *collected[T]) full() bool {
+	var more bool
+	if c.items, more = mempage.Page(c.items, c.first, c.property); more && len(c.items) < c.first.Limit {
+		c.cut, c.first.Limit = true, len(c.items)
+	}
+	return len(c.items) == c.first.Limit
 }
 
 // date formats a time as the platform's objects do. The zero time is "".
@@ -177,46 +225,57 @@ func reads[T any](answer func(*http.Request) (T, error)) endpoint {
 	return endpoint{reply(answer), openapi.Route{Reply: *new(T)}}
 }
 
+// formed is the endpoint of a function that gets the values of a body by their path. If the body is
+// optional and missing, there are no values. The body of an empty form may only be an empty object.
+func formed[T any](f body.Form, optional bool, answer func(http.ResponseWriter, *http.Request, map[string]any) (T, error)) endpoint {
+	e := endpoint{Route: openapi.Route{Reply: *new(T)}}
+	if len(f) > 0 {
+		e.Request, e.BodyOptional = f, optional
+	}
+	e.Handler = replyAs(func(w http.ResponseWriter, r *http.Request) (none T, err error) {
+		var values map[string]any
+		if !optional || hasBody(r) {
+			if values, _, err = f.Read(r, maxBody); err != nil {
+				return none, err
+			}
+		}
+		return answer(w, r, values)
+	})
+	return e
+}
+
 // takes is the endpoint of a function that gets the values of a body.
 func takes[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) endpoint {
-	return endpoint{reply(withBody(f, answer)), openapi.Route{Request: f, Reply: *new(T)}}
+	return formed(f, false, func(_ http.ResponseWriter, r *http.Request, values map[string]any) (T, error) {
+		return answer(r, values)
+	})
 }
 
 // mayTake is takes for a body that may be missing.
 func mayTake[T any](f body.Form, answer func(*http.Request, map[string]any) (T, error)) endpoint {
-	return endpoint{reply(optionalBody(f, answer)), openapi.Route{Request: f, BodyOptional: true, Reply: *new(T)}}
+	return formed(f, true, func(_ http.ResponseWriter, r *http.Request, values map[string]any) (T, error) {
+		return answer(r, values)
+	})
 }
 
 // does is the endpoint of a function that takes nothing but the request's path.
 func does[T any](answer func(*http.Request) (T, error)) endpoint {
-	return reads(bodiless(answer))
+	return formed(nil, true, func(_ http.ResponseWriter, r *http.Request, _ map[string]any) (T, error) { return answer(r) })
 }
 
-// signs is takes for a function that signs somebody in or out, by cookies.
-func signs[T any](f body.Form, answer func(http.ResponseWriter, *http.Request, map[string]any) (T, error)) endpoint {
-	h := replyAs(func(w http.ResponseWriter, r *http.Request) (T, error) {
-		return withBody(f, func(r *http.Request, values map[string]any) (T, error) { return answer(w, r, values) })(r)
-	})
-	return endpoint{h, openapi.Route{Request: f, Reply: *new(T)}}
+// takesAs is takes for a function that sets headers, such as cookies.
+func takesAs[T any](f body.Form, answer func(http.ResponseWriter, *http.Request, map[string]any) (T, error)) endpoint {
+	return formed(f, false, answer)
 }
 
-// signsBy is does for such a function.
-func signsBy[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) endpoint {
-	h := replyAs(func(w http.ResponseWriter, r *http.Request) (T, error) {
-		return bodiless(func(r *http.Request) (T, error) { return answer(w, r) })(r)
-	})
-	return endpoint{h, openapi.Route{Reply: *new(T)}}
+// doesAs is does for such a function.
+func doesAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) endpoint {
+	return formed(nil, true, func(w http.ResponseWriter, r *http.Request, _ map[string]any) (T, error) { return answer(w, r) })
 }
 
 // saying adds what is not said by the summary.
 func (e endpoint) saying(description string) endpoint {
 	e.Description = description
-	return e
-}
-
-// requesting adds the body of a function that reads it itself.
-func (e endpoint) requesting(f body.Form) endpoint {
-	e.Request = f
 	return e
 }
 
@@ -235,19 +294,30 @@ type router struct {
 	*auth.Mux
 	keys      *idempotency.Keys
 	described map[string]openapi.Route
-	checks    []func(http.Handler) http.Handler // before each handler, the first one first
+	checks    []check // before each handler, the first one first
 }
 
+// check returns an error for a request that its route does not serve.
+type check func(http.ResponseWriter, *http.Request) error
+
 // with returns the router of routes that have more checks.
-func (m router) with(checks ...func(http.Handler) http.Handler) router {
+func (m router) with(checks ...check) router {
 	m.checks = slices.Concat(m.checks, checks)
 	return m
 }
 
 func (m router) on(pattern string, n auth.Need, summary string, e endpoint) {
 	h := e.Handler
-	for _, check := range slices.Backward(m.checks) {
-		h = check(h)
+	if len(m.checks) > 0 {
+		h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			for _, check := range m.checks {
+				if err := check(w, r); err != nil {
+					auth.Fail(w, r, err)
+					return
+				}
+			}
+			e.Handler.ServeHTTP(w, r)
+		})
 	}
 	if takesKey(pattern, n) {
 		e.IdempotencyKey = "optional"

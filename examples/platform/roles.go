@@ -16,7 +16,7 @@ import (
 
 // roles serves the administration of roles. A role adds its chains to the tokens of
 // every account that has it.
-type roles struct{ store *store }
+type roles struct{ *platform }
 
 type roleReply struct {
 	envelope.Item
@@ -51,43 +51,25 @@ func (h roles) create(r *http.Request, values map[string]any) (roleReply, error)
 	setIfGiven(&role.Scope, values, "scope")
 	p := auth.From(r.Context())
 	err := cmp.Or(p.AsAdministrator(p.HasRole(administrator)).MayMake(), mayScopeRole(r.Context(), auth.Role{}, role))
-	if err != nil {
-		return roleReply{}, err
+	if err == nil {
+		err = h.store.addRole(r.Context(), p.Org, role)
 	}
-	if err := h.store.addRole(r.Context(), p.Org, role); err != nil {
-		return roleReply{}, err
-	}
-	emitRole(r, role.Name)
-	return replyOfRole(&role), nil
+	return as(replyOfRole)(&role, err)
 }
 
 func (h roles) update(r *http.Request, values map[string]any) (roleReply, error) {
-	role, err := alter(r.Context(), h.store, roleRow(auth.From(r.Context()).Org, r.PathValue("name")), func(role *auth.Role) error {
+	at := roleRow(auth.From(r.Context()).Org, r.PathValue("name"))
+	return as(replyOfRole)(alter(r.Context(), h.store, at, func(role *auth.Role) error {
 		before := *role
 		setIfGiven(&role.Scope, values, "scope")
 		return mayScopeRole(r.Context(), before, *role)
-	})
-	if err != nil {
-		return roleReply{}, err
-	}
-	emitRole(r, role.Name)
-	return replyOfRole(role), nil
-}
-
-// emitRole reports that a role was created, changed or deleted: the route tells which.
-func emitRole(r *http.Request, name string) {
-	auth.Emit(r.Context(), auth.Event{Verb: "role.changed", Reason: name})
+	}))
 }
 
 // delete deletes a role. Accounts that have it lose its chains. Tokens that add the
 // role are refused.
 func (h roles) delete(r *http.Request) (envelope.Result[bool], error) {
-	name := r.PathValue("name")
-	err := h.store.remove(r.Context(), roleRow(auth.From(r.Context()).Org, name), auth.ErrNotFound)
-	if err == nil {
-		emitRole(r, name)
-	}
-	return done(err)
+	return done(h.store.remove(r.Context(), roleRow(auth.From(r.Context()).Org, r.PathValue("name"))))
 }
 
 // mayScopeRole decides whether the caller may change a role from before to after.
@@ -124,7 +106,7 @@ const (
 
 // addRole adds a role, unless the org has maxRoles.
 func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error {
-	return s.locked(ctx, org, func(tx *sql.Tx) error {
+	return s.reported(ctx, roleRow(org, r.Name).changed, func(tx *sql.Tx) error {
 		var all, same int
 		err := tx.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(CASE WHEN name = $2 THEN 1 END) FROM platform_roles WHERE org = $1", org, r.Name).
 			Scan(&all, &same)
@@ -136,9 +118,6 @@ func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error
 		case all >= maxRoles:
 			return &auth.Error{Detail: auth.DetailConflict, Reason: fmt.Sprintf("an org has at most %d roles", maxRoles)}
 		}
-		if err := putRole(ctx, tx, org, r); err != nil {
-			return err
-		}
-		return s.audited(ctx, tx, auth.Event{Verb: "role.changed", Org: org, Reason: r.Name}, "")
+		return putRole(ctx, tx, org, r)
 	})
 }

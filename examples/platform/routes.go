@@ -56,7 +56,7 @@ func (h objects) register(mux router) {
 	mux.on("PATCH "+one, auth.Some("object.update."+h.object+".{id}"), "Change a "+h.object,
 		narrowing(reply(h.update), openapi.Route{Object: of, Request: changesOf(of)}))
 	mux.on("DELETE "+one, auth.Allow("object.delete."+h.object+".{id}"), "Delete a "+h.object,
-		endpoint{reply(bodiless(h.delete)), openapi.Route{Object: of, Reply: envelope.Result[bool]{}}})
+		endpoint{does(h.delete).Handler, openapi.Route{Object: of, Reply: envelope.Result[bool]{}}})
 	mux.on("GET "+one+"/{path...}", auth.Some("object.read."+h.object+".{id}.{path...}"), "Read one property of a "+h.object,
 		narrowing(reply(h.propertyOf), of.describeProperty()))
 }
@@ -66,11 +66,11 @@ var adminRead, adminUpdate = auth.Allow("admin.read"), auth.Allow("admin.update"
 // adminRoutes need an administrator in addition to the scope.
 func (p *platform) adminRoutes(mux router) {
 	admin := mux.with(administrators)
-	apps := apps{p.store, p.stores, p.keys, newShare(1, 1, answerTime), p.pairs, p.apiKeys.mechanism}
+	apps := apps{p, newShare(1, 1, answerTime)}
 	admin.on("GET /apps", adminRead, "List the apps", reads(apps.list).listing(own("app")))
-	admin.on("POST /apps", adminUpdate, "Create an app", reads(apps.create).requesting(appBody))
+	admin.on("POST /apps", adminUpdate, "Create an app", takesAs(appBody, apps.create))
 	admin.on("GET /apps/{key}", adminRead, "Read an app", reads(apps.get))
-	admin.on("PATCH /apps/{key}", adminUpdate, "Change an app", reads(apps.update).requesting(appPatch))
+	admin.on("PATCH /apps/{key}", adminUpdate, "Change an app", takes(appPatch, apps.update))
 	admin.on("DELETE /apps/{key}", adminUpdate, "Delete an app", does(apps.delete))
 	admin.on("POST /apps/{key}/keypair", adminUpdate, "Replace the token signing key", mayTake(keyPairForm, apps.changeKeys))
 	admin.on("POST /apps/{key}/secret", adminUpdate, "Replace the client secret", mayTake(rotationForm, apps.rotate))
@@ -85,40 +85,40 @@ func (p *platform) adminRoutes(mux router) {
 		saying("Tokens with an id, API keys, and signing credentials with `notAfter`, as `kind` says. `sort={\"ends\":1}` has the first "+
 			"to end first. What is in use then is also an event `ends.soon`, about once a day. The server reads all of the org."))
 
-	roles := roles{p.store}
+	roles := roles{p}
 	admin.on("GET /admin/roles", adminRead, "List the roles", reads(roles.list).listing(own("role")))
 	admin.on("POST /admin/roles", adminUpdate, "Create a role", takes(roleBody, roles.create))
 	admin.on("PATCH /admin/roles/{name}", adminUpdate, "Change a role", takes(rolePatch, roles.update))
 	admin.on("DELETE /admin/roles/{name}", adminUpdate, "Delete a role", does(roles.delete))
 
-	settings := settings{p.store}
+	settings := settings{p}
 	admin.on("GET /admin/settings", adminRead, "Read the org's settings", reads(settings.get))
 	admin.on("PATCH /admin/settings", adminUpdate, "Change the org's settings", takes(settingsForm, settings.update))
 
-	mux.on(eventsRoute, eventsNeed, "Watch requests and what they do as they happen",
-		endpoint{http.HandlerFunc(events{p.feed, p.guard, p.history, p.event}.serve), openapi.Route{MediaType: "text/event-stream", Reply: ""}}.
+	admin.on("GET /events", adminRead, "Watch requests and what they do as they happen",
+		endpoint{http.HandlerFunc(events{p}.serve), openapi.Route{MediaType: "text/event-stream", Reply: ""}}.
 			saying("Server-sent events: `event` with a decision or a verb, `dropped` with a count, and `end` with the fault that ended the stream. "+
 				"The arguments `account`, `app` and `verb` choose events; `verb` may be a kind, such as `login`."))
 
-	audit := auditLog{p.store, p.stores.sql.Audit(), p.auditing}
+	audit := auditLog{p}
 	admin.on("GET /audit", adminRead, "List the audit log", endpoint{reply(audit.list), openapi.Route{List: auditList}}.
 		saying("The newest entries first, unless `sort` sets another order. `n` is their order, whatever `time` says. `hash` is of the entry "+
 			"and the one before, and `commitment` of `address`, `agent` and `mail` with `salt`, which can be erased: `client audit verify` checks all."))
 	admin.on("GET /audit/head", adminRead, "Read where the audit log ends", reads(audit.head))
 
-	accounts := provisioning{p.store, p.stores, p.sessions, p.apiKeys.mechanism}
+	accounts := provisioning{p}
 	admin.on("GET /admin/accounts", adminRead, "List the accounts", reads(accounts.list).listing(own("account")))
 	admin.on("POST /admin/accounts", adminUpdate, "Create an account", takes(provisioningForm, accounts.create))
 	admin.on("GET /admin/accounts/{id}", adminRead, "Read an account", reads(accounts.get))
 	admin.on("PATCH /admin/accounts/{id}", adminUpdate, "Change an account", takes(accountPatch, accounts.update))
 	admin.on("POST /admin/accounts/{id}/deactivate", adminUpdate, "Disable an account", does(accounts.deactivate))
 	admin.on("POST /admin/accounts/{id}/activate", adminUpdate, "Enable an account", does(accounts.activate))
-	of := openSessions{p.sessions, p.store.sessionsOf}
+	of := openSessions{p, p.store.sessionsOf}
 	admin.on("GET /admin/accounts/{id}/sessions", adminRead, "List the sessions of an account", reads(of.list).listing(own("session")))
 	admin.on("DELETE /admin/accounts/{id}/sessions", adminUpdate, "End the sessions of an account", does(of.revokeAll).
 		saying("The session of the request itself stays. The number of ended sessions is the data."))
 	admin.on("DELETE /admin/accounts/{id}/sessions/{session}", adminUpdate, "End a session of an account", does(of.revoke))
-	admin.on("POST /admin/accounts/{id}/act", adminUpdate.By(session.Name), "Act for an account", signs(actForm, accounts.act).
+	admin.on("POST /admin/accounts/{id}/act", adminUpdate.By(session.Name), "Act for an account", takesAs(actForm, accounts.act).
 		saying("For an hour, the session is that of the account. `reason` is shown to its owner. DELETE /accounts/me/act ends it, and the caller's own session with it."))
 }
 
@@ -126,16 +126,16 @@ func (p *platform) adminRoutes(mux router) {
 func (p *platform) mailRoutes(mux router) {
 	public := mux.with(publicBody, p.ownPages)
 	mux = mux.with(administrators)
-	invitations := invitations{provisioning{p.store, p.stores, p.sessions, p.apiKeys.mechanism}, p.mails}
+	invitations := invitations{provisioning{p}}
 	mux.on("GET /admin/invitations", adminRead, "List the open invitations", reads(invitations.list).listing(own("invitation")))
 	mux.on("POST /admin/invitations", adminUpdate, "Invite a person", takes(invitationForm, invitations.create).
 		saying("The ticket is mailed to the address. It is for one account, for seven days unless it has `expires`. It replaces an earlier invitation of the address."))
 	mux.on("DELETE /admin/invitations/{id}", adminUpdate, "Take an invitation back", does(invitations.takeBack))
 	mux.on("POST /admin/invitations/{id}/resend", adminUpdate, "Mail an invitation again", does(invitations.resend).
 		saying("The previous ticket becomes invalid. The new invitation has another `_id` and expires when the previous one would have."))
-	public.on("POST /accounts/accept", auth.Public, "Accept an invitation, and sign in", signs(acceptForm, invitations.accept))
+	public.on("POST /accounts/accept", auth.Public, "Accept an invitation, and sign in", takesAs(acceptForm, invitations.accept))
 
-	forgotten := forgotten{p.store, p.sessions, p.mails, p.log}
+	forgotten := forgotten{p}
 	public.on("POST /accounts/forgot", auth.Public, "Have a ticket mailed, in place of a forgotten password", takes(forgotForm, forgotten.forgot))
 	public.on("POST /accounts/reset", auth.Public, "Choose another password with a mailed ticket", takes(resetForm, forgotten.reset))
 }
@@ -143,7 +143,7 @@ func (p *platform) mailRoutes(mux router) {
 // tokenRoutes are open to every account and app. What a token or an API key may do depends on
 // who makes it. Who may list and end them depends on whose they are.
 func (p *platform) tokenRoutes(mux router) {
-	mux.on("POST /apps/{key}/tokens", auth.Authenticated, "Mint a token", reads(p.tokens.create).requesting(tokenBody))
+	mux.on("POST /apps/{key}/tokens", auth.Authenticated, "Mint a token", takes(tokenBody, p.tokens.create))
 	mux.on("DELETE /apps/{key}/tokens/{jti}", auth.Authenticated, "Revoke a token", does(p.tokens.revoke))
 	mux.on("GET /apps/{key}/subjects/{sub}/tokens", auth.Authenticated, "List the tokens of a subject", reads(p.tokens.list).listing(tokenSchema).
 		saying("Only administrators see creators, apps and parents that are not the subject's own."))
@@ -165,12 +165,12 @@ func (p *platform) tokenRoutes(mux router) {
 
 // scriptRoutes run the functions that take the place of an org's scripts, views and deployments.
 func (p *platform) scriptRoutes(mux router) {
-	scripts := scripts{p.store, p.tokens}
+	scripts := scripts{p}
 	mux.on("GET /routes", auth.Authenticated, "List the scripts", reads(scripts.list).listing(own("script")))
 	mux.on("POST /routes/{identifier}", auth.Allow("script.route.{identifier}"), "Run a script", mayTake(anyArguments, scripts.route))
 	mux.on("POST /sys/script_runner", auth.Allow("script.runner"), "Run the script that the body names", takes(runnerBody, scripts.run))
 
-	views := views{p.store, p.tokens, p.signatures.Claim}
+	views := views{p}
 	mux.on("GET /views", auth.Authenticated, "List the views", reads(views.list).listing(own("view")))
 	view := openapi.Route{List: messages, Reply: openapi.AnyOf{openapi.ListOf(messages), envelope.Result[mintReply]{}}}
 	mux.on("GET /views/{name}", auth.Allow("view.execute.{name}"), "Run a view", endpoint{reply(views.execute), view}.

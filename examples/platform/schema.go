@@ -81,15 +81,6 @@ const (
 	parentPath   = "conversation"
 )
 
-func schemaOf(object string) schema {
-	for _, s := range schemas {
-		if s.object == object {
-			return s
-		}
-	}
-	panic("no schema of " + object)
-}
-
 func (s schema) property(path string) (paging.Property, bool) {
 	for _, p := range s.Schema().Properties {
 		if p.Path == path {

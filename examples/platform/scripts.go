@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/envelope/body"
@@ -19,10 +19,7 @@ import (
 
 // scripts serves the routes that run scripts. This platform has no script language:
 // a few functions take the place of what an org would write.
-type scripts struct {
-	store  *store
-	tokens *tokens
-}
+type scripts struct{ *platform }
 
 // script is one function. It runs as the caller, and may do what the caller may.
 // Its arguments are read as strictly as a body.
@@ -50,15 +47,16 @@ type builtinReply struct {
 }
 
 func (h scripts) list(r *http.Request) (envelope.List[builtinReply], error) {
-	var replies []builtinReply
-	for name, s := range scriptTable {
-		replies = append(replies, replyOfBuiltin("script", name, names(s.arguments)))
-	}
-	return ownPage(r, "script", replies)
+	return builtins(r, "script", scriptTable, func(s script) []string { return names(s.arguments) })
 }
 
-func replyOfBuiltin(object, name string, arguments []string) builtinReply {
-	return builtinReply{envelope.Item{ID: name, Object: object}, append([]string{}, arguments...)} // [], never null
+// builtins answers a list call on scripts or views.
+func builtins[B any](r *http.Request, object string, table map[string]B, arguments func(B) []string) (envelope.List[builtinReply], error) {
+	var replies []builtinReply
+	for name, b := range table {
+		replies = append(replies, builtinReply{envelope.Item{ID: name, Object: object}, append([]string{}, arguments(b)...)}) // [], never null
+	}
+	return ownPage(r, object, replies)
 }
 
 // route runs the script that the path names. The body holds its arguments, and may be missing.
@@ -166,13 +164,13 @@ func (h scripts) mintAndRevoke(r *http.Request, values map[string]any) (any, err
 	if err != nil {
 		return nil, err
 	}
-	w.permanent = !w.limited // a token needs a jti to be revoked
+	w.Permanent = w.MaxUses == 0 // a token needs a jti to be revoked
 	m, err := h.tokens.mintFor(r.Context(), p, clientKey, w)
 	if err != nil {
 		return nil, err
 	}
 	// Not revokeOne: a script may end what it has made, whoever the subject is.
-	if err := h.tokens.mechanism.Revoke(r.Context(), token.Holder{Org: p.Org, ClientKey: clientKey, Subject: token.AnySubject}, m.ID); err != nil {
+	if err := h.tokens.mechanism.Revoke(r.Context(), anyOf(r.Context(), clientKey), m.ID); err != nil {
 		return nil, err
 	}
 	return map[string]any{"jti": m.ID, "revoked": true}, nil
@@ -201,11 +199,7 @@ func names(f body.Form) (names []string) {
 
 // views serves the routes of views and deployments. As with scripts, functions take the
 // place of what an org would write.
-type views struct {
-	store  *store
-	tokens *tokens
-	claim  func(context.Context, signing.Use) error
-}
+type views struct{ *platform }
 
 // builtinView is one function, and the query arguments that it reads.
 type builtinView struct {
@@ -222,11 +216,7 @@ var (
 )
 
 func (h views) list(r *http.Request) (envelope.List[builtinReply], error) {
-	var replies []builtinReply
-	for name, v := range viewTable {
-		replies = append(replies, replyOfBuiltin("view", name, v.arguments))
-	}
-	return ownPage(r, "view", replies)
+	return builtins(r, "view", viewTable, func(v builtinView) []string { return v.arguments })
 }
 
 // execute runs a view without scope (section 5.5 of the interface, rule 5). A caller who may run it
@@ -253,7 +243,7 @@ func (h views) once(r *http.Request, clientKey string) error {
 		return nil // of version 2, which has no siblings
 	}
 	sum := sha256.Sum256([]byte("message_token " + text))
-	return h.claim(r.Context(), signing.Use{
+	return h.signatures.Claim(r.Context(), signing.Use{
 		ClientKey: clientKey,
 		Nonce:     hex.EncodeToString(sum[:8]),
 		Signature: sum,
@@ -277,12 +267,11 @@ func (h views) messageToken(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	lasts := 5 * time.Minute
-	if !p.Expires.IsZero() {
-		lasts = min(lasts, time.Until(p.Expires))
+	claims := token.Claims{Subject: p.Account, Scope: []string{"object.read." + messages.object}, Expires: time.Now().Add(5 * time.Minute)}
+	if !p.Expires.IsZero() && p.Expires.Before(claims.Expires) {
+		claims.Expires = p.Expires
 	}
-	claims := token.Claims{Subject: p.Account, Scope: []string{"object.read." + messages.object}}
-	m, err := h.tokens.mintFor(r.Context(), p, p.App, tokenWish{claims: claims, lasts: lasts})
+	m, err := h.tokens.mintFor(r.Context(), p, p.App, bearer.Wish{Claims: claims})
 	return result(m, err)
 }
 

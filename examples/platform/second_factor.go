@@ -13,10 +13,7 @@ import (
 
 // secondFactor serves the routes by which an account sees, gets, replaces and removes
 // its second factor.
-type secondFactor struct {
-	store    *store
-	sessions *session.Manager
-}
+type secondFactor struct{ *platform }
 
 // factorReply says what second factor an account has. It holds no secret.
 type factorReply struct {
@@ -78,7 +75,7 @@ func (h secondFactor) renewRecovery(r *http.Request, values map[string]any) (env
 var codeForm = body.Form{{Path: "code", Kind: body.String, Required: true}}
 
 // devices serves the routes on which an account lists the devices that need no code, and forgets them.
-type devices struct{ sessions *session.Manager }
+type devices struct{ *platform }
 
 type deviceReply struct {
 	envelope.Item
@@ -119,11 +116,11 @@ func (h devices) forget(r *http.Request) (envelope.Result[bool], error) {
 	if err == nil && !slices.ContainsFunc(remembered, func(d session.SessionInfo) bool { return d.ID == id }) {
 		err = auth.ErrNotFound
 	}
-	if err != nil {
-		return envelope.Result[bool]{}, err
+	if err == nil {
+		p := auth.From(r.Context())
+		err = h.sessions.Sessions().Revoke(r.Context(), p.Org, p.Account, id)
 	}
-	p := auth.From(r.Context())
-	return done(h.sessions.Sessions().Revoke(r.Context(), p.Org, p.Account, id))
+	return done(err)
 }
 
 // forgetAll answers with the number of forgotten devices.

@@ -21,22 +21,14 @@ import (
 
 // signIn serves the routes by which people sign in and out.
 type signIn struct {
-	store    *store
-	sessions *session.Manager
-	guard    *auth.Guard
-	quota    *quota // of registrations, by client address, because each hashes a password
+	*platform
+	quota *quota // of registrations, by client address, because each hashes a password
 }
 
 // ownPages refuses a request from a page of another origin before its body is read. The Guard does
 // so for routes that need a session. These need none yet.
-func (p *platform) ownPages(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := p.sessions.SameOrigin(r); err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+func (p *platform) ownPages(_ http.ResponseWriter, r *http.Request) error {
+	return p.sessions.SameOrigin(r)
 }
 
 var registrationForm = body.Form{
@@ -46,26 +38,19 @@ var registrationForm = body.Form{
 }
 
 // mayRegister counts a registration, before its body is read.
-func (h signIn) mayRegister(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t := auth.TenantFrom(r.Context())
-		if err := h.quota.take(inOrg{t.Org.Key(), quotaName(t.ClientAddr(r))}); err != nil {
-			auth.Fail(w, r, err)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+func (h signIn) mayRegister(_ http.ResponseWriter, r *http.Request) error {
+	t := auth.TenantFrom(r.Context())
+	return h.quota.take(inOrg{t.Org.Key(), quotaName(t.ClientAddr(r))})
 }
 
 // register makes an account with the role member, and signs it in.
 func (h signIn) register(w http.ResponseWriter, r *http.Request, values map[string]any) (accountReply, error) {
 	a := newAccount(auth.TenantFrom(r.Context()).Org.Key(), values)
-	password, _ := values["password"].(string)
-	encoded, err := h.sessions.Passwords().Hash(r.Context(), password)
-	if err != nil {
-		return accountReply{}, err
+	encoded, err := h.sessions.Passwords().Hash(r.Context(), values["password"].(string))
+	if err == nil {
+		err = h.store.addAccount(r.Context(), *a, encoded)
 	}
-	if err := h.store.addAccount(r.Context(), *a, encoded); err != nil {
+	if err != nil {
 		return accountReply{}, err
 	}
 	return welcome(w, r, h.sessions, a, "registered")
@@ -252,13 +237,10 @@ var passwordForm = body.Form{{Path: "password", Kind: body.String, Required: tru
 // reauthenticate makes the session fresh, for routes that need a fresh one.
 func (h signIn) reauthenticate(w http.ResponseWriter, r *http.Request, values map[string]any) (accountReply, error) {
 	a, err := h.store.account(r.Context(), auth.From(r.Context()).Org, auth.From(r.Context()).Account)
-	if err != nil {
-		return accountReply{}, err
+	if err == nil {
+		_, err = h.sessions.Reauthenticate(w, r, a.Email, values["password"].(string))
 	}
-	if _, err := h.sessions.Reauthenticate(w, r, a.Email, values["password"].(string)); err != nil {
-		return accountReply{}, err
-	}
-	return replyOfAccount(a), nil
+	return as(replyOfAccount)(a, err)
 }
 
 var changeForm = append(body.Form{{Path: "newPassword", Kind: checked(notPassword), Required: true}}, passwordForm...)
@@ -268,23 +250,19 @@ func (h signIn) changePassword(w http.ResponseWriter, r *http.Request, values ma
 	password, next := values["password"].(string), values["newPassword"].(string)
 	p := auth.From(r.Context())
 	a, err := h.store.account(r.Context(), p.Org, p.Account)
-	if err != nil {
-		return accountReply{}, err
+	if err == nil {
+		err = h.sessions.Passwords().Change(w, r, a.Email, password, next, func(ctx context.Context, encoded string, changed time.Time) error {
+			return h.store.changePassword(ctx, "password.changed", p.Org, p.Account, encoded, func(a *account) { a.Changed = changed })
+		})
 	}
-	err = h.sessions.Passwords().Change(w, r, a.Email, password, next, func(ctx context.Context, encoded string, changed time.Time) error {
-		return h.store.changePassword(ctx, "password.changed", p.Org, p.Account, encoded, func(a *account) { a.Changed = changed })
-	})
-	if err != nil {
-		return accountReply{}, err
-	}
-	return replyOfAccount(a), nil
+	return as(replyOfAccount)(a, err)
 }
 
 // openSessions serves the routes that list sessions and end them: of the caller's own account, and those
 // of others, for administrators.
 type openSessions struct {
-	sessions *session.Manager
-	of       func(r *http.Request) (account, session string, err error) // that the path names
+	*platform
+	of func(r *http.Request) (account, session string, err error) // that the path names
 }
 
 func ownSessions(r *http.Request) (account, session string, err error) {
@@ -356,38 +334,38 @@ const stepUp = 10 * time.Minute
 
 func (p *platform) sessionRoutes(mux router) {
 	public := mux.with(publicBody, p.ownPages)
-	signIn := signIn{p.store, p.sessions, p.guard, newRegisterQuota()}
-	public.with(signIn.mayRegister).on("POST /accounts", auth.Public, "Register an account", signs(registrationForm, signIn.register))
-	public.on("POST /accounts/login", auth.Public, "Sign in", signs(loginForm, signIn.login).
+	signIn := signIn{p, newRegisterQuota()}
+	public.with(signIn.mayRegister).on("POST /accounts", auth.Public, "Register an account", takesAs(registrationForm, signIn.register))
+	public.on("POST /accounts/login", auth.Public, "Sign in", takesAs(loginForm, signIn.login).
 		saying("If a second factor is wanted, send the same body with `location`, or `location` alone with the ticket cookie."))
 	mux.on("GET /accounts/status", auth.Public, "Who is signed in", reads(signIn.status))
 	mux.on("GET /accounts/me", auth.Authenticated, "The caller's account", reads(signIn.me).
 		saying("With the argument `scope=true`, `scope` has the chains that the credential holds, unless there are more than 1,000."))
-	mux.on("POST /accounts/me/logout", bySession, "End the session", signsBy(signIn.logout))
-	mux.on("POST /accounts/me/reauthenticate", bySession, "Prove the password again", signs(passwordForm, signIn.reauthenticate))
-	mux.on("POST /accounts/me/password", fresh, "Change the password", signs(changeForm, signIn.changePassword))
+	mux.on("POST /accounts/me/logout", bySession, "End the session", doesAs(signIn.logout))
+	mux.on("POST /accounts/me/reauthenticate", bySession, "Prove the password again", takesAs(passwordForm, signIn.reauthenticate))
+	mux.on("POST /accounts/me/password", fresh, "Change the password", takesAs(changeForm, signIn.changePassword))
 
-	factor := secondFactor{p.store, p.sessions}
+	factor := secondFactor{p}
 	mux.on("GET /accounts/me/second-factor", bySession, "What second factor the caller has", reads(factor.state))
 	public.on("POST /accounts/me/second-factor", freshOrTicket, "Begin a second factor", does(factor.enrol))
-	public.on("POST /accounts/me/second-factor/confirm", freshOrTicket, "Confirm a second factor", signs(codeForm, factor.confirm))
+	public.on("POST /accounts/me/second-factor/confirm", freshOrTicket, "Confirm a second factor", takesAs(codeForm, factor.confirm))
 	mux.on("POST /accounts/me/second-factor/recovery-codes", fresh, "Replace the recovery codes", takes(codeForm, factor.renewRecovery).
 		saying("All previous recovery codes become invalid."))
 	mux.on("DELETE /accounts/me/second-factor", fresh, "Remove the second factor", takes(codeForm, factor.remove))
 
-	of := memberships{p.store, p.sessions, p.guard}
+	of := memberships{p}
 	mux.on("GET /accounts/me/orgs", bySession, "List the other orgs of the person", reads(of.list).listing(own("org")))
-	public.on("POST /accounts/enter", auth.Public, "Enter this org from another one of the person", signsBy(of.enter).
+	public.on("POST /accounts/enter", auth.Public, "Enter this org from another one of the person", doesAs(of.enter).
 		saying("The request carries the session cookie of another org of this host, whose session stays. This org decides what it accepts: it may ask for a second factor."))
-	mux.on("DELETE /accounts/me/act", bySession, "Stop acting for the account", signsBy(signIn.stopActing).
+	mux.on("DELETE /accounts/me/act", bySession, "Stop acting for the account", doesAs(signIn.stopActing).
 		saying("The session of the actor ends, too."))
 
-	open := openSessions{p.sessions, ownSessions}
+	open := openSessions{p, ownSessions}
 	mux.on("GET /accounts/me/sessions", bySession, "List the caller's sessions", reads(open.list).listing(own("session")))
 	mux.on("DELETE /accounts/me/sessions/{id}", bySession, "End a session", does(open.revoke))
 	mux.on("DELETE /accounts/me/sessions", bySession, "End the other sessions", does(open.revokeAll))
 
-	devices := devices{p.sessions}
+	devices := devices{p}
 	mux.on("GET /accounts/me/devices", bySession, "List the devices on which a login needs no code", reads(devices.list).listing(own("device")))
 	mux.on("DELETE /accounts/me/devices/{id}", bySession, "Forget a device", does(devices.forget))
 	mux.on("DELETE /accounts/me/devices", bySession, "Forget all devices", does(devices.forgetAll))

@@ -15,6 +15,7 @@ import (
 	"modernc.org/sqlite"               // the driver "sqlite", too
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/examples/internal/private"
 	"github.com/tenantkit/tenantkit/paging/sqlpage"
 )
@@ -28,9 +29,9 @@ type store struct {
 	pages   *sqlpage.Pages
 	dialect sqlpage.Dialect
 
-	audit func(ctx context.Context, tx *sql.Tx, e auth.Event, mail string) error // appends to the audit log in a transaction
+	library *sqlstore.Store // has the audit log; nil until openStores
 
-	found   *auth.CachedDirectory // the Guard's cache of the records; see exec
+	found   *auth.CachedDirectory // the Guard's cache of the records; see locked
 	queries *share                // limits the route connections of each caller and org
 	changes *share                // likewise, of changes of objects, which wait for each other
 	room    int64                 // bytes of objects that one account may store; see storing

@@ -32,7 +32,7 @@ func TestTablesOfObjects(t *testing.T) {
 func TestConcurrentUpdates(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStore(t), t.Context()
-	if err := s.create(ctx, &object{ID: "a", Org: acme, Type: messages.object, Values: newValues()}); err != nil {
+	if err := s.create(ctx, &object{ID: "a", Org: acme, Type: messages, Values: newValues()}); err != nil {
 		t.Fatal(err)
 	}
 	writes := []map[string]any{{"c_text": "x"}, {"c_likes": int64(7)}, {"c_pinned": true}, {languagePath: "de"}}
@@ -210,7 +210,7 @@ func anybody(*object) error { return nil }
 func TestAnObjectThatMovesAllTheTime(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	if err := s.create(t.Context(), &object{ID: "a", Org: acme, Type: messages.object, Values: newValues()}); err != nil {
+	if err := s.create(t.Context(), &object{ID: "a", Org: acme, Type: messages, Values: newValues()}); err != nil {
 		t.Fatal(err)
 	}
 	tried := 0
@@ -239,7 +239,7 @@ func TestAccessIsDecidedOnWhatIsWrittenOver(t *testing.T) {
 		"delete": func(allowed access) error { return s.delete(ctx, acme, messages, "delete", allowed) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := &object{ID: name, Org: acme, Type: messages.object, Owner: "root", Values: newValues()}
+			o := &object{ID: name, Org: acme, Type: messages, Owner: "root", Values: newValues()}
 			if err := s.create(ctx, o); err != nil {
 				t.Fatal(err)
 			}

@@ -10,7 +10,6 @@ import (
 	"github.com/tenantkit/tenantkit/auth/bearer"
 	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/paging"
-	"github.com/tenantkit/tenantkit/paging/mempage"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -56,35 +55,30 @@ func replyOf(r token.Record) tokenReply {
 }
 
 func (t tokenReply) property(path string) (value any, ok bool) {
-	switch path {
-	case "_id":
-		return t.ID, true
-	case "issued":
+	if path == "issued" {
 		return t.Issued, true
 	}
-	return t.Object, path == "object"
+	return itemProperty(t.Item, path)
 }
 
-func anyProperty(string) bool { return true }
+func (h *tokens) list(r *http.Request) (envelope.List[tokenReply], error) {
+	return h.page(r, func(_ paging.Query, kept *collected[tokenReply]) error {
+		records, err := h.ofSubject(r.Context(), r.PathValue("key"), r.PathValue("sub"), scope.Read)
+		if err == nil && mayAdminister(auth.From(r.Context()), scope.Read) != nil {
+			records = withoutOthers(records)
+		}
+		kept.add(each(records, replyOf)...)
+		return err
+	})
+}
 
-func (h *tokens) list(r *http.Request) (page envelope.List[tokenReply], err error) {
-	ctx := r.Context()
-	if err := h.store.queries.hold(ctx); err != nil {
-		return page, err
+// page answers a list call on tokens of the app that the path names.
+func (h *tokens) page(r *http.Request, find func(paging.Query, *collected[tokenReply]) error) (envelope.List[tokenReply], error) {
+	page, err := pageFrom(r, h.store, tokenSchema, tokenReply.property, find)
+	if err == nil {
+		err = h.addScopes(r.Context(), auth.From(r.Context()).Org, r.PathValue("key"), page.Data)
 	}
-	records, err := h.ofSubject(ctx, r.PathValue("key"), r.PathValue("sub"), scope.Read)
-	if err != nil {
-		return page, err
-	}
-	q, err := tokenSchema.Parse(r.URL.RawQuery, anyProperty)
-	if err != nil {
-		return page, err
-	}
-	if mayAdminister(auth.From(ctx), scope.Read) != nil {
-		records = withoutOthers(records)
-	}
-	page.Data, page.HasMore = mempage.Page(each(records, replyOf), q, tokenReply.property)
-	return page, h.addScopes(ctx, auth.From(ctx).Org, r.PathValue("key"), page.Data)
+	return page, err
 }
 
 // withoutOthers leaves out of a subject's records which other accounts, apps and tokens
@@ -107,64 +101,36 @@ func withoutOthers(all []token.Record) []token.Record {
 	})
 }
 
-// listApp answers with the tokens of an app that are still valid.
-func (h *tokens) listApp(r *http.Request) (page envelope.List[tokenReply], err error) {
-	ctx := r.Context()
-	if err := h.store.queries.hold(ctx); err != nil {
-		return page, err
-	}
-	q, err := tokenSchema.Parse(r.URL.RawQuery, anyProperty)
-	if err != nil {
-		return page, err
-	}
-	app, err := h.store.app(ctx, auth.From(ctx).Org, r.PathValue("key"))
-	if err != nil {
-		return page, err
-	}
-	of := token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: token.AnySubject}
-	candidates, cut, err := h.candidates(ctx, of, q)
-	if err != nil {
-		return page, err
-	}
-	page.Data, page.HasMore = mempage.Page(candidates, q, tokenReply.property)
-	page.HasMore = page.HasMore || cut && len(page.Data) > 0
-	return page, h.addScopes(ctx, app.Org, app.ClientKey, page.Data)
-}
-
-// room is how many tokens may await their turn to be sorted among the candidates.
-const room = 8 * token.MaxPage
-
-// candidates returns the tokens of a page, the one after it, and those that the query skips.
-// It keeps few more of them, however many the ledger has. If the order is that of the
-// ledger, it begins at the cursor and ends with the page. cut means that there are so many bytes that
-// it keeps fewer: those after them are unknown.
-func (h *tokens) candidates(ctx context.Context, of token.Holder, q paging.Query) (kept []tokenReply, cut bool, err error) {
-	standing, err := h.standing(ctx, of.ClientKey)
-	if err != nil {
-		return nil, false, err
-	}
-	after, inOrder := beginOf(q)
-	q.Skip, q.Limit = 0, q.Skip+q.Limit+1
-	for {
-		records, next, err := h.ledger.List(ctx, of, after, token.MaxPage)
+// listApp answers with the tokens of an app that are still valid. In the order of the ledger, it begins at
+// the cursor and ends with the page.
+func (h *tokens) listApp(r *http.Request) (envelope.List[tokenReply], error) {
+	return h.page(r, func(q paging.Query, kept *collected[tokenReply]) error {
+		ctx := r.Context()
+		app, err := h.store.app(ctx, auth.From(ctx).Org, r.PathValue("key"))
 		if err != nil {
-			return nil, false, storeFailed(err)
+			return err
 		}
-		if records, err = standing.among(ctx, records); err != nil {
-			return nil, false, err
+		standing, err := h.standing(ctx, app.ClientKey)
+		if err != nil {
+			return err
 		}
-		kept = append(kept, each(records, replyOf)...)
-		if inOrder || next.IsZero() || len(kept) >= q.Limit+room {
-			var more bool
-			if kept, more = mempage.Page(kept, q, tokenReply.property); more && len(kept) < q.Limit {
-				cut, q.Limit = true, len(kept)
+		of := anyOf(ctx, app.ClientKey)
+		after, inOrder := beginOf(q)
+		for {
+			records, next, err := h.stores.ledger.List(ctx, of, after, token.MaxPage)
+			if err != nil {
+				return storeFailed(err)
 			}
+			if records, err = standing(records); err != nil {
+				return err
+			}
+			kept.add(each(records, replyOf)...)
+			if next.IsZero() || inOrder && kept.full() {
+				return nil
+			}
+			after = next
 		}
-		if next.IsZero() || inOrder && len(kept) == q.Limit {
-			return kept, cut, nil
-		}
-		after = next
-	}
+	})
 }
 
 // beginOf returns where in the ledger the page of a query begins, if the query has the
@@ -208,11 +174,11 @@ func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.V
 	if err != nil {
 		return nil, err
 	}
-	return standing.among(ctx, records)
+	return standing(records)
 }
 
 func (h *tokens) held(ctx context.Context, of token.Holder) (all []token.Record, err error) {
-	for r, err := range token.Records(ctx, h.ledger, of) {
+	for r, err := range token.Records(ctx, h.stores.ledger, of) {
 		if err != nil {
 			return nil, storeFailed(err)
 		}
@@ -221,34 +187,23 @@ func (h *tokens) held(ctx context.Context, of token.Holder) (all []token.Record,
 	return all, nil
 }
 
-// standing tells the valid tokens of an app. The ledger also lists records of a replaced
-// key, and records whose maker no longer exists. Their tokens are refused anyway.
-type standing struct {
-	kids   []string
-	tenant *auth.Tenant
-}
-
-func (h *tokens) standing(ctx context.Context, clientKey string) (*standing, error) {
+// standing returns a function that keeps the records of valid tokens of an app. The ledger also lists records
+// of a replaced key, and records whose maker no longer exists. Their tokens are refused anyway.
+func (h *tokens) standing(ctx context.Context, clientKey string) (func([]token.Record) ([]token.Record, error), error) {
 	kids, err := h.stores.verifying(ctx, clientKey)
-	if err != nil {
-		return nil, err
-	}
-	return &standing{kids, auth.TenantFrom(ctx)}, nil
-}
-
-// among returns those of some records whose tokens are valid.
-func (s *standing) among(ctx context.Context, records []token.Record) (valid []token.Record, err error) {
-	for _, record := range records {
-		if !slices.Contains(s.kids, record.KeyID) {
-			continue
+	return func(records []token.Record) (valid []token.Record, err error) {
+		for _, record := range records {
+			if !slices.Contains(kids, record.KeyID) {
+				continue
+			}
+			err := bearer.CheckMakers(ctx, auth.TenantFrom(ctx), record)
+			if err != nil && !auth.IsNotFound(err) {
+				return nil, err
+			}
+			if err == nil {
+				valid = append(valid, record)
+			}
 		}
-		err := bearer.CheckMakers(ctx, s.tenant, record)
-		if err != nil && !auth.IsNotFound(err) {
-			return nil, err
-		}
-		if err == nil {
-			valid = append(valid, record)
-		}
-	}
-	return valid, nil
+		return valid, nil
+	}, err
 }

@@ -193,8 +193,8 @@ func TestManyTokensOfAnApp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	counted := &countedLists{Ledger: p.tokens.ledger}
-	p.tokens.ledger = counted
+	counted := &countedLists{Ledger: p.stores.ledger}
+	p.stores.ledger = counted
 
 	for _, sort := range [][]paging.Key{
 		nil, {{Path: "_id", Desc: true}}, {{Path: "object"}, {Path: "_id"}},

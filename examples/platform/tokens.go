@@ -1,10 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"log/slog"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -16,12 +15,9 @@ import (
 )
 
 type tokens struct {
-	store     *store
-	stores    *stores
-	ledger    token.Ledger
-	mechanism *bearer.Mechanism // set when the Guard is made
+	*platform
+	mechanism *bearer.Mechanism
 	quota     *quota
-	log       *slog.Logger
 }
 
 type mintReply struct {
@@ -30,14 +26,10 @@ type mintReply struct {
 	Expires string `json:"expires,omitempty"`
 }
 
-func (h *tokens) create(r *http.Request) (envelope.Result[mintReply], error) {
-	none := envelope.Result[mintReply]{}
-	if _, err := h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key")); err != nil {
-		return none, err
-	}
-	w, err := readToken(r)
+func (h *tokens) create(r *http.Request, values map[string]any) (envelope.Result[mintReply], error) {
+	w, err := wishOf(values["sub"].(string), values, "")
 	if err != nil {
-		return none, err
+		return envelope.Result[mintReply]{}, err
 	}
 	return result(h.mintFor(r.Context(), auth.From(r.Context()), r.PathValue("key"), w))
 }
@@ -60,43 +52,32 @@ func (h *tokens) revoke(r *http.Request) (envelope.Result[bool], error) {
 	return done(h.revokeOne(r.Context(), r.PathValue("key"), r.PathValue("jti")))
 }
 
-// revokeOne ends one token of an app, if the principal may.
+// revokeOne ends one token of an app: that of the request itself, or one of the principal's account. An
+// administrator may end any token. To all others, the tokens of others do not exist.
 func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
-	p, jti := auth.From(ctx), token.Claims{ID: jti}.RecordID()
+	p, of := auth.From(ctx), anyOf(ctx, clientKey)
 	if _, err := h.store.app(ctx, p.Org, clientKey); err != nil {
 		return err
 	}
-	if err := h.mayRevoke(ctx, p, clientKey, jti); err != nil {
-		return err
+	if p.TokenID == "" || p.TokenID != (token.Claims{ID: jti}).RecordID() || p.App != clientKey {
+		account, err := mayHandleOwn(p, scope.Update)
+		if err != nil {
+			return err
+		}
+		of.Subject = cmp.Or(account, of.Subject)
 	}
-	return h.mechanism.Revoke(ctx, token.Holder{Org: p.Org, ClientKey: clientKey, Subject: token.AnySubject}, jti)
+	return h.mechanism.Revoke(ctx, of, jti)
 }
 
-// mayRevoke allows the token of the request itself and the tokens of the principal's account. An
-// administrator may end any token. To all others, the tokens of others do not exist.
-func (h *tokens) mayRevoke(ctx context.Context, p auth.Principal, clientKey, jti string) error {
-	if p.TokenID != "" && p.TokenID == jti && p.App == clientKey {
-		return nil
-	}
-	if account, err := mayHandleOwn(p, scope.Update); err != nil || account == "" {
-		return err
-	}
-	own, err := h.holds(ctx, token.Holder{Org: p.Org, ClientKey: clientKey, Subject: p.Account}, jti)
-	if err != nil || own {
-		return err
-	}
-	return auth.ErrNotFound
-}
-
-func (h *tokens) holds(ctx context.Context, of token.Holder, jti string) (bool, error) {
-	records, err := h.held(ctx, of)
-	return slices.ContainsFunc(records, func(r token.Record) bool { return r.ID == jti }), err
+// anyOf is the holder of all tokens of an app.
+func anyOf(ctx context.Context, clientKey string) token.Holder {
+	return token.Holder{Org: auth.From(ctx).Org, ClientKey: clientKey, Subject: token.AnySubject}
 }
 
 // mintFor mints a token of an app if the principal may pass on what it holds, and has not minted
 // too often lately. All tokens for clients, scripts and views are minted here. Administrators are
 // those of the access rules: a wide scope makes nobody an administrator.
-func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string, w tokenWish) (mintReply, error) {
+func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string, w bearer.Wish) (mintReply, error) {
 	tenant := auth.TenantFrom(ctx)
 	app, err := tenant.App(ctx, clientKey)
 	if err != nil {
@@ -105,12 +86,13 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 	if err := h.quota.take(callerOf(p)); err != nil {
 		return mintReply{}, err // first, because a refusal costs work, too
 	}
-	if w.outlivesSession() {
+	if w.Permanent || w.MaxUses > 0 || time.Until(w.Expires) > shortLife {
 		if err := mustBeFresh(p); err != nil {
 			return mintReply{}, err
 		}
 	}
-	t, claims, err := h.mechanism.Mint(ctx, p.AsAdministrator(p.HasRole(administrator)), tenant, w.of(app.ClientKey, time.Now()))
+	w.Issuer = app.ClientKey
+	t, claims, err := h.mechanism.Mint(ctx, p.AsAdministrator(p.HasRole(administrator)), tenant, w)
 	if err != nil {
 		return mintReply{}, inFields(err, tokenFields)
 	}
@@ -118,11 +100,6 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 		h.log.WarnContext(ctx, "lists will not have the scope of a token", "jti", claims.ID, "cause", err)
 	}
 	return mintReply{string(t), claims.ID, date(claims.Expires)}, nil
-}
-
-// withinQuota counts a token for an OAuth client.
-func (h *tokens) withinQuota(_ context.Context, client auth.Principal) error {
-	return h.quota.take(callerOf(client))
 }
 
 // tokenFields maps the library's names to the fields of a request for a token.
@@ -147,16 +124,7 @@ var tokenOptions = body.Form{
 	{Path: "expiresIn", Kind: body.Integer}, // seconds
 	{Path: "notBefore", Kind: body.Integer}, // Unix seconds
 	{Path: "claims", Kind: body.Object},
-	{Path: "name", Kind: checked(notKeyName)}, // of one with an id, for lists
-}
-
-// tokenWish is a request for a token.
-type tokenWish struct {
-	name      string
-	claims    token.Claims  // without what the app and the org add
-	permanent bool          // valid until it is revoked
-	limited   bool          // to a number of uses
-	lasts     time.Duration // 0 if the request does not say
+	{Path: "name", Kind: line(maxKeyName)}, // of one with an id, for lists
 }
 
 const (
@@ -167,66 +135,40 @@ const (
 	maxLife = 100 * 365 * 24 * 60 * 60 // seconds; more is taken for a mistake
 )
 
-func readToken(r *http.Request) (tokenWish, error) {
-	values, err := readValues(r, tokenBody)
-	if err != nil {
-		return tokenWish{}, err
-	}
-	return wishOf(values["sub"].(string), values, "")
-}
-
 // wishOf reads values of tokenOptions from a body or from a script's arguments.
 // Their paths begin with at.
-func wishOf(subject string, values map[string]any, at string) (tokenWish, error) {
-	w := tokenWish{claims: token.Claims{Subject: subject}}
-	c := &w.claims
-	setIfGiven(&c.Scope, values, at+"scope")
-	setIfGiven(&c.Roles, values, at+"roles")
-	setIfGiven(&c.SkipACL, values, at+"skipAcl")
-	setIfGiven(&c.SkipCreateACL, values, at+"bypassCreateAcl")
-	setIfGiven(&c.Grant, values, at+"grant")
-	setIfGiven(&c.Extra, values, at+"claims")
-	setIfGiven(&c.MaxUses, values, at+"maxUses")
-	setIfGiven(&w.permanent, values, at+"permanent")
-	setIfGiven(&w.name, values, at+"name")
-	return w, w.readOptions(values, at)
-}
-
-// readOptions reads the options that have a range or exclude another option.
-func (w *tokenWish) readOptions(values map[string]any, at string) error {
+func wishOf(subject string, values map[string]any, at string) (w bearer.Wish, err error) {
+	w.Subject = subject
+	setIfGiven(&w.Scope, values, at+"scope")
+	setIfGiven(&w.Roles, values, at+"roles")
+	setIfGiven(&w.SkipACL, values, at+"skipAcl")
+	setIfGiven(&w.SkipCreateACL, values, at+"bypassCreateAcl")
+	setIfGiven(&w.Grant, values, at+"grant")
+	setIfGiven(&w.Extra, values, at+"claims")
+	setIfGiven(&w.MaxUses, values, at+"maxUses")
+	setIfGiven(&w.Permanent, values, at+"permanent")
+	setIfGiven(&w.Name, values, at+"name")
 	wrong := invalid{detail: auth.DetailOption}
-	_, w.limited = values[at+"maxUses"]
-	if w.limited && w.claims.MaxUses < 1 {
+	_, limited := values[at+"maxUses"]
+	if limited && w.MaxUses < 1 {
 		wrong.add(at+"maxUses", "must be 1 or more")
 	}
-	if w.limited && w.permanent {
+	if limited && w.Permanent {
 		wrong.add(at+"maxUses", "a permanent token has no use count")
 	}
 	if seconds, given := values[at+"expiresIn"].(int64); given {
 		if seconds < 1 || seconds > maxLife {
 			wrong.add(at+"expiresIn", "is out of range")
 		} else {
-			w.lasts = time.Duration(seconds) * time.Second
+			w.Expires = time.Now().Add(time.Duration(seconds) * time.Second)
 		}
 	}
 	if seconds, given := values[at+"notBefore"].(int64); given {
 		if seconds < 1 || seconds > lastSecond {
 			wrong.add(at+"notBefore", "is out of range")
 		} else {
-			w.claims.NotBefore = time.Unix(seconds, 0)
+			w.NotBefore = time.Unix(seconds, 0)
 		}
 	}
-	return wrong.orNil()
-}
-
-func (w *tokenWish) outlivesSession() bool { return w.permanent || w.limited || w.lasts > shortLife }
-
-// of returns the bearer.Wish for a token of an app. now is the time of the request.
-func (w *tokenWish) of(clientKey string, now time.Time) bearer.Wish {
-	wish := bearer.Wish{Claims: w.claims, Permanent: w.permanent, Name: w.name}
-	wish.Issuer = clientKey
-	if w.lasts > 0 {
-		wish.Expires = now.Add(w.lasts)
-	}
-	return wish
+	return w, wrong.orNil()
 }

@@ -474,6 +474,8 @@ func (all inWorlds) of(parent, t *testing.T, c *inCase) *exploredIn {
 // TestExploreIn runs transactions of the application in every order of their statements that PostgreSQL lets
 // them: all results and all that is left are those of one transaction after the other.
 func TestExploreIn(t *testing.T) {
+	leftToTheGate(t)
+	t.Parallel()
 	parent := t
 	worlds, long, sum := inWorlds{}, os.Getenv("LONG") == "1", 0
 	for _, c := range inCases() {
@@ -526,6 +528,8 @@ var inSabotages = []struct {
 
 // TestExploreInFindsMistakes puts one mistake at a time into the statements.
 func TestExploreInFindsMistakes(t *testing.T) {
+	leftToTheGate(t)
+	t.Parallel()
 	parent, worlds, cases := t, inWorlds{}, inCases()
 	for _, s := range inSabotages {
 		t.Run(s.name+", "+s.found, func(t *testing.T) {

@@ -25,6 +25,8 @@ var exploredMoves = map[string][2]int{"Memory": {8, 12}, "SQLite": {6, 8}, "Post
 
 // TestExploreReplays visits every interleaving of two instances, of the clocks and of the faults of each engine.
 func TestExploreReplays(t *testing.T) {
+	leftToTheGate(t)
+	t.Parallel()
 	for _, r := range explorer.Cases() {
 		t.Run(r.String(), func(t *testing.T) {
 			depth := exploredMoves[r.Engine][0]
@@ -42,6 +44,8 @@ func TestExploreReplays(t *testing.T) {
 
 // TestExploreReplaysFindsMistakes finds each mistake, and each exception of THREATS, by a shortest history.
 func TestExploreReplaysFindsMistakes(t *testing.T) {
+	leftToTheGate(t)
+	t.Parallel()
 	for _, r := range append(explorer.Mistakes, explorer.Exceptions...) {
 		t.Run(r.String(), func(t *testing.T) {
 			all, wrong := explorer.Explore(&r, 8)

@@ -20,6 +20,7 @@ const (
 
 // TestFleet checks that three processes with one set of stores keep the promises of one process.
 func TestFleet(t *testing.T) {
+	leftToTheGate(t)
 	if raceEnabled {
 		t.Skip("the processes it starts are built without the race detector")
 	}

@@ -309,6 +309,7 @@ type historyVerdict struct {
 	calls, unknown, groups, undecided, violations int
 	first                                         string // the shortest history that is impossible
 	found                                         int    // calls of the kind that were over when it became so
+	lost                                          string // a call without an outcome
 	results                                       map[string]int
 }
 
@@ -391,6 +392,7 @@ func (d *historyDriver) check() map[string]*historyVerdict {
 				v.results[o.Verb+" "+o.Result]++
 				if o.Result == history.Unknown {
 					v.unknown++
+					v.lost = o.String()
 				}
 			}
 			switch result {

@@ -31,12 +31,18 @@ type historyInstance struct {
 	Run      string
 	Skew     time.Duration
 	Pool     int
+	Patient  bool // nothing goes wrong, so that a call that takes long has found no processor
 	Unsafe   bool
 	Sabotage string // see sabotages
 }
 
-// historyTimeout is how long a call may take before its outcome is unknown.
-const historyTimeout = 2 * time.Second
+// timeout is how long a call may take before its outcome is unknown.
+func (i *historyInstance) timeout() time.Duration {
+	if i.Patient {
+		return patience
+	}
+	return 2 * time.Second
+}
 
 func (i *historyInstance) dialer(ctx context.Context, network, addr string) (net.Conn, error) {
 	if through := i.Through[addr]; through != "" {
@@ -221,7 +227,7 @@ func TestHistoryWorker(t *testing.T) {
 			return
 		}
 		go func() {
-			ctx, cancel := context.WithTimeout(t.Context(), historyTimeout)
+			ctx, cancel := context.WithTimeout(t.Context(), i.timeout())
 			defer cancel()
 			stores.Do(ctx, &a.Op)
 			if a.Op.Result == history.Unknown && neverDone(a.Op.Error) {

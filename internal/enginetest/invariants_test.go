@@ -27,6 +27,9 @@ func TestSabotage(t *testing.T) {
 			continue // under the race detector the days in memory are enough, and these take minutes
 		}
 		t.Run(store.name, func(t *testing.T) {
+			if store.name != "memory" {
+				leftToTheGate(t)
+			}
 			t.Parallel()
 			sabotageEachCall(t, store.open, store.stride)
 		})

@@ -35,6 +35,7 @@ var (
 const sideBySide = 12
 
 func TestMaking(t *testing.T) {
+	leftToTheGate(t)
 	if raceEnabled {
 		t.Skip("the process it starts is built without the race detector")
 	}

@@ -178,6 +178,7 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 // TestK05RedisIsKilledUnderLoad kills the server during calls. It has executed some of them and not
 // answered.
 func TestK05RedisIsKilledUnderLoad(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t, "--appendfsync", "always")
 	stores := storesAt(t, s.addr())
 	const uses = 5000
@@ -246,6 +247,7 @@ func TestK05RedisIsKilledUnderLoad(t *testing.T) {
 
 // TestK05RedisDoesNotAnswer tests a stopped server, a cut connection and slow replies.
 func TestK05RedisDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	const deadline = 300 * time.Millisecond
 	s := startRedis(t)
 	p := startProxy(t, s.addr())

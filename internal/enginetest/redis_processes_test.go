@@ -43,6 +43,7 @@ type done struct {
 
 // TestProcessesShareRedis runs the same job in three processes at the same time.
 func TestProcessesShareRedis(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	stores := storesAt(t, s.addr())
 	expect(t, "issue", stores.ledger.Issue(t.Context(), tokenOf("limited", manyUses), nil, mostTokens), nil)

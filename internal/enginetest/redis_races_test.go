@@ -13,6 +13,7 @@ import (
 
 // TestRedisLogoutWins races slow requests with a logout over another connection.
 func TestRedisLogoutWins(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	slow := startProxy(t, s.addr())
 	requests, logouts := storesAt(t, slow.addr()).sessions, storesAt(t, s.addr()).sessions
@@ -51,6 +52,7 @@ func TestRedisLogoutWins(t *testing.T) {
 
 // TestRedisRevocationWins races uses with a revocation over another connection.
 func TestRedisRevocationWins(t *testing.T) {
+	t.Parallel()
 	s := startRedis(t)
 	slow := startProxy(t, s.addr())
 	requests, admin := storesAt(t, slow.addr()).ledger, storesAt(t, s.addr()).ledger

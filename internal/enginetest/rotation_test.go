@@ -113,6 +113,8 @@ func (j mintJob) work(t *testing.T) minted {
 
 // TestT33RotationDuringABurst rotates the pair of an app while three processes mint with it.
 func TestT33RotationDuringABurst(t *testing.T) {
+	leftToTheGate(t)
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store")
 	for name, job := range map[string]func(t *testing.T) mintJob{
 		"SQLite": func(*testing.T) mintJob { return mintJob{Dialect: sqlstore.SQLite, Source: path, Prefix: "tenantkit_"} },

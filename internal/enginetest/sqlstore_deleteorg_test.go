@@ -192,6 +192,8 @@ func TestDeleteOrgInBatches(t *testing.T) {
 
 // TestK23RotationsDuringDeleteOrg rotates secrets and key pairs of an org while it is deleted.
 func TestK23RotationsDuringDeleteOrg(t *testing.T) {
+	leftToTheGate(t)
+	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run("K23 "+h.name, func(t *testing.T) {
 			stores, db, ctx := h.instances(t, 3), h.open(t), t.Context()

@@ -21,6 +21,7 @@ import (
 
 // TestPostgresThatFails kills its own server, and makes a standby of it.
 func TestPostgresThatFails(t *testing.T) {
+	t.Parallel()
 	server, err := startPostgres("-c", "fsync=on", "-c", "wal_sender_timeout=1s")
 	skipUninstalled(t, err)
 	t.Cleanup(server.stop)
@@ -204,6 +205,7 @@ func (s *server) awaitEnd(t testing.TB) {
 
 // TestCallsEndWithTheirContext lets another client hold the lock.
 func TestCallsEndWithTheirContext(t *testing.T) {
+	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run("N11 "+h.name, func(t *testing.T) {
 			s := h.store(t)
@@ -258,6 +260,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 // TestPostgresStandbyIsPromoted has a standby that runs beside its primary and then takes its place. The
 // epoch's row is replicated.
 func TestPostgresStandbyIsPromoted(t *testing.T) {
+	t.Parallel()
 	primary, err := startPostgres("-c", "fsync=on")
 	skipUninstalled(t, err)
 	t.Cleanup(primary.stop)

@@ -21,6 +21,7 @@ import (
 // TestK27AProcessOfTheServerIsKilled gives the role asynchronous commits after Open, and kills one
 // process of PostgreSQL. The server recovers by itself, without what it had not flushed.
 func TestK27AProcessOfTheServerIsKilled(t *testing.T) {
+	t.Parallel()
 	server, err := startPostgres("-c", "fsync=on", "-c", "wal_writer_delay=10s")
 	skipUninstalled(t, err)
 	t.Cleanup(server.stop)
@@ -419,6 +420,7 @@ func TestVerbsAreOneStep(t *testing.T) {
 // TestWritesSweepUnderLoad has an engine that deletes slowly, and requests that end at once. Rows of
 // each kind are deleted nevertheless.
 func TestWritesSweepUnderLoad(t *testing.T) {
+	t.Parallel()
 	h := newPostgresHome(t)
 	s, db := h.store(t), h.open(t)
 	run(t, db, "INSERT INTO "+h.prefix+"replays (id, keep, uses, began, engine) SELECT sha256(i::text::bytea), 1, 1, 1, '' FROM generate_series(1, 3000) AS i")

@@ -118,6 +118,7 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 // TestIssueTakesDescendants revokes the maker of records whose subjects are never used again, and
 // never sweeps.
 func TestIssueTakesDescendants(t *testing.T) {
+	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
 			s, db := h.store(t), h.open(t)

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -16,6 +18,14 @@ const patience = time.Minute
 // late is the limit for a call that must end with its context after some hundred milliseconds. A
 // later call has waited for something else.
 const late = 20 * time.Second
+
+// leftToTheGate skips a test whose processes take much of both processors. The gate runs it.
+func leftToTheGate(t *testing.T) {
+	t.Helper()
+	if os.Getenv("GATE") != "1" && os.Getenv("LONG") != "1" {
+		t.Skip("GATE is not 1; .ci/run engines sets it")
+	}
+}
 
 // until waits for a condition, and reports whether it has become true.
 func until(condition func() bool) bool {
