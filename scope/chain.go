@@ -1,52 +1,82 @@
 package scope
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
-// covers reports whether c, as a grant, covers d: whether it is a prefix of d by segments.
-func covers(c, d string) bool {
-	for more := true; more; {
-		var asked, granted string
-		var deeper bool
-		granted, c, more = cut(c, '.')
-		asked, d, deeper = cut(d, '.')
-		if !segmentCovers(granted, asked) || more && !deeper {
-			return false
+// meet returns the chain that covers what both s and t cover. ok is false if that is
+// nothing.
+func (s *shape) meet(t *shape) (both shape, ok bool) {
+	switch {
+	case s.root == rootAll:
+		return *t, true
+	case t.root == rootAll:
+		return *s, true
+	case s.root != t.root:
+		return shape{}, false
+	}
+	both.root, both.column = s.root, min(s.column, t.column) // columnAny is the greatest
+	if s.column != t.column && max(s.column, t.column) != columnAny {
+		return shape{}, false
+	}
+	for i := range head {
+		if both.head[i], ok = meetSegments(s.head[i], t.head[i]); !ok {
+			return shape{}, false
 		}
 	}
-	return true
+	both.rest, ok = meetPaths(s.rest, t.rest)
+	return both, ok
 }
 
-// meet returns the chain that covers what both c and d cover. ok is false if that is
-// nothing.
-func meet(c, d string) (both string, ok bool) {
+// meetSegments returns what both segments cover. An absent one covers everything.
+func meetSegments(a, b string) (both string, ok bool) {
 	switch {
-	case covers(c, d):
-		return d, true
-	case covers(d, c):
-		return c, true
+	case a == "" || b == "":
+		return a + b, true
+	case segmentCovers(a, b):
+		return b, true
 	}
-	var segments []string
-	for c != "" && d != "" {
-		var a, b string
-		a, c, _ = cut(c, '.')
-		b, d, _ = cut(d, '.')
-		switch {
-		case segmentCovers(a, b):
-			segments = append(segments, b)
-		case segmentCovers(b, a):
-			segments = append(segments, a)
-		default:
-			return "", false
+	return a, segmentCovers(b, a)
+}
+
+// meetPaths is meetSegments for property paths.
+func meetPaths(c, d string) (both string, ok bool) {
+	if c == "" || d == "" {
+		return c + d, true
+	}
+	a, c, _ := strings.Cut(c, ".")
+	b, d, _ := strings.Cut(d, ".")
+	segment, ok := meetSegments(a, b)
+	if !ok {
+		return "", false
+	}
+	rest, ok := meetPaths(c, d)
+	if rest != "" {
+		segment += "." + rest
+	}
+	return segment, ok
+}
+
+// satisfied returns how many leading segments of s a need satisfies. After its end a need
+// means *.
+func (s *shape) satisfied(need *shape) int {
+	switch {
+	case s.root != need.root:
+		return 0
+	case s.column != need.column && s.column != columnAny:
+		return 1
+	}
+	for depth, rest, asked := 0, s.rest, need.rest; ; depth++ {
+		var granted, wanted string
+		granted, rest = s.step(depth, rest)
+		wanted, asked = need.step(depth, asked)
+		if granted == "" || !segmentCovers(granted, cmp.Or(wanted, "*")) {
+			return 2 + depth
 		}
 	}
-	if rest := c + d; rest != "" { // one of them is empty
-		segments = append(segments, rest)
-	}
-	return strings.Join(segments, "."), true
 }
 
 // segmentCovers reports whether granted is equal to asked, is *, or is asked without its
@@ -57,14 +87,6 @@ func segmentCovers(granted, asked string) bool {
 	}
 	kind, longer := strings.CutPrefix(asked, granted)
 	return longer && kind[0] == '#' && strings.IndexByte(granted, '#') < 0
-}
-
-// cut splits a text at the first separator.
-func cut(s string, separator byte) (before, after string, found bool) {
-	if i := strings.IndexByte(s, separator); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, "", false
 }
 
 const maxName = 40
@@ -79,14 +101,14 @@ func isRoot(s string) bool { return isLower(s) && 'a' <= s[0] && s[0] <= 'z' }
 // isObject reports whether s is an object name, with or without a type: c_note,
 // c_note#c_memo.
 func isObject(s string) bool {
-	base, kind, typed := cut(s, '#')
+	base, kind, typed := strings.Cut(s, "#")
 	return isLower(base) && (!typed || isLower(kind))
 }
 
 // isProperty reports whether s is one segment of a property path: c_set, c_set[],
 // c_set[]#c_foo, c_set#c_foo.
 func isProperty(s string) bool {
-	name, kind, typed := cut(s, '#')
+	name, kind, typed := strings.Cut(s, "#")
 	return isName(strings.TrimSuffix(name, "[]")) && (!typed || isName(kind))
 }
 

@@ -10,8 +10,10 @@ type Chain string
 
 // Covers reports whether c allows all that d allows.
 func (c Chain) Covers(d Chain) bool {
-	grant := shapeOf(string(c))
-	return !grant.matchesNothing() && covers(string(c), string(d))
+	all := &Grammar{Identifier: isToken}
+	set, _ := all.Compile("", string(c))
+	var need shape
+	return all.parse(string(d), &need) == nil && set.covers(&need)
 }
 
 func MustParse(s string) Chain {

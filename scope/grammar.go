@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Limits of what is parsed, so that hostile input costs little.
@@ -77,8 +78,7 @@ func (g *Grammar) ParseNeed(chain string) (n Need, err error) {
 func (g *Grammar) parseKnown(chain string, s *shape) *SyntaxError {
 	err := g.parse(chain, s)
 	if err == nil && s.root == rootUnknown {
-		p := parser{text: chain}
-		return p.fail(0, "a root of the grammar")
+		return fail(chain, 0, "a root of the grammar")
 	}
 	return err
 }
@@ -157,8 +157,8 @@ func (s *shape) vet() *SyntaxError {
 		whole.head[1] = ""
 		expected = "no identifier; nothing has an identifier before it is created: "
 	}
-	p := parser{text: s.text()}
-	return p.fail(len(whole.text())+1, expected+cutStars(whole.text()))
+	text := whole.text()
+	return fail(s.text(), strings.Count(text, ".")+1, expected+cutStars(text))
 }
 
 // standard is the grammar of the functions without a receiver.

@@ -7,7 +7,7 @@ import (
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// One map holds the segments of all depths. A segment is granted only where a chain has
+// A segment is granted only where a chain has
 // it, and not below another name.
 func TestEqualSegmentsInOtherPlaces(t *testing.T) {
 	var chains []string

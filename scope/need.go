@@ -70,13 +70,11 @@ func Object(v Verb, name, id, path string) Need { return standard.Object(v, name
 // Admin returns the need for administrative routes. v is Read or Update; any other verb
 // gives the zero Need.
 func Admin(v Verb) Need {
-	switch v {
-	case Read:
-		return Need{shape{root: rootAdmin, column: columnRead}}
-	case Update:
-		return Need{shape{root: rootAdmin, column: columnUpdate}}
+	column, ok := columnOf(rootAdmin, string(v))
+	if !ok || v == "*" {
+		return Need{}
 	}
-	return Need{}
+	return Need{shape{root: rootAdmin, column: column}}
 }
 
 // Part answers what a list handler asks about one verb on one object name. The zero
@@ -98,7 +96,17 @@ func (p Part) IDs() (ids []string, all bool) {
 	if p.need.root == rootNone {
 		return nil, false
 	}
-	if ids, all = p.set.instances(&p.need); all {
+	p.set.common(&p.need, nil, func(both shape) bool {
+		switch {
+		case both.head[0] != p.need.head[0]: // on one type only
+		case both.isEvery():
+			all = true
+		default:
+			ids = append(ids, both.head[1])
+		}
+		return !all
+	})
+	if all {
 		return nil, true
 	}
 	slices.Sort(ids)
@@ -121,39 +129,11 @@ func (p Part) Need(id, path string) (n Need) {
 
 // Property reports whether the path is permitted on every instance, so that a list may be
 // filtered and sorted by it. The path "" is the whole object.
-func (p Part) Property(path string) bool {
-	need := p.need
-	need.head[1], need.rest = "*", path
-	return isPath(path) && p.set.covers(&need)
-}
+func (p Part) Property(path string) bool { return p.set.Allows(p.Need("", path)) }
 
 // Of returns a function that reports whether a path is permitted on one instance. The
 // path "" is the whole instance. Any identifier is accepted if some grammar could have
 // it.
 func (p Part) Of(id string) func(path string) bool {
-	i := p.at(id) // so that Of is inlined, and its result not allocated
-	return i.permits
-}
-
-// instance is a Part with one instance of its object name.
-type instance struct {
-	set   Set
-	need  shape
-	whole bool
-}
-
-func (p *Part) at(id string) instance {
-	if !isToken(id) {
-		return instance{}
-	}
-	i := instance{set: p.set, need: p.need}
-	i.need.head[1] = id
-	i.whole = i.set.covers(&i.need)
-	return i
-}
-
-func (i *instance) permits(path string) bool {
-	need := i.need
-	need.rest = path
-	return isPath(path) && (i.whole || i.set.covers(&need))
+	return func(path string) bool { return id != "" && p.set.Allows(p.Need(id, path)) }
 }

@@ -24,29 +24,13 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("scope: chain %d, %s", e.Index, e.Reason())
 }
 
-// parser reads one chain. Its methods take the offset at which a segment begins, and
-// continue from there. The offset after the last segment is len(text)+1.
-type parser struct {
-	grammar *Grammar
-	text    string // without trailing stars
-}
-
-// segment returns the segment that begins at an offset, and the offset of the next one.
-func (p *parser) segment(at int) (segment string, next int) {
-	rest := p.text[at:]
-	if i := strings.IndexByte(rest, '.'); i >= 0 {
-		return rest[:i], at + i + 1
-	}
-	return rest, len(p.text) + 1
-}
-
-func (p *parser) ended(at int) bool { return at > len(p.text) }
-
-func (p *parser) fail(at int, expected string) *SyntaxError {
-	got, _ := p.segment(at)
+// fail returns the error for a segment of a chain, counted from 0.
+func fail(chain string, segment int, expected string) *SyntaxError {
+	segments := strings.Split(chain, ".")
+	got := segments[segment]
 	return &SyntaxError{
-		Segment:  strings.Count(p.text[:at], "."),
-		Offset:   at,
+		Segment:  segment,
+		Offset:   len(strings.Join(segments[:segment], ".")) + min(segment, 1),
 		Got:      got[:min(len(got), 64)],
 		Expected: expected,
 	}
@@ -54,38 +38,33 @@ func (p *parser) fail(at int, expected string) *SyntaxError {
 
 // parse reads a chain into s, which must be zero. A root that the grammar does not know
 // gives rootUnknown, not an error.
-func (g *Grammar) parse(text string, s *shape) *SyntaxError {
-	if len(text) > maxLength || strings.Count(text, ".") >= maxSegments {
-		return oversize(text)
+func (g *Grammar) parse(chain string, s *shape) *SyntaxError {
+	switch {
+	case len(chain) > maxLength:
+		return &SyntaxError{Offset: maxLength, Got: chain[:64], Expected: "at most 512 bytes"}
+	case strings.Count(chain, ".") >= maxSegments:
+		return fail(chain, maxSegments, "at most 32 segments")
 	}
-	p := parser{g, cutStars(text)}
-	if p.text == "" || p.text == "*" {
+	chain = cutStars(chain)
+	if chain == "" || chain == "*" {
 		s.root = rootAll
 		return nil
 	}
-	name, at := p.segment(0)
-	s.root = rootOf(name)
-	switch s.root {
-	case rootObject:
-		return p.object(at, s)
-	case rootScript:
-		return p.script(at, s)
-	case rootView, rootDeployment, rootAdmin:
-		return p.simple(at, s)
+	s.column = columnAny
+	i, at := 0, 0
+	for segment := range strings.SplitSeq(chain, ".") {
+		if expected := g.read(s, i, segment); expected != "" {
+			return fail(chain, i, expected)
+		}
+		switch {
+		case s.root == rootScript:
+			return g.script(chain, s)
+		case s.root == rootObject && i == 2+head:
+			s.rest = chain[at:]
+		}
+		i, at = i+1, at+len(segment)+1
 	}
-	return p.unknown(name, at, s)
-}
-
-// oversize returns the error for a chain that is too long or has too many segments.
-func oversize(text string) *SyntaxError {
-	if len(text) > maxLength {
-		return &SyntaxError{Offset: maxLength, Got: text[:64], Expected: "at most 512 bytes"}
-	}
-	p, at := parser{text: text}, 0
-	for range maxSegments {
-		_, at = p.segment(at)
-	}
-	return p.fail(at, "at most 32 segments")
+	return nil
 }
 
 // cutStars cuts trailing stars. They have no effect, because a chain covers by prefix.
@@ -96,148 +75,109 @@ func cutStars(text string) string {
 	return text
 }
 
-// verb reads the second segment, if there is one.
-func (p *parser) verb(at int, s *shape) (next int, err *SyntaxError) {
-	s.column = columnAny
-	if p.ended(at) {
-		return at, nil
-	}
-	verb, next := p.segment(at)
-	var ok bool
-	if s.column, ok = columnOf(s.root, verb); !ok {
-		return 0, p.fail(at, verbsOf(s.root)+" or *"+verbHint(s.root, verb))
-	}
-	return next, nil
-}
-
-func (p *parser) object(at int, s *shape) *SyntaxError {
-	nameAt, err := p.verb(at, s)
-	if err != nil || p.ended(nameAt) {
-		return err
-	}
-	name, idAt := p.segment(nameAt)
-	if !isObject(name) && name != "*" {
-		return p.fail(nameAt, "an object name or *")
-	}
-	s.head[0] = name
-	if p.ended(idAt) {
-		return nil
-	}
-	id, at := p.segment(idAt)
-	if !p.grammar.isIdentifier(id) && id != "*" {
-		return p.fail(idAt, "an identifier or *"+identifierHint(s, id))
-	}
-	s.head[1] = id
-	if p.ended(at) {
-		return nil
-	}
-	s.rest = p.text[at:]
-	for !p.ended(at) {
-		property, next := p.segment(at)
-		if !isProperty(property) {
-			return p.fail(at, "a property")
-		}
-		at = next
-	}
-	return nil
-}
-
-func identifierHint(s *shape, got string) string {
-	if !isProperty(got) {
-		return ""
-	}
-	return "; an identifier or * stands before a property: " + s.text() + ".*." + got
-}
-
-func (p *parser) script(at int, s *shape) *SyntaxError {
-	s.column = columnAny
-	if p.ended(at) {
-		return nil
-	}
-	kind, next := p.segment(at)
-	executes := kind == "execute"
-	if executes {
-		if p.ended(next) {
-			return nil
-		}
-		at = next
-		kind, next = p.segment(at)
-	}
+// read reads a segment of a chain, counted from 0, into s. If the segment is wrong, it
+// returns what could stand there.
+func (g *Grammar) read(s *shape, i int, segment string) (expected string) {
 	switch {
-	case kind == "runner":
-		s.column = columnRunner
-		return p.done(next, "; the runner has no identifier: script.runner")
-	case kind == "route", kind == "*" && !executes: // only a route has an identifier
-		s.column = columnRoute
-		return p.named(next, s, p.grammar.isRoute, "the identifier of a route; the others are script.route and script.runner")
-	case p.grammar.isRoute(kind):
-		return p.fail(at, "route, runner, execute or *; one route is script.route."+kind)
-	}
-	return p.fail(at, "route, runner, execute or *")
-}
-
-// named reads the one segment that may follow, if it is there.
-func (p *parser) named(at int, s *shape, is func(string) bool, expected string) *SyntaxError {
-	if p.ended(at) {
-		return nil
-	}
-	name, next := p.segment(at)
-	if !is(name) {
-		return p.fail(at, expected)
-	}
-	s.head[0] = name
-	return p.done(next, "")
-}
-
-// simple reads view, deployment and admin chains.
-func (p *parser) simple(at int, s *shape) *SyntaxError {
-	at, err := p.verb(at, s)
-	if err != nil {
-		return err
-	}
-	if s.root == rootAdmin {
-		return p.done(at, "")
-	}
-	return p.named(at, s, p.grammar.isNamed, "a name or an identifier")
-}
-
-func verbsOf(r root) string {
-	var verbs []string
-	for _, name := range columnNames[r][:columnAny] {
-		if name != "" {
-			verbs = append(verbs, name)
+	case i == 0:
+		return s.readRoot(segment)
+	case s.root == rootUnknown:
+		if segment != "*" && !isProperty(segment) && !isToken(segment) {
+			return "a segment or *"
 		}
+	case i == 1:
+		return s.readVerb(segment)
+	case s.root == rootObject:
+		return g.readObject(s, i, segment)
+	case s.root == rootAdmin || i > 2:
+		return "nothing more"
+	case !g.isNamed(segment):
+		return "a name or an identifier"
+	default:
+		s.head[0] = segment
 	}
-	return strings.Join(verbs, ", ")
+	return ""
 }
 
-func verbHint(r root, verb string) string {
-	if _, ok := columnOf(rootObject, verb); !ok || r != rootDeployment {
+func (s *shape) readRoot(name string) (expected string) {
+	if s.root = rootOf(name); s.root != rootNone {
 		return ""
-	}
-	return "; deployments themselves are objects: object." + verb + ".deployment"
-}
-
-// done returns an error if there is a further segment.
-func (p *parser) done(at int, hint string) *SyntaxError {
-	if p.ended(at) {
-		return nil
-	}
-	return p.fail(at, "nothing more"+hint)
-}
-
-// unknown checks the form of a chain whose root the grammar does not know.
-func (p *parser) unknown(name string, at int, s *shape) *SyntaxError {
-	if !isRoot(name) {
-		return p.fail(0, "a root, in lower case")
 	}
 	s.root = rootUnknown
-	for !p.ended(at) {
-		segment, next := p.segment(at)
-		if segment != "*" && !isProperty(segment) && !isToken(segment) {
-			return p.fail(at, "a segment or *")
+	if !isRoot(name) {
+		return "a root, in lower case"
+	}
+	return ""
+}
+
+func (s *shape) readVerb(verb string) (expected string) {
+	var ok bool
+	if s.column, ok = columnOf(s.root, verb); ok {
+		return ""
+	}
+	for _, name := range columnNames[s.root] {
+		switch name {
+		case "":
+		case "*":
+			expected = strings.TrimSuffix(expected, ", ") + " or *"
+		default:
+			expected += name + ", "
 		}
-		at = next
+	}
+	if _, ok := columnOf(rootObject, verb); ok && s.root == rootDeployment {
+		expected += "; deployments themselves are objects: object." + verb + ".deployment"
+	}
+	return expected
+}
+
+// readObject reads what follows the verb of an object chain.
+func (g *Grammar) readObject(s *shape, i int, segment string) (expected string) {
+	switch {
+	case i == 2 && !isObject(segment) && segment != "*":
+		return "an object name or *"
+	case i == 3 && !g.isIdentifier(segment) && segment != "*":
+		if isProperty(segment) {
+			return "an identifier or *; an identifier or * stands before a property: " + s.text() + ".*." + segment
+		}
+		return "an identifier or *"
+	case i < 2+head:
+		s.head[i-2] = segment
+	case !isProperty(segment):
+		return "a property"
+	}
+	return ""
+}
+
+// script reads a chain of the root script, with the aliases of the interface.
+func (g *Grammar) script(chain string, s *shape) *SyntaxError {
+	segments := strings.Split(chain, ".")
+	at := 1
+	executes := len(segments) > 1 && segments[1] == "execute"
+	if executes {
+		at++
+	}
+	if at == len(segments) {
+		return nil
+	}
+	kind, after := segments[at], segments[at+1:]
+	switch {
+	case kind == "runner" && len(after) > 0:
+		return fail(chain, at+1, "nothing more; the runner has no identifier: script.runner")
+	case kind == "runner":
+		s.column = columnRunner
+	case kind != "route" && (kind != "*" || executes): // only a route has an identifier
+		expected := "route, runner, execute or *"
+		if g.isRoute(kind) {
+			expected += "; one route is script.route." + kind
+		}
+		return fail(chain, at, expected)
+	case len(after) > 0 && !g.isRoute(after[0]):
+		return fail(chain, at+1, "the identifier of a route; the others are script.route and script.runner")
+	case len(after) > 1:
+		return fail(chain, at+2, "nothing more")
+	default:
+		s.column = columnRoute
+		s.head[0] = strings.Join(after, "")
 	}
 	return nil
 }

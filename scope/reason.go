@@ -29,38 +29,19 @@ func (s Set) Explain(n Need) Reason {
 }
 
 func (x *index) explain(n Need) Reason {
-	if x.both != nil {
-		if r := x.both.a.Explain(n); !r.Allowed {
+	if x.isBoth {
+		if r := x.a.Explain(n); !r.Allowed {
 			return r
 		}
-		return x.both.b.Explain(n)
+		return x.b.Explain(n)
 	}
-	need := &n.shape
-	if chain := x.allowing(need); chain != 0 {
-		return x.reason(true, chain, 0)
+	chain, segment := x.allowing(&n.shape), 0
+	allowed := chain != 0
+	if !allowed {
+		chain, segment = x.nearest(&n.shape)
 	}
-	if chain, depth := x.nearest(nodeID(need.root), need, 0, need.rest); chain != 0 {
-		return x.reason(false, chain, 2+depth)
-	}
-	if chain := x.nodes[need.root].anyPassing(); chain != 0 {
-		return x.reason(false, chain, 1)
-	}
-	return x.reason(false, x.live, 0)
-}
-
-func (x *index) reason(allowed bool, chain link, segment int) Reason {
 	if chain == 0 {
 		return Reason{}
 	}
-	return Reason{Allowed: allowed, Chain: x.chains[chain-1], Source: x.source, Segment: segment}
-}
-
-// anyPassing returns a chain that passes through n in any column, or 0.
-func (n *node) anyPassing() link {
-	for _, chain := range n.passes {
-		if chain != 0 {
-			return chain
-		}
-	}
-	return 0
+	return Reason{Allowed: allowed, Chain: x.grants[chain-1].text, Source: x.source, Segment: segment}
 }

@@ -26,8 +26,7 @@ func (s Set) Union(t Set) Set {
 	if len(t.parts) == 0 {
 		return s
 	}
-	parts := make([]*index, len(s.parts), len(s.parts)+len(t.parts))
-	copy(parts, s.parts)
+	parts := append(make([]*index, 0, len(s.parts)+len(t.parts)), s.parts...)
 	for _, part := range t.parts {
 		if !slices.Contains(s.parts, part) {
 			parts = append(parts, part)
@@ -50,27 +49,11 @@ func (s Set) covers(n *shape) bool {
 
 // Overlaps reports whether any part of n is permitted, such as one instance of many or
 // one property of an object. It is true whenever Allows is.
-func (s Set) Overlaps(n Need) bool { return s.overlaps(&n.shape) }
-
-func (s Set) overlaps(n *shape) bool {
-	for _, part := range s.parts {
-		if part.overlapping(n) {
-			return true
-		}
+func (s Set) Overlaps(n Need) bool {
+	if !n.Valid() || s.Allows(n) {
+		return n.Valid()
 	}
-	return false
-}
-
-// instances is as that of index.
-func (s Set) instances(n *shape) (ids []string, all bool) {
-	for _, part := range s.parts {
-		more, whole := part.instances(n)
-		if whole {
-			return nil, true
-		}
-		ids = append(ids, more...)
-	}
-	return ids, false
+	return !s.common(&n.shape, nil, func(shape) bool { return false })
 }
 
 // Missing returns the chains of t, in canonical form, that no chain of s covers, each once. A minter whose
@@ -78,19 +61,15 @@ func (s Set) instances(n *shape) (ids []string, all bool) {
 // and are never missing. An intersection with too many pairs of chains is taken for
 // its first Set.
 func (s Set) Missing(t Set) []string {
-	if t.pairs() > maxPairs {
-		t = t.lists()
-	}
 	var missing []string
 	seen := map[string]bool{}
-	for c := range t.Chains() {
-		grant := shapeOf(c)
-		if grant.matchesNothing() || s.covers(&grant) || seen[c] {
-			continue
+	t.each(true, func(c shape, _ string) bool {
+		if text := c.text(); !c.matchesNothing() && !s.covers(&c) && !seen[text] {
+			seen[text] = true
+			missing = append(missing, text)
 		}
-		seen[c] = true
-		missing = append(missing, c)
-	}
+		return true
+	})
 	return missing
 }
 
@@ -99,16 +78,7 @@ func (s Set) Missing(t Set) []string {
 // chain more than once. An intersection of more than 32,768 pairs of chains yields none.
 func (s Set) Chains() iter.Seq2[string, string] {
 	return func(yield func(chain, source string) bool) {
-		for _, part := range s.parts {
-			for _, chain := range part.chains {
-				if !yield(chain, part.source) {
-					return
-				}
-			}
-			if part.both != nil && !part.both.chains(yield) {
-				return
-			}
-		}
+		s.each(false, func(c shape, source string) bool { return yield(c.text(), source) })
 	}
 }
 
@@ -125,7 +95,7 @@ func (s Set) eachUnknown(yield func(string, string) bool) bool {
 				return false
 			}
 		}
-		if part.both != nil && !(part.both.a.eachUnknown(yield) && part.both.b.eachUnknown(yield)) {
+		if !part.a.eachUnknown(yield) || !part.b.eachUnknown(yield) {
 			return false
 		}
 	}

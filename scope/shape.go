@@ -1,9 +1,6 @@
 package scope
 
-import (
-	"iter"
-	"strings"
-)
+import "strings"
 
 // root is the first segment of a chain, or one of the special cases.
 type root uint8
@@ -15,12 +12,12 @@ const (
 	rootView
 	rootDeployment
 	rootAdmin
-	indexed     // each root above has a node in an index
 	rootAll     // the empty chain: everything
 	rootUnknown // well-formed, but not in the grammar
+	roots
 )
 
-var rootNames = [indexed]string{
+var rootNames = [...]string{
 	rootObject: "object", rootScript: "script", rootView: "view",
 	rootDeployment: "deployment", rootAdmin: "admin",
 }
@@ -37,12 +34,11 @@ const (
 	columnAny // *
 	columns
 
-	columnRoute   = columnCreate
-	columnRunner  = columnRead
-	columnExecute = columnCreate
+	columnRoute  = columnCreate
+	columnRunner = columnRead
 )
 
-var columnNames = [indexed][columns]string{
+var columnNames = [roots][columns]string{
 	rootObject:     {"create", "read", "update", "delete", "*"},
 	rootScript:     {"route", "runner", "", "", "*"},
 	rootView:       {"execute", "", "", "", "*"},
@@ -80,38 +76,17 @@ func (s *shape) step(depth int, rest string) (segment, after string) {
 	if depth < head {
 		return s.head[depth], rest
 	}
-	segment, after, _ = cut(rest, '.')
+	segment, after, _ = strings.Cut(rest, ".")
 	return segment, after
 }
 
 // isEvery reports whether s means every instance of an object name.
 func (s *shape) isEvery() bool { return s.head[1] == "" || s.head[1] == "*" }
 
-// columns yields the columns that s covers as a grant.
-func (s *shape) columns() iter.Seq[column] {
-	first, last := s.column, s.column
-	if first == columnAny {
-		first = 0
-	}
-	return func(yield func(column) bool) {
-		for c := first; c <= last; c++ {
-			if !yield(c) {
-				return
-			}
-		}
-	}
-}
-
-// matchesNothing reports whether s, as a grant, can match nothing.
-func (s *shape) matchesNothing() bool { return s.matchesNothingIn(s.column) }
-
-// matchesNothingIn reports whether s can match nothing in column c. An object that is
-// about to be created has no identifier yet, and an object is deleted whole.
-func (s *shape) matchesNothingIn(c column) bool {
-	if s.root != rootObject {
-		return false
-	}
-	return c == columnCreate && !s.isEvery() || c == columnDelete && s.rest != ""
+// matchesNothing reports whether s, as a grant, can match nothing. An object that is about
+// to be created has no identifier yet, and an object is deleted whole.
+func (s *shape) matchesNothing() bool {
+	return s.root == rootObject && (s.column == columnCreate && !s.isEvery() || s.column == columnDelete && s.rest != "")
 }
 
 // text returns the canonical chain.
@@ -140,20 +115,4 @@ func (s *shape) canonical(chain string) string {
 		return s.text()
 	}
 	return cutStars(chain)
-}
-
-// shapeOf splits canonical text of any grammar into a shape.
-func shapeOf(text string) shape {
-	if text == "*" {
-		return shape{root: rootAll}
-	}
-	name, rest, _ := cut(text, '.')
-	verb, rest, _ := cut(rest, '.')
-	s := shape{root: rootOf(name), column: columnAny}
-	if verb != "" {
-		s.column, _ = columnOf(s.root, verb)
-	}
-	s.head[0], rest, _ = cut(rest, '.')
-	s.head[1], s.rest, _ = cut(rest, '.')
-	return s
 }

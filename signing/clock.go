@@ -4,10 +4,8 @@ import (
 	"hash/maphash"
 	"math"
 	"net/http"
-	"runtime"
 	"sync"
 	"time"
-	"weak"
 )
 
 // Clock estimates the time of servers. It compares the Server-Time header of each
@@ -16,25 +14,38 @@ import (
 // would be a replay. Transports with the same client key must therefore share one
 // Clock. Transports without a Clock and a Now of their own share one already.
 //
+// A Clock knows 1,024 hosts. With more of them, it forgets what it knows of others.
+//
 // The zero Clock is ready to use, and safe for concurrent use.
 type Clock struct {
 	mu    sync.Mutex
 	hosts map[string]*hostClock
 }
 
-// host returns the clock of a host. Hosts come from the BaseURLs of Transports, so
-// there are few.
+// processClock is that of the Transports that have no Clock and no Now. The signature
+// covers neither the Transport nor the mount, so the server cannot tell these apart.
+var processClock Clock
+
+const maxHosts = 1024
+
+// host returns the clock of a host.
 func (c *Clock) host(name string) *hostClock {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := c.hosts[name]
-	if h == nil {
-		if c.hosts == nil {
-			c.hosts = make(map[string]*hostClock)
-		}
-		h = newHostClock()
-		c.hosts[name] = h
+	if h := c.hosts[name]; h != nil {
+		return h
 	}
+	if c.hosts == nil {
+		c.hosts = make(map[string]*hostClock)
+	}
+	for other := range c.hosts { // in no order
+		if len(c.hosts) < maxHosts {
+			break
+		}
+		delete(c.hosts, other)
+	}
+	h := &hostClock{offset: unknown, seed: maphash.MakeSeed()}
+	c.hosts[name] = h
 	return h
 }
 
@@ -69,8 +80,6 @@ type hostClock struct {
 	seed   maphash.Seed
 	lanes  [256]lane
 }
-
-func newHostClock() *hostClock { return &hostClock{offset: unknown, seed: maphash.MakeSeed()} }
 
 // span is the range of the difference between the host's clock and the local one: at
 // least low, at most high.
@@ -198,50 +207,4 @@ func (h *hostClock) seconds(local time.Time) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now(local) / (1000 * millisecond)
-}
-
-// site is one client key at one service. All its requests from one process take their
-// timestamps from one clock. The signature covers neither the Transport nor the
-// mount, so the server cannot tell these apart.
-type site struct{ clientKey, origin string }
-
-// sites holds the clocks of the Transports that have none of their own. It keeps a
-// clock only while a Transport refers to it.
-type sites struct {
-	mu     sync.Mutex
-	clocks map[site]weak.Pointer[hostClock]
-}
-
-var processSites sites
-
-// clock returns the clock of a site. It makes a new one if no Transport holds one.
-func (s *sites) clock(at site) *hostClock {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.clocks[at].Value(); c != nil {
-		return c
-	}
-	if s.clocks == nil {
-		s.clocks = make(map[site]weak.Pointer[hostClock])
-	}
-	c := newHostClock()
-	s.clocks[at] = weak.Make(c)
-	runtime.AddCleanup(c, s.forget, at)
-	return c
-}
-
-// forget removes a site whose clock was garbage collected, unless the site has a new
-// clock.
-func (s *sites) forget(at site) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.clocks[at].Value() == nil {
-		delete(s.clocks, at)
-	}
-}
-
-// siteClock is the reference by which a Transport keeps the clock of its site.
-type siteClock struct {
-	site  site
-	clock *hostClock
 }

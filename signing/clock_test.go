@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -428,11 +427,10 @@ func TestASharedClockIsCorrectedOnce(t *testing.T) {
 		if n.statuses[401] != refused {
 			t.Errorf("the second Transport did not know what the first had learned: %v", n.statuses)
 		}
-		runtime.KeepAlive(first)
 	})
 }
 
-// Transports with another host or client key have separate timestamps. A Transport
+// Transports with another host have separate timestamps. A Transport
 // with another Now has another local clock. So their clocks are separate.
 func TestTransportsThatShareNoClock(t *testing.T) {
 	early := time.Now().Add(-time.Hour)
@@ -443,7 +441,6 @@ func TestTransportsThatShareNoClock(t *testing.T) {
 	}{
 		{"another host", func(t *signing.Transport) { t.BaseURL = "https://other.example.com/acme/v2" }},
 		{"another port", func(t *signing.Transport) { t.BaseURL = "https://api.example.com:8443/acme/v2" }},
-		{"another client key", func(t *signing.Transport) { t.ClientKey = "tkAnother" }},
 		{"a Clock of its own", func(t *signing.Transport) { t.Clock = new(signing.Clock) }},
 		{"a Now of its own", func(t *signing.Transport) { t.Now = past }},
 	}
@@ -464,64 +461,13 @@ func TestTransportsThatShareNoClock(t *testing.T) {
 	}
 }
 
-func TestASharedClockEndsWithItsTransports(t *testing.T) {
-	const key, origin = "tkCollected", "https://api.example.com"
-	n := newNetwork(t, signing.Policy{})
-	use := func() *signing.Transport {
-		client := n.transport(nil)
-		client.ClientKey = key
-		if _, err := send(t.Context(), client, http.MethodGet); err != nil {
-			t.Fatal(err)
-		}
-		return client
+// A Clock forgets hosts, so that it does not grow with them.
+func TestAClockKeepsABoundedNumberOfHosts(t *testing.T) {
+	var clock signing.Clock
+	for i := range 3000 {
+		signing.SharesClock(&signing.Transport{Clock: &clock, BaseURL: fmt.Sprintf("https://h%d.example.com", i)}, &signing.Transport{Clock: &clock, BaseURL: "https://api.example.com"})
 	}
-	kept := use()
-	use()
-	for range 5 {
-		runtime.GC()
-	}
-	if !signing.KeepsSite(key, origin) {
-		t.Fatal("a clock that a Transport holds was collected")
-	}
-	runtime.KeepAlive(kept)
-	for deadline := time.Now().Add(10 * time.Second); signing.KeepsSite(key, origin); {
-		if time.Now().After(deadline) {
-			t.Fatal("the clock of no Transport is kept")
-		}
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-	}
-}
-
-// Clocks are made, found and garbage collected concurrently.
-func TestSharedClocksUnderChurn(t *testing.T) {
-	n := newNetwork(t, signing.Policy{})
-	var failed atomic.Int64
-	var wg sync.WaitGroup
-	for worker := range 4 {
-		wg.Go(func() {
-			for i := range 100 {
-				client := n.transport(nil)
-				client.BaseURL = fmt.Sprintf("https://h%d.example.com/acme/v2", i%3)
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, fmt.Sprint(client.BaseURL, "/w", worker, "/", i), nil)
-				if err != nil {
-					failed.Add(1)
-					continue
-				}
-				res, err := client.RoundTrip(r)
-				if err != nil {
-					failed.Add(1)
-					continue
-				}
-				res.Body.Close()
-				if i%10 == 0 {
-					runtime.GC()
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if failed.Load() != 0 || n.statuses[200] != 400 {
-		t.Errorf("%d failed, by status: %v", failed.Load(), n.statuses)
+	if got := signing.Hosts(&clock); got != 1024 {
+		t.Errorf("%d hosts", got)
 	}
 }

@@ -110,7 +110,7 @@ const (
 )
 
 // Generate makes a credential from crypto/rand: a client key of 22 letters and digits
-// (130 bits), and a secret of 64 letters and digits (380 bits).
+// (110 bits), and a secret of 64 letters and digits (320 bits).
 func Generate() (clientKey string, secret Secret) {
 	return random(keyLength), Secret(random(secretLength))
 }
@@ -121,27 +121,10 @@ func generated(clientKey string, secret Secret) bool {
 		ascii.Alphanumeric.Holds(string(secret), secretLength, secretLength)
 }
 
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-// random returns n letters and digits, each of them equally likely.
-func random(n int) string {
-	text := make([]byte, 0, n)
-	noise := make([]byte, n+n/4)
+// random returns n letters and digits, with 5 bits each.
+func random(n int) (text string) {
 	for len(text) < n {
-		rand.Read(noise)
-		text = appendLetters(text, noise)
+		text += rand.Text()
 	}
-	return string(text[:n])
-}
-
-// appendLetters maps random bytes to letters. Bytes past the last multiple of 62 are
-// rejected: modulo 62 they would make some letters more likely.
-func appendLetters(text, noise []byte) []byte {
-	const fair = 256 - 256%len(alphabet)
-	for _, b := range noise {
-		if int(b) < fair {
-			text = append(text, alphabet[int(b)%len(alphabet)])
-		}
-	}
-	return text
+	return text[:n]
 }

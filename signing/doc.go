@@ -67,7 +67,7 @@
 // By default, a timestamp may be up to five minutes old and up to one minute ahead of
 // the server's clock. Version 2 counts whole seconds. Every reply carries the server's
 // time. [Clock] learns from it, so that a client whose clock is wrong is refused once at
-// most. Transports of one client key and host share what they learn.
+// most. Transports of one host share what they learn.
 //
 // # Compatibility
 //

@@ -11,10 +11,7 @@ import (
 	"github.com/tenantkit/tenantkit/internal/baseurl"
 )
 
-var (
-	AppendLetters  = appendLetters
-	SignatureError = signatureError
-)
+var SignatureError = signatureError
 
 // CountMACs counts the MACs computed with a key from now on.
 func CountMACs(k *Key) *atomic.Int64 {
@@ -46,14 +43,8 @@ func (c counted) Sum(b []byte) []byte {
 	return c.Hash.Sum(b)
 }
 
-// KeepsSite reports whether the process has a shared clock for a client key at
-// an origin.
-func KeepsSite(clientKey, origin string) bool {
-	processSites.mu.Lock()
-	defer processSites.mu.Unlock()
-	_, ok := processSites.clocks[site{clientKey, origin}]
-	return ok
-}
+// Hosts returns how many hosts a Clock knows.
+func Hosts(c *Clock) int { return len(c.hosts) }
 
 // SharesClock reports whether two Transports take their timestamps from one clock.
 func SharesClock(a, b *Transport) bool {

@@ -64,9 +64,7 @@ func soleMember(lines []string, label string) (sole member, ok bool) {
 }
 
 func (f *fieldReader) skip(blanks string) {
-	if c := f.peek(); c == ' ' || c == '\t' {
-		f.rest = strings.TrimLeft(f.rest, blanks)
-	}
+	f.rest = strings.TrimLeft(f.rest, blanks)
 }
 
 // peek returns the next byte, or 0 at the end.

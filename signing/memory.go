@@ -217,15 +217,11 @@ func (m *Memory) lock(s *shard) (now time.Duration) {
 
 // reserve counts one more request, unless the store is full.
 func (m *Memory) reserve() bool {
-	for {
-		n := m.live.Load()
-		if n >= int64(m.requests) {
-			return false
-		}
-		if m.live.CompareAndSwap(n, n+1) {
-			return true
-		}
+	if m.live.Add(1) <= int64(m.requests) {
+		return true
 	}
+	m.live.Add(-1)
+	return false
 }
 
 // Len returns how many requests are remembered. Watch this number: when it reaches

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
@@ -43,11 +42,9 @@ import (
 type Transport struct {
 	hidden
 
-	// Clock learns the server's time and hands out timestamps. If nil, Transports
-	// with the same client key, and the same host in BaseURL, share one for as long
-	// as any of them is referenced. Set it if one service has two hosts, or to share
-	// one although Now is set. Set it also in tests whose time is not that of the
-	// process, as in testing/synctest.
+	// Clock learns the server's time and hands out timestamps. If nil, all Transports of
+	// the process share one. Set it to share one although Now is set, and in tests whose
+	// time is not that of the process, as in testing/synctest.
 	Clock *Clock
 
 	// BaseURL is the address of the service with its mount, such as
@@ -95,8 +92,7 @@ type Transport struct {
 	// difference to one local clock.
 	Now func() time.Time
 
-	own  Clock                     // used if Now is set and Clock is not
-	held atomic.Pointer[siteClock] // the shared clock, used if neither is set
+	own Clock // used if Now is set and Clock is not
 }
 
 // ErrOutside is returned by Transport for a request outside its BaseURL.
@@ -250,13 +246,7 @@ func (t *Transport) clock(origin string) *hostClock {
 	case t.Now != nil:
 		return t.own.host(origin)
 	}
-	at := site{t.ClientKey, origin}
-	held := t.held.Load()
-	if held == nil || held.site != at {
-		held = &siteClock{at, processSites.clock(at)}
-		t.held.Store(held)
-	}
-	return held.clock
+	return processClock.host(origin)
 }
 
 func (t *Transport) now() time.Time { return clock.Now(t.Now) }

@@ -2,6 +2,7 @@ package signing
 
 import (
 	"crypto/sha256"
+	"encoding/base32"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -223,9 +224,7 @@ func shortNonce(nonce string) string {
 	var text [len("v2") + mostNonce]byte
 	sum := sha256.Sum256(append(append(text[:0], "v2"...), nonce...))
 	var short [nonceLength]byte
-	for i := range short {
-		short[i] = alphabet[int(sum[i])%len(alphabet)]
-	}
+	base32.StdEncoding.Encode(short[:], sum[:nonceLength*5/8])
 	return string(short[:])
 }
 

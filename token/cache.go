@@ -80,10 +80,9 @@ var errNoKey = errors.New("token: Keys returned neither a key nor an error")
 
 // CachedKeys remembers the keys that another Keys has found. Cached makes one.
 type CachedKeys struct {
-	Now func() time.Time // nil: time.Now; set before first use, for tests
-
 	keys  Keys
-	of    recent.Groups // by client key
+	now   func() time.Time // nil: time.Now
+	of    recent.Groups    // by client key
 	found recent.Answers[string, *PublicKey]
 }
 
@@ -102,7 +101,7 @@ func Cached(k Keys, stale time.Duration) *CachedKeys {
 // Public implements Keys. Its errors are those of the Keys that it asks. If that Keys
 // returns neither a key nor an error, Public returns an error other than ErrNotFound.
 func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error) {
-	now := clock.Now(c.Now)
+	now := clock.Now(c.now)
 	if k, ok := c.found.Find(&c.of, now, kid); ok {
 		return k, nil
 	}

@@ -129,7 +129,7 @@ func TestCachedKeysGoByTheirClock(t *testing.T) {
 	under := &counted{Keys: &store}
 	cached := token.Cached(under, -1) // as 0
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	cached.Now = func() time.Time { return now }
+	cached.SetNow(func() time.Time { return now })
 	for _, test := range []struct {
 		name  string
 		after time.Duration

@@ -139,10 +139,8 @@ func TestThumbprint(t *testing.T) {
 	if diff := cmp.Diff("NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs", got); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}
-	for name, key := range map[string]*rsa.PublicKey{"no key": nil, "no modulus": {E: 3}, "no exponent": {N: big.NewInt(5)}} {
-		if kid, err := token.Thumbprint(key); kid != "" || !errors.Is(err, token.ErrBadKey) {
-			t.Errorf("%s: %q, %v, want ErrBadKey", name, kid, err)
-		}
+	if kid, err := token.Thumbprint(&rsa.PublicKey{N: big.NewInt(5)}); kid != "" || !errors.Is(err, token.ErrBadKey) {
+		t.Errorf("no exponent: %q, %v, want ErrBadKey", kid, err)
 	}
 }
 

@@ -50,7 +50,7 @@ func Example() {
 	// delete one:  false
 }
 
-func ExampleMinter_Permanent() {
+func ExampleMinter_Issue() {
 	ctx := context.Background()
 	var keys token.MemoryKeys
 	var ledger token.MemoryLedger
@@ -60,7 +60,7 @@ func ExampleMinter_Permanent() {
 	minter := token.Minter{Signers: &keys, Ledger: &ledger}
 	verifier := token.Verifier{Keys: &keys, Ledger: &ledger}
 
-	minted, claims, err := minter.Permanent(ctx, token.Claims{
+	minted, claims, err := minter.Issue(ctx, token.Claims{
 		Issuer: "notes-app", Subject: "account-1", Audience: environment, Scope: []string{"*"},
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func ExampleMinter_Permanent() {
 	// true
 }
 
-func ExampleMinter_Limited() {
+func ExampleMinter_Issue_limited() {
 	ctx := context.Background()
 	var keys token.MemoryKeys
 	var ledger token.MemoryLedger
@@ -85,10 +85,10 @@ func ExampleMinter_Limited() {
 		log.Fatal(err)
 	}
 	minter := token.Minter{Signers: &keys, Ledger: &ledger}
-	minted, _, err := minter.Limited(ctx, token.Claims{
-		Issuer: "notes-app", Subject: "account-1", Audience: environment,
+	minted, _, err := minter.Issue(ctx, token.Claims{
+		Issuer: "notes-app", Subject: "account-1", Audience: environment, MaxUses: 1,
 		Extra: map[string]json.RawMessage{"invitation": json.RawMessage(`17`)},
-	}, 1)
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package token
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -34,6 +35,9 @@ func (c *Cache) Len() (entries, bytes int) {
 }
 
 func (c *CachedKeys) Len() int { kept, _ := c.found.Len(&c.of); return kept }
+
+// SetNow sets the clock, before first use.
+func (c *CachedKeys) SetNow(now func() time.Time) { c.now = now }
 
 // Make is Ensure by a call that found no pair, after another one has made it.
 func (m *MemoryKeys) Make(org OrgKey, clientKey string) (*PublicKey, error) {

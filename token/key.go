@@ -99,13 +99,9 @@ func (k *PublicKey) same(l *PublicKey) bool {
 
 func badKey(reason string) error { return fmt.Errorf("%w: %s", ErrBadKey, reason) }
 
-// thumbprint returns the KeyID of a key: RFC 7638, SHA-256, base64url. If k is not an
-// RSA key, the error matches ErrBadKey. It does not check whether the key is
-// acceptable; PublicKey.Validate does.
+// thumbprint returns the KeyID of a key: RFC 7638, SHA-256, base64url. The key is one that
+// weakkey.CheckRSA accepts.
 func thumbprint(k *rsa.PublicKey) (string, error) {
-	if k == nil || k.N == nil {
-		return "", badKey("not an RSA key")
-	}
 	sum, err := (&jose.JSONWebKey{Key: k}).Thumbprint(crypto.SHA256)
 	if err != nil {
 		return "", badKey(err.Error())

@@ -26,8 +26,8 @@ type MemoryLedger struct {
 
 	mu       sync.Mutex
 	records  map[inApp]*issuedRecord
-	subjects map[inApp][]*issuedRecord
-	swept    int // records after the latest sweep
+	subjects map[inApp]map[string]*issuedRecord // the same records, by subject and ID
+	swept    int                                // records after the latest sweep
 }
 
 // inApp is the ID of a record or a subject, which are unique only within an app.
@@ -36,8 +36,7 @@ type inApp struct{ clientKey, id string }
 // issuedRecord is a record, and when the grace of its latest Renew ends.
 type issuedRecord struct {
 	Record
-	graced  time.Time
-	removed bool // by remove, which takes it out of both maps
+	graced time.Time
 }
 
 // sweepFrom is the number of records from which on the dead ones are looked for.
@@ -72,9 +71,9 @@ func (m *MemoryLedger) isLive(r *issuedRecord, now time.Time) bool {
 	return live
 }
 
-// of returns the records of a holder, in no order. The loop must not remove records.
+// of returns the records of a holder, in no order.
 func (m *MemoryLedger) of(h Holder) iter.Seq[*issuedRecord] {
-	all := slices.Values(m.subjects[inApp{h.ClientKey, h.Subject}])
+	all := maps.Values(m.subjects[inApp{h.ClientKey, h.Subject}])
 	if h.Subject == AnySubject || h.ClientKey == AnyApp {
 		all = maps.Values(m.records)
 	}
@@ -131,7 +130,9 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 		return ErrTooMany
 	}
 	r.Uses, r.Generation, r.Use = 0, 0, face.Use{}
-	m.remove(gone...)
+	for _, known := range gone {
+		m.remove(known)
+	}
 	m.add(&issuedRecord{Record: r})
 	return nil
 }
@@ -157,38 +158,31 @@ func (m *MemoryLedger) sweep(now time.Time) {
 	if len(m.records) < 2*m.swept+sweepFrom {
 		return
 	}
-	var dead []*issuedRecord
-	for _, r := range m.records {
+	for _, r := range m.records { // what descends from a removed one is dead, too
 		if !m.isLive(r, now) {
-			dead = append(dead, r)
+			m.remove(r)
 		}
 	}
-	m.remove(dead...)
 	m.swept = len(m.records)
 }
 
 func (m *MemoryLedger) add(r *issuedRecord) {
 	if m.records == nil {
-		m.records, m.subjects = map[inApp]*issuedRecord{}, map[inApp][]*issuedRecord{}
+		m.records, m.subjects = map[inApp]*issuedRecord{}, map[inApp]map[string]*issuedRecord{}
 	}
 	subject := inApp{r.ClientKey, r.Subject}
+	if m.subjects[subject] == nil {
+		m.subjects[subject] = map[string]*issuedRecord{}
+	}
 	m.records[inApp{r.ClientKey, r.ID}] = r
-	m.subjects[subject] = append(m.subjects[subject], r)
+	m.subjects[subject][r.ID] = r
 }
 
-// remove reads the records of each subject once, however many of them go.
-func (m *MemoryLedger) remove(all ...*issuedRecord) {
-	subjects := map[inApp]bool{}
-	for _, r := range all {
-		r.removed = true
-		delete(m.records, inApp{r.ClientKey, r.ID})
-		subjects[inApp{r.ClientKey, r.Subject}] = true
-	}
-	for subject := range subjects {
-		m.subjects[subject] = slices.DeleteFunc(m.subjects[subject], func(r *issuedRecord) bool { return r.removed })
-		if len(m.subjects[subject]) == 0 {
-			delete(m.subjects, subject)
-		}
+func (m *MemoryLedger) remove(r *issuedRecord) {
+	subject := inApp{r.ClientKey, r.Subject}
+	delete(m.records, inApp{r.ClientKey, r.ID})
+	if delete(m.subjects[subject], r.ID); len(m.subjects[subject]) == 0 {
+		delete(m.subjects, subject)
 	}
 }
 
@@ -285,7 +279,9 @@ func (m *MemoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error
 			live++
 		}
 	}
-	m.remove(all...)
+	for _, r := range all {
+		m.remove(r)
+	}
 	return live, nil
 }
 

@@ -31,7 +31,7 @@ const (
 // must not be changed once used. It is safe for concurrent use.
 type Minter struct {
 	Signers    Signers          // required
-	Ledger     Issuing          // required by Permanent and Limited
+	Ledger     Issuing          // required by Issue
 	Scopes     *scope.Grammar   // nil: the standard grammar
 	Namespace  string           // of the claims; "": service/
 	PerSubject int              // permanent and limited-use tokens of one app and subject; 0: 10
@@ -86,10 +86,11 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 	return t, c, nil
 }
 
-// Permanent mints a token with a jti. It lasts until it is revoked, or until its key
-// is replaced, or until c.Expires if that is set. ID and MaxUses must be zero.
-// IssuedAt is as for Ephemeral. Permanent returns the claims as they were signed. If the
-// app's pair changes meanwhile, it mints again with the new one.
+// Issue mints a token with a jti. It lasts until it is revoked, or until its key is replaced, or
+// until c.Expires if that is set. If c.MaxUses is set, it is a limited-use token, which can
+// authenticate that often at most. ID must be zero. IssuedAt is as for Ephemeral. Issue returns
+// the claims as they were signed. If the app's pair changes meanwhile, it mints again with the new
+// one.
 //
 // The errors are those of Ephemeral, and the following:
 //
@@ -97,21 +98,19 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 //   - ErrRevoked if the token that Lineage.Parent names is not live, or its key does not
 //     verify any more;
 //   - ErrTooDeep if that token has MaxAncestors ancestors.
-func (m *Minter) Permanent(ctx context.Context, c Claims) (Token, Claims, error) {
-	if c.MaxUses != 0 {
-		return "", Claims{}, unmintable(errors.New("a permanent token has no use count"))
+func (m *Minter) Issue(ctx context.Context, c Claims) (Token, Claims, error) {
+	if m.Ledger == nil {
+		return "", Claims{}, errors.New("token: Minter.Ledger is required")
 	}
-	return m.issue(ctx, c)
-}
-
-// Limited is Permanent for a token that can authenticate at most uses times. uses is
-// at least 1. c.MaxUses must be zero or uses. The errors are those of Permanent.
-func (m *Minter) Limited(ctx context.Context, c Claims, uses int64) (Token, Claims, error) {
-	if uses < 1 || uses > maxCount || c.MaxUses != 0 && c.MaxUses != uses {
-		return "", Claims{}, unmintable(errors.New("use count is out of range or said twice"))
+	if !face.IsName(m.lineage.Name) {
+		return "", Claims{}, unmintable(fmt.Errorf("name: a printable line of at most %d bytes", face.MaxName))
 	}
-	c.MaxUses = uses
-	return m.issue(ctx, c)
+	for range maxRounds {
+		if t, signed, current, err := m.issueOnce(ctx, c); current || err != nil {
+			return t, signed, err
+		}
+	}
+	return "", Claims{}, errors.New("token: the key pair of the app changes with each attempt to mint")
 }
 
 // Grace is how long a token is accepted after it was renewed.
@@ -136,28 +135,9 @@ func (m *Minter) Renew(ctx context.Context, ledger Ledger, r Record, c Claims, g
 	return t, c, nil
 }
 
-var errName = fmt.Errorf("name: a printable line of at most %d bytes", face.MaxName)
-
-var errNoIssuing = errors.New("token: Minter.Ledger is required")
-
 // maxRounds is how often a token is minted because its key was replaced meanwhile. More
 // than one such change during one call is no accident.
 const maxRounds = 3
-
-func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
-	if m.Ledger == nil {
-		return "", Claims{}, errNoIssuing
-	}
-	if !face.IsName(m.lineage.Name) {
-		return "", Claims{}, unmintable(errName)
-	}
-	for range maxRounds {
-		if t, signed, current, err := m.issueOnce(ctx, c); current || err != nil {
-			return t, signed, err
-		}
-	}
-	return "", Claims{}, errors.New("token: the key pair of the app changes with each attempt to mint")
-}
 
 // issueOnce mints a token and adds it to the ledger. Then it checks that the same pair
 // still signs. If another pair does, it removes the record and returns false.
@@ -248,14 +228,10 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 // whichever is later. If earliest were rounded down, the token could come before what
 // earliest excludes.
 func issuedAt(earliest, now time.Time) time.Time {
-	whole := wholeSeconds(earliest)
-	if whole.Before(earliest) {
-		whole = whole.Add(time.Second)
+	if up := earliest.Add(time.Second - time.Nanosecond); up.After(now) {
+		now = up
 	}
-	if now = wholeSeconds(now); whole.Before(now) {
-		return now
-	}
-	return whole
+	return wholeSeconds(now)
 }
 
 // complete checks the claims and makes the scope canonical.

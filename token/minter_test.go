@@ -29,6 +29,13 @@ func wanted() token.Claims {
 	return token.Claims{Issuer: appA, Subject: account, Audience: audience, Scope: []string{"object.read"}}
 }
 
+// limited are the claims of a token for so many uses.
+func limited(uses int64) token.Claims {
+	c := wanted()
+	c.MaxUses = uses
+	return c
+}
+
 func TestMintedForm(t *testing.T) {
 	w := newWorld(t)
 	c := wanted()
@@ -116,11 +123,11 @@ func TestEphemeralLife(t *testing.T) {
 
 func TestLedgerKinds(t *testing.T) {
 	w := newWorld(t)
-	permanent, pc, err := w.minter().Permanent(t.Context(), wanted())
+	permanent, pc, err := w.minter().Issue(t.Context(), wanted())
 	if err != nil {
 		t.Fatal(err)
 	}
-	limited, lc, err := w.minter().Limited(t.Context(), wanted(), 2)
+	limited, lc, err := w.minter().Issue(t.Context(), limited(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +170,7 @@ func TestMintedTimesAreWholeSeconds(t *testing.T) {
 	w.advance(700 * time.Millisecond)
 	c := wanted()
 	c.NotBefore, c.Expires = w.now().Add(time.Second), w.now().Add(time.Hour)
-	_, got, err := w.minter().Permanent(t.Context(), c)
+	_, got, err := w.minter().Issue(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +207,7 @@ func TestTheEarliestIssuedAt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claims := wanted()
 			claims.IssuedAt = c.earliest
-			_, got, err := w.minter().Permanent(t.Context(), claims)
+			_, got, err := w.minter().Issue(t.Context(), claims)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +242,7 @@ func TestTheEarliestIssuedAt(t *testing.T) {
 
 func TestTheMostUses(t *testing.T) {
 	w := newWorld(t)
-	minted, _, err := w.minter().Limited(t.Context(), wanted(), 1<<53-1)
+	minted, _, err := w.minter().Issue(t.Context(), limited(1<<53-1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,34 +303,27 @@ func TestUnmintableClaims(t *testing.T) {
 		})
 	}
 	for name, mint := range map[string]func(token.Claims) (token.Token, token.Claims, error){
-		"no uses":           func(c token.Claims) (token.Token, token.Claims, error) { return w.minter().Limited(t.Context(), c, 0) },
-		"less than no uses": func(c token.Claims) (token.Token, token.Claims, error) { return w.minter().Limited(t.Context(), c, -1) },
+		"less than no uses": func(c token.Claims) (token.Token, token.Claims, error) {
+			return w.minter().Issue(t.Context(), limited(-1))
+		},
 		"2⁵³ uses": func(c token.Claims) (token.Token, token.Claims, error) {
-			return w.minter().Limited(t.Context(), c, 1<<53)
-		},
-		"uses said twice": func(c token.Claims) (token.Token, token.Claims, error) {
-			c.MaxUses = 2
-			return w.minter().Limited(t.Context(), c, 1)
-		},
-		"permanent, counted": func(c token.Claims) (token.Token, token.Claims, error) {
-			c.MaxUses = 2
-			return w.minter().Permanent(t.Context(), c)
+			return w.minter().Issue(t.Context(), limited(1<<53))
 		},
 		"permanent, expired": func(c token.Claims) (token.Token, token.Claims, error) {
 			c.Expires = w.now()
-			return w.minter().Permanent(t.Context(), c)
+			return w.minter().Issue(t.Context(), c)
 		},
 		"permanent, over when it is issued": func(c token.Claims) (token.Token, token.Claims, error) {
 			c.IssuedAt, c.Expires = w.now().Add(30*time.Second), w.now().Add(30*time.Second)
-			return w.minter().Permanent(t.Context(), c)
+			return w.minter().Issue(t.Context(), c)
 		},
 		"permanent, over within the second in which it is issued": func(c token.Claims) (token.Token, token.Claims, error) {
 			c.IssuedAt, c.Expires = w.now().Add(29*time.Second+1), w.now().Add(30*time.Second)
-			return w.minter().Permanent(t.Context(), c)
+			return w.minter().Issue(t.Context(), c)
 		},
 		"permanent, after the year 9999": func(c token.Claims) (token.Token, token.Claims, error) {
 			c.Expires = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-			return w.minter().Permanent(t.Context(), c)
+			return w.minter().Issue(t.Context(), c)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -474,7 +474,7 @@ func TestSigners(t *testing.T) {
 		pair := pairOf(t, 0, appA)
 		pair.Signer = broken{rsaKeys[0]()}
 		minter := token.Minter{Signers: fixed{pair}, Ledger: &w.ledger, Now: w.now}
-		if _, _, err := minter.Permanent(t.Context(), c); !errors.Is(err, errBroken) {
+		if _, _, err := minter.Issue(t.Context(), c); !errors.Is(err, errBroken) {
 			t.Errorf("error %v, want the signer's", err)
 		}
 		if n, _ := w.ledger.Len(); n != 0 {
@@ -485,7 +485,7 @@ func TestSigners(t *testing.T) {
 		if _, _, err := (&token.Minter{}).Ephemeral(t.Context(), c, 0); err == nil {
 			t.Error("minted without Signers")
 		}
-		if _, _, err := (&token.Minter{Signers: &w.keys}).Permanent(t.Context(), c); err == nil {
+		if _, _, err := (&token.Minter{Signers: &w.keys}).Issue(t.Context(), c); err == nil {
 			t.Error("issued without a Ledger")
 		}
 	})
@@ -534,7 +534,8 @@ func TestMintedClaimsComeBack(t *testing.T) {
 			}
 			want.Extra[name] = raw(fmt.Sprintf(`{"n":%d}`, random.IntN(1000)))
 		}
-		minted, got, err := minter.Limited(t.Context(), want, 1+random.Int64N(1<<53-1))
+		want.MaxUses = 1 + random.Int64N(1<<53-1)
+		minted, got, err := minter.Issue(t.Context(), want)
 		if err != nil {
 			t.Fatalf("%+v: %v", want, err)
 		}

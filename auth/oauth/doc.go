@@ -23,7 +23,7 @@
 //
 // # What is not checked
 //
-// Failed authentications are not counted. A generated secret has 380 bits, and each try costs the
+// Failed authentications are not counted. A generated secret has 320 bits, and each try costs the
 // server what a request with a wrong signature costs. A count would let strangers lock out a
 // client. If a server has shorter secrets by signing.UnsafeKey, it must limit tries by address.
 //

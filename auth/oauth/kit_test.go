@@ -231,13 +231,8 @@ func (w *world) record(t testing.TB, app, org, account string, uses int64, alter
 		f(&c)
 	}
 	m := &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: w.guard.Now}
-	mint := m.Permanent
-	if uses > 0 {
-		mint = func(ctx context.Context, c token.Claims) (token.Token, token.Claims, error) {
-			return m.Limited(ctx, c, uses)
-		}
-	}
-	signed, _, err := mint(t.Context(), c)
+	c.MaxUses = uses
+	signed, _, err := m.Issue(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -424,12 +424,8 @@ func (w *world) mint(t *testing.T, uses int64) (token.Token, string) {
 			panic(cause)
 		}
 	}()
-	c := token.Claims{Issuer: w.key, Subject: w.account, Audience: w.tenantURL, Scope: []string{""}}
-	mint := func() (token.Token, token.Claims, error) { return w.minter.Permanent(ctx, c) }
-	if uses > 0 {
-		mint = func() (token.Token, token.Claims, error) { return w.minter.Limited(ctx, c, uses) }
-	}
-	minted, claims, err := mint()
+	c := token.Claims{Issuer: w.key, Subject: w.account, Audience: w.tenantURL, Scope: []string{""}, MaxUses: uses}
+	minted, claims, err := w.minter.Issue(ctx, c)
 	// Drivers have their own errors for a call that outlasts its context.
 	late := time.Since(begin) >= wait
 	if err != nil && !w.done.Load() && !late {

@@ -52,21 +52,12 @@ func CheckRSA(k *rsa.PublicKey) error {
 //
 // The library's primes are k*M + (65537^a mod M). M is a product of the first primes:
 // at least 39, for keys of all lengths. So modulo each of these primes, the modulus
-// is a power of 65537, and the exponents agree. That is also true of 2^62 in 2^216
-// other moduli (section 2.1).
+// is a power of 65537. That is also true of one in 2^28 other moduli.
 func HasROCA(modulus *big.Int) bool {
-	var found [len(ROCAPrimes)]logarithm
-	for i, prime := range ROCAPrimes {
-		l, ok := logarithmOf(remainder(modulus, prime), prime)
-		if !ok {
+	for _, prime := range ROCAPrimes {
+		if !isPower(remainder(modulus, prime), prime) {
 			return false
 		}
-		for _, other := range found[:i] {
-			if !l.agrees(other) {
-				return false
-			}
-		}
-		found[i] = l
 	}
 	return true
 }
@@ -77,32 +68,14 @@ var ROCAPrimes = [...]uint{
 	101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167,
 }
 
-// logarithm is an exponent of 65537 modulo a prime. The exponent plus any multiple of
-// the order is one too.
-type logarithm struct{ exponent, order uint }
-
-// logarithmOf returns the exponent that gives n modulo prime, and whether there is
-// one.
-func logarithmOf(n, prime uint) (l logarithm, ok bool) {
-	power := uint(1)
-	for {
-		if power == n {
-			l.exponent, ok = l.order, true
-		}
-		l.order++
+// isPower reports whether n is a power of 65537 modulo a prime.
+func isPower(n, prime uint) bool {
+	for power := uint(1); power != n; {
 		if power = power * 65537 % prime; power == 1 { // the powers repeat from here
-			return l, ok
+			return false
 		}
 	}
-}
-
-// agrees reports whether one exponent fits both logarithms.
-func (l logarithm) agrees(with logarithm) bool {
-	common, rest := l.order, with.order
-	for rest > 0 {
-		common, rest = rest, common%rest
-	}
-	return l.exponent%common == with.exponent%common
+	return true
 }
 
 // remainder returns n modulo m, without allocating.
@@ -119,22 +92,17 @@ func remainder(n *big.Int, m uint) (rest uint) {
 func HasSmallOrder(key ed25519.PublicKey) bool {
 	y := [ed25519.PublicKeySize]byte(key)
 	y[31] &= 0x7f // the sign of x
-	return slices.Contains(smallOrders[:], y)
+	return slices.Contains(smallOrders, hex.EncodeToString(y[:]))
 }
 
 // smallOrders are the y coordinates of these points, in little-endian: 0, 1, those of
 // order eight, p-1, and the two that are p and p+1 unreduced.
-var smallOrders = func() (all [7][32]byte) {
-	for i, text := range []string{
-		"0000000000000000000000000000000000000000000000000000000000000000",
-		"0100000000000000000000000000000000000000000000000000000000000000",
-		"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
-		"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
-		"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-		"edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-		"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-	} {
-		hex.Decode(all[i][:], []byte(text))
-	}
-	return all
-}()
+var smallOrders = []string{
+	"0000000000000000000000000000000000000000000000000000000000000000",
+	"0100000000000000000000000000000000000000000000000000000000000000",
+	"26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+	"c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+	"ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+	"edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+	"eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+}
