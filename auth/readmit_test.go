@@ -113,7 +113,7 @@ func (s *streaming) client(mechanism string) *http.Client {
 		return browser
 	}
 	minter := token.Minter{Signers: streamedKeys(), Ledger: s.ledger, Now: s.clock.Now}
-	raw, _, err := minter.Issue(s.t.Context(), token.Claims{Issuer: streamed, Subject: "ann", Audience: s.clients.URL, Roles: []string{"admin"}, MaxUses: 3})
+	raw, _, err := minter.Limited(s.t.Context(), token.Claims{Issuer: streamed, Subject: "ann", Audience: s.clients.URL, Roles: []string{"admin"}, MaxUses: 3})
 	if err != nil {
 		s.t.Fatal(err)
 	}

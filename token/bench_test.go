@@ -185,7 +185,7 @@ func BenchmarkMint(b *testing.B) {
 			if i%1000 == 0 {
 				w.ledger.RevokeSubject(b.Context(), heldBy(appA, account))
 			}
-			if _, _, err := minter.Issue(b.Context(), wanted()); err != nil {
+			if _, _, err := minter.Permanent(b.Context(), wanted()); err != nil {
 				b.Fatal(err)
 			}
 		}

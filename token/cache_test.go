@@ -333,7 +333,7 @@ func TestClocks(t *testing.T) {
 
 		c = wanted()
 		c.Expires = time.Now().Add(time.Hour)
-		permanent, _, err := minter.Issue(t.Context(), c)
+		permanent, _, err := minter.Permanent(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -431,11 +431,11 @@ func (m *model) mint() {
 		made.ends = m.now().Add(ttl)
 		raw, _, err = minter.Ephemeral(ctx, c, ttl)
 	case 1:
-		raw, c, err = minter.Issue(ctx, c)
+		raw, c, err = minter.Permanent(ctx, c)
 	case 2:
 		made.uses = 1 + m.random.Int64N(5)
 		c.MaxUses = made.uses
-		raw, c, err = minter.Issue(ctx, c)
+		raw, c, err = minter.Limited(ctx, c)
 	}
 	if err != nil {
 		m.t.Fatal(err)
@@ -515,9 +515,9 @@ func TestCacheInterleaving(t *testing.T) {
 			case 0, 1:
 				minted, _, err = minter.Ephemeral(t.Context(), wanted(), time.Hour)
 			case 2:
-				minted, _, err = minter.Issue(t.Context(), limited(uses))
+				minted, _, err = minter.Limited(t.Context(), limited(uses))
 			case 3:
-				minted, _, err = minter.Issue(t.Context(), wanted())
+				minted, _, err = minter.Permanent(t.Context(), wanted())
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -50,7 +50,7 @@ func Example() {
 	// delete one:  false
 }
 
-func ExampleMinter_Issue() {
+func ExampleMinter_Permanent() {
 	ctx := context.Background()
 	var keys token.MemoryKeys
 	var ledger token.MemoryLedger
@@ -60,7 +60,7 @@ func ExampleMinter_Issue() {
 	minter := token.Minter{Signers: &keys, Ledger: &ledger}
 	verifier := token.Verifier{Keys: &keys, Ledger: &ledger}
 
-	minted, claims, err := minter.Issue(ctx, token.Claims{
+	minted, claims, err := minter.Permanent(ctx, token.Claims{
 		Issuer: "notes-app", Subject: "account-1", Audience: environment, Scope: []string{"*"},
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func ExampleMinter_Issue() {
 	// true
 }
 
-func ExampleMinter_Issue_limited() {
+func ExampleMinter_Limited() {
 	ctx := context.Background()
 	var keys token.MemoryKeys
 	var ledger token.MemoryLedger
@@ -85,7 +85,7 @@ func ExampleMinter_Issue_limited() {
 		log.Fatal(err)
 	}
 	minter := token.Minter{Signers: &keys, Ledger: &ledger}
-	minted, _, err := minter.Issue(ctx, token.Claims{
+	minted, _, err := minter.Limited(ctx, token.Claims{
 		Issuer: "notes-app", Subject: "account-1", Audience: environment, MaxUses: 1,
 		Extra: map[string]json.RawMessage{"invitation": json.RawMessage(`17`)},
 	})

@@ -21,7 +21,7 @@ func TestMintedLineage(t *testing.T) {
 	w := newWorld(t)
 	var parent, first string
 	for i := range token.MaxAncestors + 1 {
-		_, c, err := w.madeBy(parent).Issue(t.Context(), limited(5))
+		_, c, err := w.madeBy(parent).Limited(t.Context(), limited(5))
 		if err != nil {
 			t.Fatalf("%d ancestors: %v", i, err)
 		}
@@ -39,7 +39,7 @@ func TestMintedLineage(t *testing.T) {
 		}
 	}
 	t.Run("M08 five makers in a row", func(t *testing.T) {
-		if minted, c, err := w.madeBy(parent).Issue(t.Context(), wanted()); minted != "" || c.ID != "" || !errors.Is(err, token.ErrTooDeep) {
+		if minted, c, err := w.madeBy(parent).Permanent(t.Context(), wanted()); minted != "" || c.ID != "" || !errors.Is(err, token.ErrTooDeep) {
 			t.Errorf("Issue = %v, want ErrTooDeep", err)
 		}
 	})
@@ -47,7 +47,7 @@ func TestMintedLineage(t *testing.T) {
 		if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), first); err != nil {
 			t.Fatal(err)
 		}
-		if minted, c, err := w.madeBy(parent).Issue(t.Context(), wanted()); minted != "" || c.ID != "" || !errors.Is(err, token.ErrRevoked) {
+		if minted, c, err := w.madeBy(parent).Permanent(t.Context(), wanted()); minted != "" || c.ID != "" || !errors.Is(err, token.ErrRevoked) {
 			t.Errorf("Issue = %v, want ErrRevoked", err)
 		}
 	})
@@ -60,15 +60,15 @@ func TestMintedLineage(t *testing.T) {
 
 func TestSpentHasTheLastWord(t *testing.T) {
 	w := newWorld(t)
-	minted, _, err := w.minter().Issue(t.Context(), limited(3))
+	minted, _, err := w.minter().Limited(t.Context(), limited(3))
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent, pc, err := w.minter().Issue(t.Context(), wanted())
+	parent, pc, err := w.minter().Permanent(t.Context(), wanted())
 	if err != nil {
 		t.Fatal(err)
 	}
-	child, _, err := w.madeBy(pc.ID).Issue(t.Context(), wanted())
+	child, _, err := w.madeBy(pc.ID).Permanent(t.Context(), wanted())
 	if err != nil {
 		t.Fatal(err)
 	}

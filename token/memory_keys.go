@@ -48,7 +48,7 @@ func (m *MemoryKeys) change(org OrgKey, clientKey string, absent error, f func(o
 	case absent != nil && (old == nil || foreign):
 		return absent
 	case foreign:
-		return badKey("client key of another org")
+		return errForeign
 	}
 	changed, err := f(old)
 	if err == nil && changed != old {
@@ -56,6 +56,8 @@ func (m *MemoryKeys) change(org OrgKey, clientKey string, absent error, f func(o
 	}
 	return err
 }
+
+var errForeign = badKey("client key of another org")
 
 // Generate gives an app a new pair of 2048 bits. It replaces the old pair and all
 // former keys, which invalidates every token of the app. The new key is exposed if the
@@ -73,10 +75,13 @@ func (m *MemoryKeys) Ensure(ctx context.Context, org OrgKey, clientKey string) (
 	m.mu.RLock()
 	a := m.apps[clientKey]
 	m.mu.RUnlock()
-	if a != nil && a.pair.Org == org {
-		return &a.pair.PublicKey, nil
+	if a == nil {
+		return m.make(org, clientKey, false)
 	}
-	return m.make(org, clientKey, false)
+	if a.pair.Org != org {
+		return nil, errForeign // before a pair is made, which takes long
+	}
+	return &a.pair.PublicKey, nil
 }
 
 // make gives an app a new pair. Without replace it leaves a pair that is there.

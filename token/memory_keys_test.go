@@ -31,7 +31,7 @@ func TestMemoryKeysRegeneration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		permanent, _, err := minter.Issue(ctx, wanted())
+		permanent, _, err := minter.Permanent(ctx, wanted())
 		if err != nil {
 			t.Fatal(err)
 		}

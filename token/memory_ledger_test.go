@@ -322,7 +322,7 @@ func TestMemoryLedgerLimit(t *testing.T) {
 
 	t.Run("T21 11 parallel mints at limit 10", func(t *testing.T) {
 		minted, errs := together(11, func(int) error {
-			_, _, err := minter.Issue(t.Context(), claims)
+			_, _, err := minter.Permanent(t.Context(), claims)
 			return err
 		})
 		if minted != 10 || len(errs) != 1 || !errors.Is(errs[0], token.ErrTooMany) {
@@ -332,9 +332,9 @@ func TestMemoryLedgerLimit(t *testing.T) {
 	mint := func(c token.Claims, want error) string {
 		t.Helper()
 		c.MaxUses = 1
-		_, minted, err := minter.Issue(t.Context(), c)
+		_, minted, err := minter.Limited(t.Context(), c)
 		if !errors.Is(err, want) {
-			t.Errorf("Issue = %v, want %v", err, want)
+			t.Errorf("Limited = %v, want %v", err, want)
 		}
 		return minted.ID
 	}

@@ -31,7 +31,7 @@ const (
 // must not be changed once used. It is safe for concurrent use.
 type Minter struct {
 	Signers    Signers          // required
-	Ledger     Issuing          // required by Issue
+	Ledger     Issuing          // required by Permanent and Limited
 	Scopes     *scope.Grammar   // nil: the standard grammar
 	Namespace  string           // of the claims; "": service/
 	PerSubject int              // permanent and limited-use tokens of one app and subject; 0: 10
@@ -86,11 +86,10 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 	return t, c, nil
 }
 
-// Issue mints a token with a jti. It lasts until it is revoked, or until its key is replaced, or
-// until c.Expires if that is set. If c.MaxUses is set, it is a limited-use token, which can
-// authenticate that often at most. ID must be zero. IssuedAt is as for Ephemeral. Issue returns
-// the claims as they were signed. If the app's pair changes meanwhile, it mints again with the new
-// one.
+// Permanent mints a token with a jti. It lasts until it is revoked, or until its key is replaced, or
+// until c.Expires if that is set. ID and MaxUses must be zero. IssuedAt is as for Ephemeral. Permanent
+// returns the claims as they were signed. If the app's pair changes meanwhile, it mints again with the
+// new one.
 //
 // The errors are those of Ephemeral, and the following:
 //
@@ -98,7 +97,22 @@ func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (To
 //   - ErrRevoked if the token that Lineage.Parent names is not live, or its key does not
 //     verify any more;
 //   - ErrTooDeep if that token has MaxAncestors ancestors.
-func (m *Minter) Issue(ctx context.Context, c Claims) (Token, Claims, error) {
+func (m *Minter) Permanent(ctx context.Context, c Claims) (Token, Claims, error) {
+	if c.MaxUses != 0 {
+		return "", Claims{}, unmintable(errors.New("a permanent token has no use count"))
+	}
+	return m.issue(ctx, c)
+}
+
+// Limited is Permanent for a token that can authenticate c.MaxUses times at most, which is 1 at least.
+func (m *Minter) Limited(ctx context.Context, c Claims) (Token, Claims, error) {
+	if c.MaxUses < 1 {
+		return "", Claims{}, unmintable(errors.New("a limited-use token has a use count"))
+	}
+	return m.issue(ctx, c)
+}
+
+func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 	if m.Ledger == nil {
 		return "", Claims{}, errors.New("token: Minter.Ledger is required")
 	}

@@ -123,11 +123,11 @@ func TestEphemeralLife(t *testing.T) {
 
 func TestLedgerKinds(t *testing.T) {
 	w := newWorld(t)
-	permanent, pc, err := w.minter().Issue(t.Context(), wanted())
+	permanent, pc, err := w.minter().Permanent(t.Context(), wanted())
 	if err != nil {
 		t.Fatal(err)
 	}
-	limited, lc, err := w.minter().Issue(t.Context(), limited(2))
+	limited, lc, err := w.minter().Limited(t.Context(), limited(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestMintedTimesAreWholeSeconds(t *testing.T) {
 	w.advance(700 * time.Millisecond)
 	c := wanted()
 	c.NotBefore, c.Expires = w.now().Add(time.Second), w.now().Add(time.Hour)
-	_, got, err := w.minter().Issue(t.Context(), c)
+	_, got, err := w.minter().Permanent(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestTheEarliestIssuedAt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			claims := wanted()
 			claims.IssuedAt = c.earliest
-			_, got, err := w.minter().Issue(t.Context(), claims)
+			_, got, err := w.minter().Permanent(t.Context(), claims)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -242,7 +242,7 @@ func TestTheEarliestIssuedAt(t *testing.T) {
 
 func TestTheMostUses(t *testing.T) {
 	w := newWorld(t)
-	minted, _, err := w.minter().Issue(t.Context(), limited(1<<53-1))
+	minted, _, err := w.minter().Limited(t.Context(), limited(1<<53-1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,27 +303,33 @@ func TestUnmintableClaims(t *testing.T) {
 		})
 	}
 	for name, mint := range map[string]func(token.Claims) (token.Token, token.Claims, error){
+		"no uses": func(c token.Claims) (token.Token, token.Claims, error) {
+			return w.minter().Limited(t.Context(), c)
+		},
+		"permanent, with a use count": func(c token.Claims) (token.Token, token.Claims, error) {
+			return w.minter().Permanent(t.Context(), limited(1))
+		},
 		"less than no uses": func(c token.Claims) (token.Token, token.Claims, error) {
-			return w.minter().Issue(t.Context(), limited(-1))
+			return w.minter().Limited(t.Context(), limited(-1))
 		},
 		"2⁵³ uses": func(c token.Claims) (token.Token, token.Claims, error) {
-			return w.minter().Issue(t.Context(), limited(1<<53))
+			return w.minter().Limited(t.Context(), limited(1<<53))
 		},
 		"permanent, expired": func(c token.Claims) (token.Token, token.Claims, error) {
 			c.Expires = w.now()
-			return w.minter().Issue(t.Context(), c)
+			return w.minter().Permanent(t.Context(), c)
 		},
 		"permanent, over when it is issued": func(c token.Claims) (token.Token, token.Claims, error) {
 			c.IssuedAt, c.Expires = w.now().Add(30*time.Second), w.now().Add(30*time.Second)
-			return w.minter().Issue(t.Context(), c)
+			return w.minter().Permanent(t.Context(), c)
 		},
 		"permanent, over within the second in which it is issued": func(c token.Claims) (token.Token, token.Claims, error) {
 			c.IssuedAt, c.Expires = w.now().Add(29*time.Second+1), w.now().Add(30*time.Second)
-			return w.minter().Issue(t.Context(), c)
+			return w.minter().Permanent(t.Context(), c)
 		},
 		"permanent, after the year 9999": func(c token.Claims) (token.Token, token.Claims, error) {
 			c.Expires = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-			return w.minter().Issue(t.Context(), c)
+			return w.minter().Permanent(t.Context(), c)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -474,7 +480,7 @@ func TestSigners(t *testing.T) {
 		pair := pairOf(t, 0, appA)
 		pair.Signer = broken{rsaKeys[0]()}
 		minter := token.Minter{Signers: fixed{pair}, Ledger: &w.ledger, Now: w.now}
-		if _, _, err := minter.Issue(t.Context(), c); !errors.Is(err, errBroken) {
+		if _, _, err := minter.Permanent(t.Context(), c); !errors.Is(err, errBroken) {
 			t.Errorf("error %v, want the signer's", err)
 		}
 		if n, _ := w.ledger.Len(); n != 0 {
@@ -485,7 +491,7 @@ func TestSigners(t *testing.T) {
 		if _, _, err := (&token.Minter{}).Ephemeral(t.Context(), c, 0); err == nil {
 			t.Error("minted without Signers")
 		}
-		if _, _, err := (&token.Minter{Signers: &w.keys}).Issue(t.Context(), c); err == nil {
+		if _, _, err := (&token.Minter{Signers: &w.keys}).Permanent(t.Context(), c); err == nil {
 			t.Error("issued without a Ledger")
 		}
 	})
@@ -535,7 +541,7 @@ func TestMintedClaimsComeBack(t *testing.T) {
 			want.Extra[name] = raw(fmt.Sprintf(`{"n":%d}`, random.IntN(1000)))
 		}
 		want.MaxUses = 1 + random.Int64N(1<<53-1)
-		minted, got, err := minter.Issue(t.Context(), want)
+		minted, got, err := minter.Limited(t.Context(), want)
 		if err != nil {
 			t.Fatalf("%+v: %v", want, err)
 		}

@@ -109,7 +109,7 @@ func TestReplacedPairsEndFormerKeys(t *testing.T) {
 			w := newWorld(t)
 			former := w.token(t)
 			w.rotate(t, time.Hour)
-			present, _, err := w.minter().Issue(t.Context(), wanted())
+			present, _, err := w.minter().Permanent(t.Context(), wanted())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestLimitOverRotations(t *testing.T) {
 	var all []string
 	mint := func(want error) {
 		t.Helper()
-		raw, _, err := minter.Issue(t.Context(), wanted())
+		raw, _, err := minter.Permanent(t.Context(), wanted())
 		if !errors.Is(err, want) {
 			t.Fatalf("Issue = %v, want %v", err, want)
 		}
@@ -211,7 +211,7 @@ func TestPairChangesWhileMinting(t *testing.T) {
 			w := newWorld(t)
 			minter := w.minter()
 			minter.Signers = &changing{Signers: &w.keys, change: func(look int) error { return c.change(w, look) }}
-			raw, claims, err := minter.Issue(t.Context(), wanted())
+			raw, claims, err := minter.Permanent(t.Context(), wanted())
 			list, _, listErr := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage)
 			if listErr != nil || len(list) > 10 {
 				t.Errorf("%d records, %v", len(list), listErr)
@@ -243,19 +243,19 @@ func TestPairChangesWhileMinting(t *testing.T) {
 // the limit before the Minter issues. Its Issue does not count what they have minted.
 func TestT33LimitWithAnOldPair(t *testing.T) {
 	w := newWorld(t)
-	if _, _, err := w.minter().Issue(t.Context(), wanted()); err != nil {
+	if _, _, err := w.minter().Permanent(t.Context(), wanted()); err != nil {
 		t.Fatal(err)
 	}
 	late := w.minter()
 	late.Ledger = &before{&w.ledger, func() {
 		w.rotate(t, time.Hour)
 		for range 9 {
-			if _, _, err := w.minter().Issue(t.Context(), wanted()); err != nil {
+			if _, _, err := w.minter().Permanent(t.Context(), wanted()); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}}
-	if raw, _, err := late.Issue(t.Context(), wanted()); raw != "" || !errors.Is(err, token.ErrTooMany) {
+	if raw, _, err := late.Permanent(t.Context(), wanted()); raw != "" || !errors.Is(err, token.ErrTooMany) {
 		t.Errorf("Issue = %v, want ErrTooMany", err)
 	}
 	if list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage); len(list) != 10 || err != nil {
@@ -291,8 +291,8 @@ func TestMakerKey(t *testing.T) {
 	mint := func(what string, want error) {
 		t.Helper()
 		_, _, ephemeral := minter.Ephemeral(t.Context(), wanted(), 0)
-		_, _, permanent := minter.Issue(t.Context(), wanted())
-		_, _, limited := minter.Issue(t.Context(), limited(3))
+		_, _, permanent := minter.Permanent(t.Context(), wanted())
+		_, _, limited := minter.Limited(t.Context(), limited(3))
 		for _, err := range []error{ephemeral, permanent, limited} {
 			if !errors.Is(err, want) {
 				t.Errorf("M20 %s: %v, want %v", what, err, want)
@@ -319,7 +319,7 @@ func TestMakerKey(t *testing.T) {
 			if _, _, err := minter.Ephemeral(t.Context(), wanted(), 0); err != nil {
 				t.Error(err)
 			}
-			if _, _, err := minter.Issue(t.Context(), wanted()); !errors.Is(err, token.ErrRevoked) {
+			if _, _, err := minter.Permanent(t.Context(), wanted()); !errors.Is(err, token.ErrRevoked) {
 				t.Errorf("Issue = %v", err)
 			}
 		}, token.ErrRevoked},
@@ -374,7 +374,7 @@ func TestMinterUndoesAnIssue(t *testing.T) {
 		}
 		return nil
 	}}
-	if raw, _, err := minter.Issue(t.Context(), wanted()); raw != "" || !errors.Is(err, errBroken) {
+	if raw, _, err := minter.Permanent(t.Context(), wanted()); raw != "" || !errors.Is(err, errBroken) {
 		t.Errorf("Issue = %v", err)
 	}
 }
@@ -392,7 +392,7 @@ func TestMinterUndoesAnIssueLate(t *testing.T) {
 		}
 		return ctx.Err()
 	}}
-	if raw, _, err := minter.Issue(ctx, wanted()); raw != "" || !errors.Is(err, context.Canceled) {
+	if raw, _, err := minter.Permanent(ctx, wanted()); raw != "" || !errors.Is(err, context.Canceled) {
 		t.Errorf("Issue = %v", err)
 	}
 	if list, _, err := w.ledger.List(t.Context(), heldBy(appA, account), token.Position{}, token.MaxPage); len(list) != 0 || err != nil {

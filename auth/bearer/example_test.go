@@ -240,7 +240,7 @@ func ExampleMechanism_Renew() {
 		return w.Code, w.Body.String()
 	}
 
-	first, _, err := tokens.Minter(guard).Issue(ctx, token.Claims{Issuer: app, Subject: "ann", Audience: "https://api.example.com/acme/v2"})
+	first, _, err := tokens.Minter(guard).Permanent(ctx, token.Claims{Issuer: app, Subject: "ann", Audience: "https://api.example.com/acme/v2"})
 	if err != nil {
 		log.Fatal(err)
 	}

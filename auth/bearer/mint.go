@@ -133,8 +133,11 @@ func hasTwoMakers(by auth.Principal, subject string) bool {
 
 func (w *Wish) sign(ctx context.Context, m *token.Minter, now time.Time) (token.Token, token.Claims, error) {
 	c := w.Claims
-	if !w.ephemeral() {
-		return m.Issue(ctx, c)
+	switch {
+	case w.MaxUses != 0:
+		return m.Limited(ctx, c)
+	case w.Permanent:
+		return m.Permanent(ctx, c)
 	}
 	ttl := cmp.Or(c.Expires.Sub(now), -1) // an end in the past must not become the Minter's default
 	c.Expires = time.Time{}               // the Minter sets it

@@ -232,7 +232,7 @@ func TestO15OwnTokensStayOwn(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	signed, _, err := w.bearer.Minter(w.guard).Issue(t.Context(), token.Claims{Issuer: appA, Subject: "ann", Audience: "https://api.example.test/acme/v2", MaxUses: 2})
+	signed, _, err := w.bearer.Minter(w.guard).Limited(t.Context(), token.Claims{Issuer: appA, Subject: "ann", Audience: "https://api.example.test/acme/v2", MaxUses: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

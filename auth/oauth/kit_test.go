@@ -231,8 +231,11 @@ func (w *world) record(t testing.TB, app, org, account string, uses int64, alter
 		f(&c)
 	}
 	m := &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: w.guard.Now}
-	c.MaxUses = uses
-	signed, _, err := m.Issue(t.Context(), c)
+	mint := m.Permanent
+	if c.MaxUses = uses; uses > 0 {
+		mint = m.Limited
+	}
+	signed, _, err := mint(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

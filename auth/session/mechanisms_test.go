@@ -60,7 +60,7 @@ func allThree(c *credentials) func(*world) {
 				c.clientKey: {Key: must(signing.NewKey(c.clientKey, c.secret)), Account: "bob"}}},
 			&bearer.Mechanism{Keys: &keys, Ledger: &c.ledger})
 		minter := &token.Minter{Signers: &keys, Ledger: &c.ledger}
-		minted, _, err := minter.Issue(w.t.Context(), token.Claims{Issuer: c.clientKey, Subject: "bob",
+		minted, _, err := minter.Limited(w.t.Context(), token.Claims{Issuer: c.clientKey, Subject: "bob",
 			Audience: "https://api.example.test/acme/v2", Scope: []string{""}, MaxUses: 10})
 		if err != nil {
 			w.t.Fatal(err)

@@ -276,7 +276,7 @@ func (p *platform) seedTokens(ctx context.Context, f *facts) (err error) {
 	ephemeral(&f.NarrowToken, claims(f.AccountID, "object.read.c_message.*.c_text"))
 	limited := claims(f.AccountID, "")
 	limited.Expires, limited.MaxUses = time.Now().Add(time.Hour), 3
-	t, minted, failed := minter.Issue(ctx, limited)
+	t, minted, failed := minter.Limited(ctx, limited)
 	f.LimitedToken = string(t)
 	if err = errors.Join(err, failed); err != nil {
 		return err

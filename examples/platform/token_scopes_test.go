@@ -30,7 +30,7 @@ func TestListedTokensHaveTheirScope(t *testing.T) {
 	all := s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":["*"],"permanent":true}`)["jti"].(string)
 	none := s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":[],"permanent":true}`)["jti"].(string)
 	two := s.mint(t, "", `{"sub":"`+s.AccountID+`","scope":["object.read.c_message","admin.read"],"maxUses":3}`)["jti"].(string)
-	_, elsewhere, err := p.tokens.mechanism.Minter(p.guard).Issue(t.Context(), token.Claims{
+	_, elsewhere, err := p.tokens.mechanism.Minter(p.guard).Permanent(t.Context(), token.Claims{
 		Issuer: s.ClientKey, Audience: s.BaseURL + "/acme/v2", Subject: s.AccountID, Scope: []string{"view"}})
 	if err != nil {
 		t.Fatal(err)

@@ -265,7 +265,7 @@ func (w *refusing) ofTokens(t *testing.T) []refusal {
 	early.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	foreign.Audience += "x"
 	unlisted.Ledger = new(token.MemoryLedger)
-	inNoLedger, _, err := unlisted.Issue(t.Context(), claims)
+	inNoLedger, _, err := unlisted.Permanent(t.Context(), claims)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func usesEveryStore(t *testing.T, db *sql.DB, sealer *sqlstore.Sealer) {
 	hour := now.Add(time.Hour)
 	_, tried := countUp(ctx, store.Attempts(), "ann")
 	minter := token.Minter{Signers: keys, Ledger: store.Ledger()}
-	_, _, minted := minter.Issue(ctx, token.Claims{Issuer: clientKey, Subject: "ann", Audience: "https://api.example.com/acme/v2"})
+	_, _, minted := minter.Permanent(ctx, token.Claims{Issuer: clientKey, Subject: "ann", Audience: "https://api.example.com/acme/v2"})
 	_, others := store.Sessions().List(ctx, "acme", "ann")
 	err = errors.Join(found, generated, tried, minted, others,
 		factors.Save(ctx, "acme", "ann", session.Factor{Secret: session.FactorSecret(make([]byte, 20))}),

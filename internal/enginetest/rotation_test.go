@@ -85,7 +85,7 @@ func (j mintJob) work(t *testing.T) minted {
 				}
 				time.Sleep(time.Until(begin))
 				for {
-					raw, _, err := minter.Issue(t.Context(), token.Claims{Issuer: j.App, Subject: subjectOf(i), Audience: inAcme.Audience})
+					raw, _, err := minter.Permanent(t.Context(), token.Claims{Issuer: j.App, Subject: subjectOf(i), Audience: inAcme.Audience})
 					if errors.Is(err, token.ErrTooMany) {
 						break
 					}

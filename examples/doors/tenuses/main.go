@@ -12,7 +12,7 @@ func main() {
 	ctx, keys, ledger := context.Background(), new(token.MemoryKeys), new(token.MemoryLedger) // sqlstore has both, in SQL
 	_, _ = keys.Generate(ctx, "acme", "shop")
 	issuer := token.Minter{Signers: keys, Ledger: ledger}
-	voucher, _, err := issuer.Issue(ctx, token.Claims{Issuer: "shop", Subject: "ada", Audience: "https://api.example.com", MaxUses: 10})
+	voucher, _, err := issuer.Limited(ctx, token.Claims{Issuer: "shop", Subject: "ada", Audience: "https://api.example.com", MaxUses: 10})
 	if err != nil {
 		panic(err)
 	}
