@@ -76,6 +76,11 @@ func TestF44WhoActs(t *testing.T) {
 			want(t, b.login("bob", "bob's password"), 200, "")
 			return b.post("/act", "account", "ann", "reason", "x")
 		}, 403, auth.DetailDelegation},
+		"F44 no administrator, who may do what one may": {func(w *inviting) reply {
+			w.directory.PutRole("acme", auth.Role{Name: "deputy", Scope: []string{"admin", "object"}})
+			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"deputy"}})
+			return w.ann().post("/act", "account", "bob", "reason", "x")
+		}, 403, auth.DetailDelegation},
 		"F44 for an account that may do more": {func(w *inviting) reply {
 			w.directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Roles: []string{"deployer"}})
 			return w.ann().post("/act", "account", "bob", "reason", "x")

@@ -488,6 +488,10 @@ func TestF41WhatEndsWithItsOrigin(t *testing.T) {
 		"F41 the account there is another's by now": func(w *world, _ *browser) {
 			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Person: "p2"})
 		},
+		"F41 the person has another account there by now": func(w *world, _ *browser) {
+			w.directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
+			w.directory.PutAccount(auth.Account{ID: "ann2", Org: "acme", Person: "p1"})
+		},
 		"F41 the org there is over": func(w *world, _ *browser) { w.manager.Sessions().RevokeOrg(w.t.Context(), "acme") },
 	} {
 		t.Run(name, func(t *testing.T) {
