@@ -272,6 +272,8 @@ func TestOnAdmitRefuses(t *testing.T) {
 					}
 					return c.err
 				}})
+				var observed auth.Event
+				g.Observe = func(_ context.Context, e auth.Event) { observed = e }
 				next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					handled = "as " + auth.From(r.Context()).Account
 					whoami(w, r)
@@ -299,11 +301,26 @@ func TestOnAdmitRefuses(t *testing.T) {
 				if rec.Code != status {
 					t.Errorf("%s: got %d %s, want %d", path, rec.Code, rec.Body, status)
 				}
-				if want := map[bool]string{true: as}[status == 200]; handled != want {
-					t.Errorf("%s: handled %q, want %q", path, handled, want)
+				if want := map[bool]string{true: as}[status == 200]; handled != want || status == 200 && "as "+observed.Account != want {
+					t.Errorf("%s: handled %q, want %q; observed %+v", path, handled, want, observed)
 				}
 			}
 		})
+	}
+}
+
+// A login on a route that admits anybody, by a browser whose session ends as the request comes.
+func TestWhoLogsInBesideASessionThatEnds(t *testing.T) {
+	var accounts []string
+	g := stampedGuard(stamped{presence: auth.InCookie, do: func(context.Context, *http.Request) error { return &auth.Error{Detail: auth.DetailSessionExpired} }})
+	g.Observe = func(_ context.Context, e auth.Event) { accounts = append(accounts, e.Account) }
+	mux := g.Mux()
+	mux.HandleFunc("POST /login", auth.Optional, func(_ http.ResponseWriter, r *http.Request) {
+		auth.Identify(r, auth.Principal{Org: "acme", Account: "bob", Mechanism: "stamped"})
+	})
+	do(mux, "POST", "/acme/v2/login")
+	if !slices.Equal(accounts, []string{"", "bob"}) {
+		t.Errorf("observed %q", accounts)
 	}
 }
 

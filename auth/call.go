@@ -246,6 +246,9 @@ func (c *call) observe(r *http.Request, e *Error, d decision) {
 	}
 	c.mu.Lock()
 	who, chosen := c.principal, c.mechanism
+	if e == nil && c.err != nil {
+		who = anonymous // admitted without the credential, which has ended
+	}
 	c.mu.Unlock()
 	if !d.handler {
 		g.counted.Add(chosen, detail)

@@ -47,7 +47,7 @@ func Identify(r *http.Request, p Principal) {
 		return
 	}
 	c.mu.Lock()
-	proven := c.principal.Account != ""
+	proven := c.principal.Account != "" && c.err == nil
 	c.mu.Unlock()
 	if !proven {
 		who := p // a copy, because p itself is then not on the heap without an observer

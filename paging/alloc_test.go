@@ -1,6 +1,7 @@
 package paging_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/paging"
@@ -17,6 +18,7 @@ func TestAllocations(t *testing.T) {
 	}{
 		"Wants":       {0, func() { q.Wants("c_set[]#c_foo.c_text") }},
 		"Visible":     {0, func() { messages.Visible("c_meta.lang") }},
+		"Compare":     {1, func() { paging.Compare(0, json.Number("1.5e-324")) }}, // a caller chooses what each item is compared with
 		"ParseFilter": {16, func() { _, _ = paging.ParseFilter(filter211) }},
 	}
 	for name, tc := range tests {

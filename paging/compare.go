@@ -2,7 +2,6 @@ package paging
 
 import (
 	"cmp"
-	"math/big"
 	"strconv"
 	"strings"
 
@@ -10,8 +9,7 @@ import (
 )
 
 // Compare returns the order of two values in a sort: null, false, true, numbers,
-// strings, other types. Strings compare byte by byte, and numbers exactly up to 64 characters
-// and an exponent of 324, which is all that a filter may have. sameType
+// strings, other types. Strings compare byte by byte, and numbers exactly. sameType
 // reports whether a and b have the same type, and is false for other types. Filters
 // compare only values of the same type. Values of other types have no order among
 // each other.
@@ -26,7 +24,7 @@ func Compare(a, b any) (order int, sameType bool) {
 	case r != y.rank():
 		return cmp.Compare(r, y.rank()), x.isBool() && y.isBool()
 	case x.kind == '0':
-		return compareNumbers(x.text, y.text), true
+		return decimalOf(x.text).compare(decimalOf(y.text)), true
 	case x.kind == other:
 		return 0, false
 	}
@@ -65,17 +63,41 @@ func (o operand) rank() int { return strings.IndexByte("\x00ft0\"?", o.kind) }
 
 func (o operand) isBool() bool { return o.kind == 'f' || o.kind == 't' }
 
-// compareNumbers compares exactly, except for what is beyond the limits of a filter: that is
-// compared as float64.
-func compareNumbers(a, b string) int {
-	x, _ := strconv.ParseFloat(a, 64) // an infinity is in the same order
-	y, _ := strconv.ParseFloat(b, 64)
-	if x != y || a == b || !inRange(a) || !inRange(b) {
-		return cmp.Compare(x, y)
+// decimal is the exact value of a number's text: ±0.digits × 10^exponent.
+type decimal struct {
+	sign     int    // 0: the number is zero
+	digits   string // neither the first nor the last is 0
+	exponent int64
+}
+
+// decimalOf reads a JSON number. It does not compute: the caller of a list chooses what each of its items is
+// compared with, and 1e-324 as a fraction has a thousand bits.
+func decimalOf(number string) (d decimal) {
+	number, negative := strings.CutPrefix(number, "-")
+	if e := strings.IndexAny(number, "eE"); e >= 0 {
+		d.exponent, _ = strconv.ParseInt(number[e+1:], 10, 32) // the nearest, if it is beyond these
+		number = number[:e]
 	}
-	m, _ := new(big.Rat).SetString(a)
-	n, _ := new(big.Rat).SetString(b)
-	return m.Cmp(n)
+	whole, fraction, _ := strings.Cut(number, ".")
+	all := whole + fraction
+	significant := strings.TrimLeft(all, "0")
+	d.exponent += int64(len(whole) - (len(all) - len(significant)))
+	d.digits = strings.TrimRight(significant, "0")
+	switch {
+	case d.digits == "":
+	case negative:
+		d.sign = -1
+	default:
+		d.sign = 1
+	}
+	return d
+}
+
+func (d decimal) compare(e decimal) int {
+	if d.sign != e.sign || d.sign == 0 {
+		return cmp.Compare(d.sign, e.sign)
+	}
+	return d.sign * cmp.Or(cmp.Compare(d.exponent, e.exponent), strings.Compare(d.digits, e.digits))
 }
 
 // These are the limits of a number. No type of a database is exact beyond them, and a

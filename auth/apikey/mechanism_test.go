@@ -2,6 +2,9 @@ package apikey_test
 
 import (
 	"context"
+	"crypto"
+	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -191,6 +194,61 @@ func TestOtherMechanismsForBearerCredentials(t *testing.T) {
 		w.want(t, name+": the key", key, 200)
 		if got := w.send(t, "GET", "/maybe", bearing(withPrefix(key, "globex_live"))); got.Code != 401 {
 			t.Errorf("%s: another deployment's key where a credential is optional: %d", name, got.Code)
+		}
+	}
+}
+
+// Whoever owns a credential decides about it, whatever the order of the mechanisms.
+func TestTheOrderOfMechanismsDoesNotMatter(t *testing.T) {
+	origin := newWorld(t)
+	key, _ := origin.make(t, nil)
+	mint, _, err := origin.tokens.Mint(t.Context(), signedByApp(), origin.tenant, wish("object.read.c_note"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsifQ." + base64.RawURLEncoding.EncodeToString([]byte(`{"iss":"https://id.example.test"}`)) + ".AAAA"
+	var values [][]string
+	credentials := []string{key, string(mint), foreign, withPrefix(key, "globex_live"), "acme_live_", "", "."}
+	for _, c := range credentials {
+		values = append(values, []string{"Bearer " + c}, []string{"bearer  " + c}, []string{"BEARER\t" + c}, []string{"Bearer" + c}, []string{"Basic " + c, "Bearer " + c})
+		for _, second := range credentials {
+			values = append(values, []string{"Bearer " + c, "Bearer " + second})
+		}
+	}
+	for _, orders := range [][]string{{"BIK", "BKI", "IBK", "IKB", "KBI", "KIB"}, {"BK", "KB"}, {"IK", "KI"}, {"BI", "IB"}} {
+		seen := map[string]string{}
+		for _, order := range orders {
+			var refused auth.Event
+			w := newWorld(t, func(w *world) {
+				w.mechanism.Store = origin.store
+				all := map[rune]auth.Mechanism{'K': w.mechanism, 'B': &bearer.Mechanism{Keys: origin.tokens.Keys}, 'I': &issuer.Mechanism{Issuers: []*issuer.Issuer{{
+					Org: "acme", URL: "https://id.example.test", Audience: "notes", Keys: map[string]crypto.PublicKey{"k": sharedPair().Signer.Public()},
+					Map: func(context.Context, *auth.Tenant, *issuer.Foreign) (issuer.Identity, error) {
+						return issuer.Identity{}, nil
+					},
+				}}}}
+				w.guard.Mechanisms = nil
+				for _, m := range order {
+					w.guard.Mechanisms = append(w.guard.Mechanisms, all[m])
+				}
+				w.guard.Observe = func(_ context.Context, e auth.Event) { refused = e }
+			})
+			for _, value := range values {
+				for _, path := range []string{"/me", "/maybe"} {
+					r := httptest.NewRequest("GET", "/acme/v2"+path, nil)
+					r.Header["Authorization"] = value
+					got := httptest.NewRecorder()
+					w.mux.ServeHTTP(got, r)
+					what, result := fmt.Sprint(path, value), fmt.Sprint(got.Code, refused.Detail, refused.Mechanism, refused.Claimed.Mechanism)
+					if before, ok := seen[what]; ok && before != result {
+						t.Errorf("%s: %s is %s, and in another order %s", order, what, result, before)
+					}
+					if len(value) > 1 && got.Code != 400 {
+						t.Errorf("%s: %s: %d", order, what, got.Code)
+					}
+					seen[what] = result
+				}
+			}
 		}
 	}
 }

@@ -103,15 +103,16 @@ const (
 // counter is a key of Attempts. The key is a hash: the store holds no readable name, address or
 // account.
 type counter struct {
-	org  auth.OrgKey // or auth.PersonKey
-	key  string
-	free int
+	org    auth.OrgKey // or auth.PersonKey
+	key    string
+	free   int
+	shared bool // of an address: others are counted there, too, so an attempt takes back only itself
 }
 
 func newCounter(org auth.OrgKey, free int, parts ...string) counter {
 	sum := sha256.New()
 	writeParts(sum, append(parts, string(org))...)
-	return counter{org, hex.EncodeToString(sum.Sum(nil)), free}
+	return counter{org: org, key: hex.EncodeToString(sum.Sum(nil)), free: free}
 }
 
 // writeParts writes each part with its length in front, so that different lists of
@@ -141,6 +142,7 @@ func (m *Manager) attempt(t *auth.Tenant, free int, parts ...string) attempt {
 func (m *Manager) attemptFrom(r *http.Request, t *auth.Tenant, from string, free int, parts ...string) attempt {
 	a := m.attempt(t, free, parts...)
 	address := newCounter(t.Org.Key(), freeAddresses, from, m.subscriber(r), m.now().UTC().Format("2006-01-02T15"))
+	address.shared = true
 	a.counters = append([]counter{address}, a.counters...)
 	return a
 }
@@ -315,15 +317,18 @@ func (a attempt) finish(ctx context.Context, err error) error {
 func (a attempt) withdraw(ctx context.Context, n int) {
 	for _, c := range slices.Backward(a.counters) {
 		taken := 0
-		if c.free == freeAddresses { // others from there have counts of their own
+		if c.shared {
 			n = 1
 		}
-		a.change(context.WithoutCancel(ctx), c, func(old count) (count, error) {
+		err := a.change(context.WithoutCancel(ctx), c, func(old count) (count, error) {
 			if taken = min(n, old.attempts); taken == 0 {
 				return old, nil
 			}
 			return old.less(taken), nil
 		})
+		if err != nil {
+			taken = 0 // they are still counted here, so they are in what follows
+		}
 		n = taken
 	}
 }

@@ -124,7 +124,7 @@ func send(w http.ResponseWriter, c *http.Cookie) {
 // end, if the org or the owner wants that.
 func (m *Manager) sendSession(w http.ResponseWriter, t *auth.Tenant, s *Session, token token) {
 	c := m.sessionCookie().cookie(t, token.text())
-	if t.Org.Session.Persistent || s.Remember {
+	if t.Org.Session.Persistent || s.Remember && t.Org.Session.RememberIdle > 0 {
 		c.MaxAge = max(1, int(s.end(t.Org).Sub(m.now())/time.Second)) // 0 would mean until it is closed
 	}
 	send(w, c)

@@ -109,6 +109,7 @@ func (of Sessions) records(ctx context.Context, org auth.OrgKey, account string,
 	ctx, cancel := withTimeout(ctx)
 	defer cancel()
 	all, err := of.store.List(ctx, org, account)
+	all = slices.Clone(all) // a Store may keep what it has returned
 	return slices.DeleteFunc(all, func(s Session) bool { return !live(&s) }), auth.Unavailable(err)
 }
 

@@ -1,14 +1,17 @@
 package session_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
 )
 
 func TestF03LogoutWins(t *testing.T) {
@@ -144,5 +147,44 @@ func TestLogoutOfManyCookies(t *testing.T) {
 				t.Errorf("%d cookies: %d writes", n, got)
 			}
 		}
+	}
+}
+
+// keeping is a store that returns a list which it keeps.
+type keeping struct {
+	*stores
+	list []session.Session
+}
+
+func (s *keeping) List(ctx context.Context, org auth.OrgKey, account string) (_ []session.Session, err error) {
+	if s.list == nil {
+		s.list, err = s.stores.List(ctx, org, account)
+	}
+	return s.list, err
+}
+
+func TestListsAreTheStores(t *testing.T) {
+	w := newWorld(t, func(w *world) { w.manager.Store = &keeping{stores: w.stores} })
+	for _, ticket := range []string{"code", ""} {
+		s := session.Session{Hash: sha256.Sum256([]byte(ticket)), ID: "of " + ticket, Org: "acme", Account: "ann", Ticket: ticket,
+			Created: w.now(), Authenticated: w.now(), Seen: w.now(), Expires: w.now().Add(time.Hour)}
+		if err := w.stores.Create(t.Context(), s, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := func() (all []string) {
+		for _, s := range must(w.manager.Store.List(t.Context(), "acme", "ann")) {
+			all = append(all, s.ID)
+		}
+		return all
+	}
+	before := ids()
+	for range 2 {
+		if n := len(must(w.manager.Sessions().List(t.Context(), &auth.Org{Code: "acme"}, "ann"))); n != 1 {
+			t.Errorf("%d sessions, want the one that is no ticket", n)
+		}
+	}
+	if after := ids(); len(before) != 2 || !slices.Equal(before, after) {
+		t.Errorf("the store had %q, and now has %q", before, after)
 	}
 }

@@ -143,7 +143,7 @@ type mails struct {
 	mu   sync.Mutex
 	n    int
 	of   map[auth.OrgKey]int
-	none chan struct{} // closed while n is 0; nil: there was none yet
+	none chan struct{} // closed when n becomes 0; nil: n is 0
 }
 
 // begin reports whether one more call may run for an org.
@@ -169,6 +169,7 @@ func (s *mails) end(org auth.OrgKey) {
 	}
 	if s.n--; s.n == 0 {
 		close(s.none)
+		s.none = nil
 	}
 }
 

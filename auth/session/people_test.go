@@ -349,6 +349,21 @@ func TestF39TheSecondFactorIsThePersons(t *testing.T) {
 	})
 }
 
+// forgetless takes back no attempt that is counted in an org.
+type forgetless struct {
+	*stores
+	org auth.OrgKey
+}
+
+func (s *forgetless) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
+	var before, after int
+	fmt.Sscan(old, &before)
+	if fmt.Sscan(record, &after); after < before && org == s.org {
+		return false, http.ErrServerClosed
+	}
+	return s.stores.Swap(ctx, org, key, old, record)
+}
+
 func TestF40GuessesAreThePersons(t *testing.T) {
 	guess := func(w *world, org, login string, n int) (passed int) {
 		for i := range n {
@@ -391,6 +406,22 @@ func TestF40GuessesAreThePersons(t *testing.T) {
 			if most := map[bool]int{true: 5, false: 10}[device == ""]; passed > most {
 				t.Errorf("%s: %d guesses", name, passed)
 			}
+		}
+	})
+	t.Run("F40 what a store does not take back at one account, it does not at the person", func(t *testing.T) {
+		var store *forgetless
+		w := newWorld(t, aPerson, func(w *world) {
+			store = &forgetless{stores: w.stores}
+			w.manager.Attempts = store
+		})
+		if n := guess(w, "acme", "ann", 3); n != 3 {
+			t.Errorf("%d guesses", n)
+		}
+		store.org = "acme"
+		want(t, w.browser().login("ann", annPassword), 200, "") // it stays counted
+		store.org = ""
+		if n := guess(w, "globex", "anna", 9); n != 1 {
+			t.Errorf("%d guesses", n)
 		}
 	})
 	t.Run("F40 the own mistakes are forgotten", func(t *testing.T) {

@@ -105,6 +105,16 @@ func TestRenewingAPersistentSession(t *testing.T) {
 			t.Errorf("Max-Age %d: 0 would be until the browser is closed", age)
 		}
 	})
+	t.Run("in an org that offers it no longer", func(t *testing.T) {
+		w := newWorld(t, org(offers))
+		b, _ := w.remembered()
+		w.putOrg(func(*auth.Org) {})
+		got := b.post("/reauthenticate", "login", "ann", "password", annPassword)
+		want(t, got, 200, "")
+		if age := maxAge(t, got, cookieName); age != 0 {
+			t.Errorf("Max-Age %d: its cookies end with the browser", age)
+		}
+	})
 	t.Run("keeps the session if the store is down", func(t *testing.T) {
 		w := newWorld(t, org(persistent))
 		b := w.ann()

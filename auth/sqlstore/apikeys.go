@@ -39,6 +39,9 @@ func (k *apiKeys) Add(ctx context.Context, r apikey.Record, limit int) error {
 // change runs f in a transaction. It has the lock of the account: RevokeAccount, which has it too, would
 // otherwise miss the successor of a key that is replaced at the same time.
 func (k *apiKeys) change(ctx context.Context, r apikey.Record, verb string, f func(conn) error) error {
+	if !storable(string(r.Org), r.Account, r.Name) { // a name is stored as JSON, in which exec does not see it
+		return failed("store an API key", errText)
+	}
 	e := auth.Event{Verb: verb, Org: r.Org, Credential: r.ID, App: r.App, Account: r.Account, Reason: r.Successor}
 	err := k.store.noted(ctx, e, f, accountLock(r.Org, r.Account))
 	if err == nil {

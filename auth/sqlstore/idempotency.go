@@ -41,6 +41,9 @@ func costOf(e idempotency.Entry) int { return len(e.Sealed) + 1024 }
 
 // Begin implements idempotency.Store.
 func (s *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.Options) (idempotency.Entry, error) {
+	if !storable(string(e.Org), e.Caller) {
+		return idempotency.Entry{}, failed("begin a request", errText)
+	}
 	args := []any{e.ID[:], e.Org, e.Caller, e.Fence, o.Lease.Milliseconds(), o.Keep.Milliseconds(), costOf(e), e.Sealed, o.MaxBytes}
 	for {
 		held := e

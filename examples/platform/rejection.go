@@ -123,8 +123,10 @@ func (h *history) add(d auth.Event) {
 	}
 	h.made++
 	of.made = h.made
-	of.latest = append(of.latest, d)
-	of.latest = of.latest[max(0, len(of.latest)-historySize):]
+	if of.latest = append(of.latest, d); len(of.latest) > historySize {
+		of.latest[0] = auth.Event{} // the array stays until it is full
+		of.latest = of.latest[1:]
+	}
 }
 
 // last returns at most some decisions of an org, the oldest first.

@@ -479,3 +479,17 @@ func TestKeysAreSweptAndExported(t *testing.T) {
 		})
 	}
 }
+
+// TestRepeatsThatCannotBeStored has an org and a caller that no column can hold.
+func TestRepeatsThatCannotBeStored(t *testing.T) {
+	t.Parallel()
+	for _, h := range homes(t) {
+		repeats := must(h.store(t).Idempotency())(t)
+		for _, e := range []idempotency.Entry{{Org: "acme\x00", Caller: "ann"}, {Org: "acme", Caller: "ann\xff"}} {
+			e.Fence = "fence"
+			if _, err := repeats.Begin(t.Context(), e, idempotency.Options{}); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+				t.Errorf("%s: Begin of %q by %q = %v", h.name, e.Org, e.Caller, err)
+			}
+		}
+	}
+}

@@ -32,8 +32,30 @@ func (f Field) Has(option string) bool { return slices.Contains(f.Options, optio
 // such one, the name is no member. It panics for a tag whose name has a character that encoding/json
 // does not take: what such a field is called depends on the version of Go.
 func Of(t reflect.Type) []Field {
-	all := map[string][]Field{}
-	Field{Type: t}.addTo(all, nil)
+	all, visited := map[string][]Field{}, map[reflect.Type]bool{}
+	for depth := []Field{{Type: t}}; len(depth) > 0; {
+		var next []Field
+		times := map[reflect.Type]int{}
+		for _, at := range depth {
+			times[at.Type]++
+		}
+		for _, at := range depth {
+			if visited[at.Type] {
+				continue
+			}
+			visited[at.Type] = true
+			for i := range at.Type.NumField() {
+				switch f, embedded, ok := at.below(i); {
+				case embedded:
+					next = append(next, f)
+				case ok:
+					// A struct that is embedded twice at one depth hides its own fields, and no others.
+					all[f.Name] = append(all[f.Name], slices.Repeat([]Field{f}, times[at.Type])...)
+				}
+			}
+		}
+		depth = next
+	}
 	var members []Field
 	for _, of := range all {
 		slices.SortStableFunc(of, Field.compare)
@@ -48,23 +70,6 @@ func Of(t reflect.Type) []Field {
 // compare is below 0 if f has a better claim to their name than g.
 func (f Field) compare(g Field) int {
 	return cmp.Or(cmp.Compare(len(f.Index), len(g.Index)), cmp.Compare(f.untagged, g.untagged))
-}
-
-// addTo adds the fields of the struct at, by name, and of those that it embeds. within are the
-// structs around it: one that embeds itself has no other fields.
-func (at Field) addTo(all map[string][]Field, within []reflect.Type) {
-	if slices.Contains(within, at.Type) {
-		return
-	}
-	for i := range at.Type.NumField() {
-		f, embedded, ok := at.below(i)
-		switch {
-		case embedded:
-			f.addTo(all, append(slices.Clip(within), at.Type))
-		case ok:
-			all[f.Name] = append(all[f.Name], f)
-		}
-	}
 }
 
 // below returns the field i of the struct at. embedded says that the fields of that field count

@@ -2,6 +2,7 @@
 package redacted
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,3 +33,15 @@ func (String[Kind]) LogValue() slog.Value           { return slog.StringValue(te
 func (String[Kind]) MarshalText() ([]byte, error)   { return []byte(text), nil }
 func (String[Kind]) MarshalBinary() ([]byte, error) { return []byte(text), nil }
 func (String[Kind]) Format(f fmt.State, _ rune)     { io.WriteString(f, text) }
+
+// UnmarshalText returns an error for what MarshalText has written: a secret that everybody knows would take the place
+// of the one that was lost.
+func (s *String[Kind]) UnmarshalText(b []byte) error {
+	if string(b) == text {
+		return errRedacted
+	}
+	*s = String[Kind](b)
+	return nil
+}
+
+var errRedacted = errors.New("redacted: a secret was encoded by its type, which keeps nothing of it")

@@ -1,6 +1,9 @@
 package redacted_test
 
 import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -34,5 +37,28 @@ func TestAStructWithAValueShowsNothing(t *testing.T) {
 		if !strings.Contains(text, "REDACTED") {
 			t.Errorf("%s: nothing says %s", name, "REDACTED")
 		}
+	}
+}
+
+// A store that keeps secrets by their type has lost them. It must not get one back that everybody knows.
+func TestAnEncodedSecretIsNotRead(t *testing.T) {
+	type record struct{ Secret redacted.String[vault] }
+	text, err := json.Marshal(record{"Tr0ub4dor"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err == nil || r.Secret != "" {
+		t.Errorf("%s is read as the secret %q", text, string(r.Secret))
+	}
+	if err := json.Unmarshal([]byte(`{"Secret":"Tr0ub4dor"}`), &r); err != nil || r.Secret != "Tr0ub4dor" {
+		t.Errorf("%v, %q", err, string(r.Secret))
+	}
+	var encoded bytes.Buffer
+	if err := gob.NewEncoder(&encoded).Encode(record{"Tr0ub4dor"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := gob.NewDecoder(&encoded).Decode(&r); err == nil {
+		t.Errorf("gob reads %q", string(r.Secret))
 	}
 }
