@@ -96,6 +96,8 @@ func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 
 // meet authenticates the request, and checks that its principal meets the need.
 func (c *call) meet(r *http.Request, n rule) error {
+	c.mu.Lock() // once for all steps, which are short if the request was authenticated before
+	defer c.mu.Unlock()
 	if err := c.authenticate(r); err != nil {
 		return err
 	}
@@ -107,8 +109,6 @@ func (c *call) meet(r *http.Request, n rule) error {
 
 // runOnAdmit runs the principal's OnAdmit function once, after the need is met.
 func (c *call) runOnAdmit(r *http.Request) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.principal.onAdmit == nil || c.err != nil {
 		return c.err
 	}
@@ -129,8 +129,6 @@ func (c *call) passesAsAnonymous(err error) bool {
 
 // authenticate runs the mechanism whose credential the request has, once.
 func (c *call) authenticate(r *http.Request) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.err != nil || c.principal.Account != "" {
 		return c.err // it has run: a credential is spent once
 	}

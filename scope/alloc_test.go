@@ -27,6 +27,8 @@ func TestAllocations(t *testing.T) {
 		"a typed need":            {0, func() { set.Allows(scope.Object(scope.Read, "c_message", id, "name.first")) }},
 		"a need of one instance":  {0, func() { set.Allows(standard.At(kind, id)) }},
 		"a need from text":        {0, func() { n, _ := scope.ParseNeed(text); set.Allows(n) }},
+		"the need of a script":    {0, func() { scope.ParseNeed("script.execute.route.r") }},
+		"all chains":              {2, func() { set.Chains()(func(string, string) bool { return true }) }},
 		"a reason, allowed":       {0, func() { set.Explain(granted) }},
 		"a reason, denied":        {0, func() { set.Explain(denied) }},
 		"a property of a list":    {0, func() { set.On(scope.Read, "c_message").Property("name.first") }},

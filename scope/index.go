@@ -10,7 +10,8 @@ import "strings"
 // a column of each node, which halves the probes where grants name both verbs and *. Go
 // seeds its maps, so nobody can write chains that collide.
 //
-// All other questions compare each chain with the need.
+// What chains have in common with a need is found in the tree, too. Explain compares each
+// chain with the need.
 type index struct {
 	source  string
 	grants  []grant
@@ -27,7 +28,15 @@ type index struct {
 // grant is one chain of a list.
 type grant struct {
 	shape
-	text string // canonical
+	text string // canonical; empty for what chains have in common
+}
+
+// chain returns the canonical text.
+func (g *grant) chain() string {
+	if g.text == "" {
+		return g.shape.text()
+	}
+	return g.text
 }
 
 // link is the number of a chain, counted from 1; 0 is no chain.
@@ -38,12 +47,13 @@ type nodeID uint16
 
 type node struct {
 	segment string
-	star    nodeID            // where the edge * leads to
-	child   nodeID            // where the latest of the few other edges leads to; the next one is its sibling
+	many    map[string]nodeID // the children by segment, if they are more than few
+	child   nodeID            // where the latest edge other than * leads to; the next one is its sibling
 	sibling nodeID            // 0 for the last one
-	count   uint16            // of the children that are siblings
-	many    map[string]nodeID // the children beyond few, by segment
+	count   uint16            // of the children, which are those
+	star    nodeID            // where the edge * leads to
 	ends    [columns]link     // the first chain that ends here, by column
+	typed   bool              // some child has a type
 }
 
 // few is how many children of a node are searched without a map.
@@ -89,11 +99,12 @@ func (x *index) add(s *shape, text string) {
 // edge returns where the edge of a segment other than * leads to, or 0.
 func (x *index) edge(from nodeID, segment string) nodeID {
 	n := &x.nodes[from]
-	to := n.many[segment]
-	for child := n.child; to == 0 && child != 0; child = x.nodes[child].sibling {
-		if x.nodes[child].segment == segment {
-			to = child
-		}
+	if n.many != nil {
+		return n.many[segment]
+	}
+	to := n.child
+	for to != 0 && x.nodes[to].segment != segment {
+		to = x.nodes[to].sibling
 	}
 	return to
 }
@@ -109,16 +120,21 @@ func (x *index) ensureEdge(from nodeID, segment string) nodeID {
 	}
 	to = nodeID(len(x.nodes))
 	x.nodes = append(x.nodes, node{segment: segment})
-	switch n := &x.nodes[from]; {
-	case segment == "*":
+	n := &x.nodes[from]
+	if segment == "*" {
 		n.star = to
-	case n.count < few:
-		x.nodes[to].sibling, n.child = n.child, to
-		n.count++
-	case n.many == nil:
-		n.many = map[string]nodeID{segment: to}
-	default:
+		return to
+	}
+	x.nodes[to].sibling, n.child = n.child, to
+	n.typed = n.typed || strings.IndexByte(segment, '#') >= 0
+	switch n.count++; {
+	case n.many != nil:
 		n.many[segment] = to
+	case n.count > few:
+		n.many = make(map[string]nodeID, 2*few)
+		for child := to; child != 0; child = x.nodes[child].sibling {
+			n.many[x.nodes[child].segment] = child
+		}
 	}
 	return to
 }
@@ -151,16 +167,19 @@ func (x *index) match(at nodeID, need *shape, depth int, rest string) link {
 	if s == "" {
 		return 0
 	}
-	hops := [...]nodeID{x.edge(at, s), n.star, 0}
-	if base, _, typed := strings.Cut(s, "#"); typed {
-		hops[2] = x.edge(at, base)
-	}
-	for _, next := range hops {
-		if next == 0 {
-			continue
-		}
+	if next := x.edge(at, s); next != 0 {
 		if end := x.match(next, need, depth+1, rest); end != 0 {
 			return end
+		}
+	}
+	if n.star != 0 {
+		if end := x.match(n.star, need, depth+1, rest); end != 0 {
+			return end
+		}
+	}
+	if i := strings.IndexByte(s, '#'); i >= 0 {
+		if next := x.edge(at, s[:i]); next != 0 {
+			return x.match(next, need, depth+1, rest)
 		}
 	}
 	return 0

@@ -2,13 +2,13 @@ package scope_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/scope"
 )
 
-// A segment is granted only where a chain has
-// it, and not below another name.
+// A segment is granted only where a chain has it, and not below another name.
 func TestEqualSegmentsInOtherPlaces(t *testing.T) {
 	var chains []string
 	for i := range 500 {
@@ -47,6 +47,37 @@ func TestOverlapsBelowATypedName(t *testing.T) {
 	} {
 		if got := set.Overlaps(need(t, text)); got != want {
 			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
+
+// A node with many children has a map of them. What a segment covers among them is found, too.
+func TestOverlapsAmongManyChildren(t *testing.T) {
+	var chains []string
+	for i := range 20 {
+		chains = append(chains, fmt.Sprintf("object.read.c_a#t%d.%024x.p%d", i, i, i), fmt.Sprintf("object.read.c_b.%024x.p%d", i, i))
+	}
+	for _, set := range []scope.Set{compile(t, chains...), compile(t, chains...).Intersect(compile(t, "object.read"))} {
+		for i := range 20 {
+			for _, text := range []string{"object.read.c_a", "object.read.c_a#t%d", "object.read.*.%024x", "object.read.c_b.*.p%d", "object.*.*.*.p%d", "object.read.c_b.%024x", "object"} {
+				if strings.Contains(text, "%") {
+					text = fmt.Sprintf(text, i)
+				}
+				if !set.Overlaps(need(t, text)) {
+					t.Errorf("%s overlaps nothing", text)
+				}
+			}
+			for _, text := range []string{"object.update.c_a", "object.read.c_a#u", "object.read.c_c.%024x", "object.read.c_b.%024x.q", "object.create.c_b"} {
+				if strings.Contains(text, "%") {
+					text = fmt.Sprintf(text, i)
+				}
+				if set.Overlaps(need(t, text)) {
+					t.Errorf("%s overlaps", text)
+				}
+			}
+		}
+		if ids, all := set.On(scope.Read, "c_b").IDs(); len(ids) != 20 || all {
+			t.Error(ids, all)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (p Part) IDs() (ids []string, all bool) {
 	if p.need.root == rootNone {
 		return nil, false
 	}
-	p.set.common(&p.need, nil, func(both shape) bool {
+	p.set.common(&p.need, func(both shape) bool {
 		switch {
 		case both.head[0] != p.need.head[0]: // on one type only
 		case both.isEvery():
@@ -135,5 +135,29 @@ func (p Part) Property(path string) bool { return p.set.Allows(p.Need("", path))
 // path "" is the whole instance. Any identifier is accepted if some grammar could have
 // it.
 func (p Part) Of(id string) func(path string) bool {
-	return func(path string) bool { return id != "" && p.set.Allows(p.Need(id, path)) }
+	i := p.at(id) // so that Of is inlined, and its result not allocated
+	return i.permits
+}
+
+// instance is a Part with one instance of its object name.
+type instance struct {
+	set   Set
+	need  shape
+	whole bool // is permitted
+}
+
+func (p *Part) at(id string) instance {
+	if !isToken(id) {
+		return instance{}
+	}
+	i := instance{set: p.set, need: p.need}
+	i.need.head[1] = id
+	i.whole = i.set.covers(&i.need)
+	return i
+}
+
+func (i *instance) permits(path string) bool {
+	need := i.need
+	need.rest = path
+	return isPath(path) && (i.whole || i.set.covers(&need))
 }

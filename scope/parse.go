@@ -51,18 +51,30 @@ func (g *Grammar) parse(chain string, s *shape) *SyntaxError {
 		return nil
 	}
 	s.column = columnAny
-	i, at := 0, 0
-	for segment := range strings.SplitSeq(chain, ".") {
-		if expected := g.read(s, i, segment); expected != "" {
+	for i, at := 0, 0; at <= len(chain); i++ {
+		segment := chain[at:]
+		if end := strings.IndexByte(segment, '.'); end >= 0 {
+			segment = segment[:end]
+		}
+		var expected string
+		switch {
+		case i == 0:
+			expected = s.readRoot(segment)
+		case s.root == rootObject && i > 1:
+			expected = g.readObject(s, i, segment)
+		default:
+			expected = g.read(s, i, segment)
+		}
+		if expected != "" {
 			return fail(chain, i, expected)
 		}
-		switch {
-		case s.root == rootScript:
+		if s.root == rootScript {
 			return g.script(chain, s)
-		case s.root == rootObject && i == 2+head:
+		}
+		if s.root == rootObject && i == 2+head {
 			s.rest = chain[at:]
 		}
-		i, at = i+1, at+len(segment)+1
+		at += len(segment) + 1
 	}
 	return nil
 }
@@ -75,20 +87,16 @@ func cutStars(text string) string {
 	return text
 }
 
-// read reads a segment of a chain, counted from 0, into s. If the segment is wrong, it
+// read reads a segment after the root, counted from 0, into s. If the segment is wrong, it
 // returns what could stand there.
 func (g *Grammar) read(s *shape, i int, segment string) (expected string) {
 	switch {
-	case i == 0:
-		return s.readRoot(segment)
 	case s.root == rootUnknown:
 		if segment != "*" && !isProperty(segment) && !isToken(segment) {
 			return "a segment or *"
 		}
 	case i == 1:
 		return s.readVerb(segment)
-	case s.root == rootObject:
-		return g.readObject(s, i, segment)
 	case s.root == rootAdmin || i > 2:
 		return "nothing more"
 	case !g.isNamed(segment):
@@ -133,6 +141,11 @@ func (s *shape) readVerb(verb string) (expected string) {
 // readObject reads what follows the verb of an object chain.
 func (g *Grammar) readObject(s *shape, i int, segment string) (expected string) {
 	switch {
+	case i >= 2+head:
+		if !isProperty(segment) {
+			return "a property"
+		}
+		return ""
 	case i == 2 && !isObject(segment) && segment != "*":
 		return "an object name or *"
 	case i == 3 && !g.isIdentifier(segment) && segment != "*":
@@ -140,28 +153,27 @@ func (g *Grammar) readObject(s *shape, i int, segment string) (expected string) 
 			return "an identifier or *; an identifier or * stands before a property: " + s.text() + ".*." + segment
 		}
 		return "an identifier or *"
-	case i < 2+head:
-		s.head[i-2] = segment
-	case !isProperty(segment):
-		return "a property"
 	}
+	s.head[i-2] = segment
 	return ""
 }
 
 // script reads a chain of the root script, with the aliases of the interface.
 func (g *Grammar) script(chain string, s *shape) *SyntaxError {
-	segments := strings.Split(chain, ".")
-	at := 1
-	executes := len(segments) > 1 && segments[1] == "execute"
+	_, after, more := cut(chain, '.')
+	kind, after, named := cut(after, '.')
+	at, executes := 1, kind == "execute"
 	if executes {
+		more = named
+		kind, after, named = cut(after, '.')
 		at++
 	}
-	if at == len(segments) {
+	if !more {
 		return nil
 	}
-	kind, after := segments[at], segments[at+1:]
+	name, _, further := cut(after, '.')
 	switch {
-	case kind == "runner" && len(after) > 0:
+	case kind == "runner" && named:
 		return fail(chain, at+1, "nothing more; the runner has no identifier: script.runner")
 	case kind == "runner":
 		s.column = columnRunner
@@ -171,13 +183,13 @@ func (g *Grammar) script(chain string, s *shape) *SyntaxError {
 			expected += "; one route is script.route." + kind
 		}
 		return fail(chain, at, expected)
-	case len(after) > 0 && !g.isRoute(after[0]):
+	case named && !g.isRoute(name):
 		return fail(chain, at+1, "the identifier of a route; the others are script.route and script.runner")
-	case len(after) > 1:
+	case further:
 		return fail(chain, at+2, "nothing more")
 	default:
 		s.column = columnRoute
-		s.head[0] = strings.Join(after, "")
+		s.head[0] = name
 	}
 	return nil
 }

@@ -50,10 +50,7 @@ func (s Set) covers(n *shape) bool {
 // Overlaps reports whether any part of n is permitted, such as one instance of many or
 // one property of an object. It is true whenever Allows is.
 func (s Set) Overlaps(n Need) bool {
-	if !n.Valid() || s.Allows(n) {
-		return n.Valid()
-	}
-	return !s.common(&n.shape, nil, func(shape) bool { return false })
+	return n.Valid() && (s.Allows(n) || !s.common(&n.shape, func(shape) bool { return false }))
 }
 
 // Missing returns the chains of t, in canonical form, that no chain of s covers, each once. A minter whose
@@ -63,11 +60,12 @@ func (s Set) Overlaps(n Need) bool {
 func (s Set) Missing(t Set) []string {
 	var missing []string
 	seen := map[string]bool{}
-	t.each(true, func(c shape, _ string) bool {
-		if text := c.text(); !c.matchesNothing() && !s.covers(&c) && !seen[text] {
-			seen[text] = true
-			missing = append(missing, text)
+	t.each(true, func(c grant, _ string) bool {
+		if c.matchesNothing() || s.covers(&c.shape) || seen[c.chain()] {
+			return true
 		}
+		seen[c.chain()] = true
+		missing = append(missing, c.chain())
 		return true
 	})
 	return missing
@@ -78,7 +76,7 @@ func (s Set) Missing(t Set) []string {
 // chain more than once. An intersection of more than 32,768 pairs of chains yields none.
 func (s Set) Chains() iter.Seq2[string, string] {
 	return func(yield func(chain, source string) bool) {
-		s.each(false, func(c shape, source string) bool { return yield(c.text(), source) })
+		s.each(false, func(c grant, source string) bool { return yield(c.chain(), source) })
 	}
 }
 

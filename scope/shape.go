@@ -76,7 +76,7 @@ func (s *shape) step(depth int, rest string) (segment, after string) {
 	if depth < head {
 		return s.head[depth], rest
 	}
-	segment, after, _ = strings.Cut(rest, ".")
+	segment, after, _ = cut(rest, '.')
 	return segment, after
 }
 

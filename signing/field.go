@@ -64,7 +64,9 @@ func soleMember(lines []string, label string) (sole member, ok bool) {
 }
 
 func (f *fieldReader) skip(blanks string) {
-	f.rest = strings.TrimLeft(f.rest, blanks)
+	if c := f.peek(); c == ' ' || c == '\t' { // mostly there is none
+		f.rest = strings.TrimLeft(f.rest, blanks)
+	}
 }
 
 // peek returns the next byte, or 0 at the end.
