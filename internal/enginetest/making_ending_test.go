@@ -84,8 +84,10 @@ func (r *round) revokeMakers() {
 		case http.StatusUnauthorized:
 			continue // it has ended meanwhile
 		default:
-			r.find(refusedEnding, p, []string{"revoking itself: " + got.code()})
-			continue
+			if ends := p.claims.Expires; got.status != http.StatusNotFound || ends == 0 || time.Now().Unix() < ends {
+				r.find(refusedEnding, p, []string{"revoking itself: " + got.code()})
+			}
+			continue // not found: it has expired since it was let in
 		}
 		if r.isAlive(p) {
 			r.find(revokedMaker, p, []string{"it has revoked itself, and is let in"})

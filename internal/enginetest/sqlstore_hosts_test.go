@@ -420,7 +420,6 @@ func TestVerbsAreOneStep(t *testing.T) {
 // TestWritesSweepUnderLoad has an engine that deletes slowly, and requests that end at once. Rows of
 // each kind are deleted nevertheless.
 func TestWritesSweepUnderLoad(t *testing.T) {
-	t.Parallel()
 	h := newPostgresHome(t)
 	s, db := h.store(t), h.open(t)
 	run(t, db, "INSERT INTO "+h.prefix+"replays (id, keep, uses, began, engine) SELECT sha256(i::text::bytea), 1, 1, 1, '' FROM generate_series(1, 3000) AS i")
