@@ -425,9 +425,7 @@ func TestWrongTransactions(t *testing.T) {
 		refused(t, e, tx, "synchronous_commit is off")
 		tx.Rollback()
 
-		must(e.db.Exec("CREATE DATABASE another_place"))(t)
-		t.Cleanup(func() { e.db.Exec("DROP DATABASE another_place WITH (FORCE)") })
-		another := openDB(t, "pgx", strings.Replace(durablePostgres(t), "/postgres?", "/another_place?", 1))
+		another := openDB(t, "pgx", newDatabase(t))
 		empty := must(another.Begin())(t)
 		refused(t, e, empty, "of this Store's database")
 		expect(t, "and goes on", empty.Commit(), nil)
