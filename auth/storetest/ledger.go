@@ -37,6 +37,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 		{"M25 a renewed token is accepted for its grace, and its successor from then on", testRenew},
 		{"M25 a token that is used after its grace ends its family", testReuse},
 		{"M25 a token two generations behind ends its family, also within a grace", testReuseWithinAGrace},
+		{"within its grace a token whose record ended otherwise is no reuse", testEndedWithinAGrace},
 		{"M25 renewals at once have one successor", testRenewRace},
 		{"M25 uses are carried and never given back", testRenewCarriesUses},
 		{"M25 a successor ends no later", testRenewEnds},

@@ -57,6 +57,8 @@ func testAnySubject(t *testing.T, l *suite.Ledger) {
 		{"the app, one record with another key", l.Of(token.AnySubject), mine},
 		{"the other org of the client key", token.Holder{Org: theirs.Org, ClientKey: l.App, Subject: token.AnySubject}, []token.Record{theirs}},
 		{"another app", token.Holder{Org: l.Org, ClientKey: elsewhere.ClientKey, Subject: token.AnySubject}, []token.Record{elsewhere}},
+		{"all apps, which only RevokeSubject knows", token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject}, nil},
+		{"one account in all apps", token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: l.Subject}, nil},
 		{"an app whose name has the beginning of this one", token.Holder{Org: l.Org, ClientKey: l.App[:5], Subject: token.AnySubject}, nil},
 	} {
 		for _, limit := range suite.Limits(3) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -110,6 +111,27 @@ func testReuseWithinAGrace(t *testing.T, l *suite.Ledger) {
 			suite.Expect(t, name+" of the first", use(first), token.ErrReused)
 			l.Spends(t, "the one before, of an ended family", second, token.ErrRevoked)
 			l.Spends(t, "the newest, of an ended family", third, token.ErrRevoked)
+		}
+	}
+}
+
+// testEndedWithinAGrace presents a token within its grace whose record has ended otherwise. That is no reuse:
+// nobody else need have the token.
+func testEndedWithinAGrace(t *testing.T, l *suite.Ledger) {
+	for name, use := range presents(t, l) {
+		spent := l.Add(t, suite.Limited(1))
+		last := renew(t, l, spent, time.Hour)
+		l.Spends(t, "the only use", last, nil)
+
+		maker := l.Add(t, nil)
+		made := l.Make(t, maker, nil)
+		next := renew(t, l, made, time.Hour)
+		suite.Expect(t, "Revoke", l.Revoke(t.Context(), maker.Holder(), maker.ID), nil)
+
+		for what, r := range map[string]token.Record{"spent": spent, "spent, its successor": last, "without its maker": made, "without its maker, its successor": next} {
+			if err := use(r); !errors.Is(err, token.ErrRevoked) && !errors.Is(err, token.ErrExhausted) || errors.Is(err, token.ErrReused) {
+				t.Errorf("%s of a renewed token, %s = %v", name, what, err)
+			}
 		}
 	}
 }

@@ -287,10 +287,11 @@ func TestRedisForgetsWhatIsOver(t *testing.T) {
 	if n := len(s.keys(t)); n != 5*(2+1+2)+3 {
 		t.Errorf("%d keys: %s", n, s.keys(t))
 	}
-	// The time to live of an index is relative, and rounded up by one millisecond at most.
+	// The time to live of an index is relative: it counts from a moment that Redis reads after the time that
+	// the script has read, so a pause of the machine makes it longer.
 	for _, key := range s.command(t, "KEYS", "*").([]any) {
 		end := s.command(t, "PEXPIRETIME", key).(int64)
-		if key != "tenantkit:epoch" && key != "tenantkit:version" && (end < 0 || end > soon.UnixMilli()+1) {
+		if key != "tenantkit:epoch" && key != "tenantkit:version" && (end < 0 || end > soon.UnixMilli()+1000) {
 			t.Errorf("%q expires at %d, and everything has expired at %d", key, end, soon.UnixMilli())
 		}
 	}
