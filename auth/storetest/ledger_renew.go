@@ -74,6 +74,9 @@ func testReuse(t *testing.T, l *suite.Ledger) {
 			for _, grace := range graces {
 				first, beside := l.Add(t, suite.Limited(uses)), l.Add(t, suite.Limited(uses))
 				second := renew(t, l, first, grace)
+				if grace > 0 {
+					suite.Expect(t, "Renew again, which must not prolong the grace", l.Renew(t.Context(), first, second, time.Hour), nil)
+				}
 				child := l.Make(t, second, func(r *token.Record) { r.KeyID = second.KeyID })
 				l.F.Wait(max(grace, 0) + 10*time.Millisecond)
 				l.Spends(t, "the successor", second, nil)

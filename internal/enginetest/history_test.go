@@ -277,7 +277,7 @@ func (c historyCase) report(t *testing.T, d *historyDriver) string {
 		}
 		cell := strconv.Itoa(v.calls)
 		unknown += v.unknown
-		if undecided += v.undecided; v.undecided*20 > v.groups {
+		if undecided += v.undecided; v.undecided > max(1, v.groups/20) { // a busy machine has few groups
 			t.Errorf("%s: %d of %d groups took too long to decide", kind, v.undecided, v.groups)
 		}
 		if v.violations > 0 {
