@@ -400,7 +400,7 @@ func repeatOf(org auth.OrgKey, caller string) idempotency.Entry {
 // finds no response. RevokeAccount leaves them.
 func TestR08KeysEndWithTheirAccountAndOrg(t *testing.T) {
 	t.Parallel()
-	o := idempotency.Options{Keep: time.Hour, Lease: time.Minute, MaxBytes: 1 << 30}
+	o := idempotency.Options{Keep: time.Hour, Lease: time.Hour, MaxBytes: 1 << 30} // no attempt is overtaken, however slow the machine is
 	run := func(t *testing.T, s whole, entries idempotency.Store, deleteAccount func(context.Context, auth.OrgKey, string) error) {
 		ctx := t.Context()
 		ann, bob, other := repeatOf("acme", "ann"), repeatOf("acme", "bob"), repeatOf("globex", "ann")

@@ -116,8 +116,9 @@ func Ended(t *testing.T) context.Context {
 }
 
 // Seen uses something at times around an hour, from two places, and compares what is recorded: one use of
-// each hour. It returns how many uses it has made.
-func Seen(t *testing.T, at time.Time, use func(at time.Time, from netip.Prefix), recorded func() (time.Time, netip.Prefix)) int64 {
+// each hour. A store whose engine is busy may leave a use out, and must record the next. It returns how many
+// uses it has made.
+func Seen(t *testing.T, at time.Time, use func(at time.Time, from netip.Prefix), recorded func() (time.Time, netip.Prefix)) (made int64) {
 	t.Helper()
 	home, away := netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8:1::/48")
 	uses := []struct {
@@ -134,12 +135,19 @@ func Seen(t *testing.T, at time.Time, use func(at time.Time, from netip.Prefix),
 		{2 * time.Hour, netip.Prefix{}, 2 * time.Hour, netip.Prefix{}},
 	}
 	for _, u := range uses {
-		use(at.Add(u.after), u.from)
-		if seen, from := recorded(); !seen.Equal(at.Add(u.seen)) || from != u.where {
+		var seen time.Time
+		var from netip.Prefix
+		is := func() bool { return seen.Equal(at.Add(u.seen)) && from == u.where }
+		for tries := 0; tries < 3 && !is(); tries++ {
+			use(at.Add(u.after), u.from)
+			made++
+			seen, from = recorded()
+		}
+		if !is() {
 			t.Errorf("used after %v: seen after %v from %v", u.after, seen.Sub(at), from)
 		}
 	}
-	return int64(len(uses))
+	return made
 }
 
 // Pages returns all records of a list in pages of a limit. It checks what each List promises: no page has more
