@@ -248,10 +248,10 @@ func TestCheckpoints(t *testing.T) {
 		for i := range len(line) {
 			changed := []byte(line)
 			changed[i] ^= 1
-			if _, _, err := audit.ReadCheckpoint(string(changed)); !errors.Is(err, audit.ErrCheckpoint) {
+			if _, _, err := audit.ReadCheckpoint(string(changed)); err == nil {
 				t.Errorf("%q: %v", changed, err)
 			}
-			if _, _, err := audit.ReadCheckpoint(line[:i]); !errors.Is(err, audit.ErrCheckpoint) {
+			if _, _, err := audit.ReadCheckpoint(line[:i]); err == nil {
 				t.Errorf("%q: %v", line[:i], err)
 			}
 		}
