@@ -59,23 +59,6 @@ func (c count) String() string {
 	return fmt.Sprintf("%d %d %d", c.attempts, c.last, c.until)
 }
 
-// counted returns the count with an attempt at the time at, or false inside a delay. A count is
-// forgotten a day after its latest attempt. From the free-th attempt on, each one sets a delay.
-func (c count) counted(at int64, free int) (count, bool) {
-	switch {
-	case at-c.last >= (24 * time.Hour).Milliseconds():
-		c = count{}
-	case at < c.until:
-		return c, false
-	}
-	c.attempts++
-	c.last, c.until = max(c.last, at), 0
-	if d := delay(c.attempts, free); d > 0 {
-		c.until = at + d.Milliseconds()
-	}
-	return c, true
-}
-
 // less returns the count without n attempts, the latest one of them. The delay before that one has ended,
 // because no attempt is counted inside a delay.
 func (c count) less(n int) count { return count{attempts: c.attempts - n, last: c.last} }
@@ -255,10 +238,19 @@ func (a attempt) begin(ctx context.Context, now time.Time) (n int, err error) {
 	return n, nil
 }
 
+// counted returns the count with an attempt at the time now, or the error inside a delay. A count is
+// forgotten a day after its latest attempt. From the free-th attempt on, each one sets a delay.
 func (c counter) counted(old count, now time.Time) (count, error) {
-	next, ok := old.counted(now.UnixMilli(), c.free)
-	if !ok {
+	at := now.UnixMilli()
+	switch {
+	case at-old.last >= (24 * time.Hour).Milliseconds():
+		old = count{}
+	case at < old.until:
 		return old, locked(time.UnixMilli(old.until).Sub(now))
+	}
+	next := count{attempts: old.attempts + 1, last: max(old.last, at)}
+	if d := delay(next.attempts, c.free); d > 0 {
+		next.until = at + d.Milliseconds()
 	}
 	return next, nil
 }

@@ -106,8 +106,8 @@ func (c Count) Undone() Count { return Count{c.c.less(1)} }
 
 // Counted also returns the number of attempts and the end of the delay that refuses this one.
 func (c Count) Counted(at time.Time, free int) (next Count, n int, until time.Time) {
-	counted, ok := c.c.counted(at.UnixMilli(), free)
-	if !ok {
+	counted, err := counter{free: free}.counted(c.c, at)
+	if err != nil {
 		until = time.UnixMilli(counted.until)
 	}
 	return Count{counted}, counted.attempts, until
