@@ -254,25 +254,3 @@ func TestServersThatDeceive(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 }
-
-func TestJSONOfOtherCommands(t *testing.T) {
-	env := environment(service(t, "Service-"))
-	out := onScreen(t, env, "sign", "--json", "GET", "/echo")
-	var headers map[string]string
-	if err := json.Unmarshal([]byte(out), &headers); err != nil || headers["Service-Client-Key"] != key {
-		t.Errorf("sign: %v %s", err, out)
-	}
-	for _, test := range []struct{ args, want string }{
-		{"scope check --json --grant admin admin", "{\n  \"allowed\": true\n}\n"},
-		{"scope check --json --grant admin view", "{\n  \"allowed\": false\n}\n"},
-		{"scope explain --json --grant object.read.c_a object.read.c_b",
-			"{\n  \"allowed\": false,\n  \"need\": \"object.read.c_b\",\n  \"chain\": \"object.read.c_a\",\n  \"segment\": 3,\n  \"why\": \"The chain has \\\"c_a\\\" where the need has \\\"c_b\\\".\"\n}\n"},
-	} {
-		var got bytes.Buffer
-		c := cli{out: &got, errs: io.Discard, getenv: lookup("")}
-		status := c.status(c.run(t.Context(), strings.Fields(test.args)))
-		if got.String() != test.want || (status == 0) != strings.Contains(test.want, "true") {
-			t.Errorf("%s: %d\n%s", test.args, status, got.String())
-		}
-	}
-}
