@@ -116,9 +116,6 @@ func (c cli) login() *cobra.Command {
 		if current := all.current(); current != name {
 			fmt.Fprintf(c.errs, "client: commands without --profile use %s; client profile use %s changes that\n", current, name)
 		}
-		if to.json {
-			return c.printJSONOf(all.listed(name))
-		}
 		_, err = fmt.Fprintf(c.out, "profile %s: %s at %s\n", name, printable(cmp.Or(me.Name, me.ID)), to.URL)
 		return err
 	})
@@ -195,44 +192,26 @@ func (c cli) logout() *cobra.Command {
 	return cmd
 }
 
-// listed is a profile without its secret.
-type listed struct {
-	Name    string `json:"name"`
-	Current bool   `json:"current"`
-	profile
-}
-
-func (p profiles) listed(name string) listed {
-	one := listed{name, name == p.current(), p.Known[name]}
-	one.Secret = ""
-	return one
-}
-
 func (c cli) listProfiles() *cobra.Command {
-	var asJSON bool
-	cmd := c.command("profile list", cobra.NoArgs, func(context.Context, []string) error {
+	return c.command("profile list", cobra.NoArgs, func(context.Context, []string) error {
 		all, err := c.readProfiles()
 		if err != nil {
 			return err
 		}
-		list := []listed{}
-		for _, name := range slices.Sorted(maps.Keys(all.Known)) {
-			list = append(list, all.listed(name))
-		}
-		if asJSON {
-			return c.printJSONOf(list)
-		}
-		if len(list) == 0 {
+		if len(all.Known) == 0 {
 			fmt.Fprintln(c.errs, "client: there is no profile; client login keeps one")
 		}
 		rows := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		for _, p := range list {
-			fmt.Fprintf(rows, "%s %s\t%s\n", map[bool]string{true: "*", false: " "}[p.Current], printable(p.Name), printable(p.URL+"  "+p.Key))
+		for _, name := range slices.Sorted(maps.Keys(all.Known)) {
+			mark := " "
+			if name == all.current() {
+				mark = "*"
+			}
+			p := all.Known[name]
+			fmt.Fprintf(rows, "%s %s\t%s\t%s\n", mark, printable(name), printable(p.URL), printable(p.Key))
 		}
 		return rows.Flush()
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
 }
 
 func (c cli) useProfile() *cobra.Command {
