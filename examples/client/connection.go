@@ -88,8 +88,6 @@ func (to *connection) rejection(ctx context.Context, err error) error {
 	return err
 }
 
-const mostHeld = 10 // chains that are named
-
 // held names the chains of the credential, or nothing if the server does not tell them.
 func (to *connection) held(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -103,11 +101,7 @@ func (to *connection) held(ctx context.Context) string {
 	if len(me.Scope) == 0 {
 		return ", nothing is held"
 	}
-	more := ""
-	if n := len(me.Scope) - mostHeld; n > 0 {
-		me.Scope, more = me.Scope[:mostHeld], fmt.Sprintf(" and %d more", n)
-	}
-	return ", held " + printable(strings.Join(me.Scope, " ")) + more
+	return ", held " + printable(strings.Join(me.Scope, " "))
 }
 
 // complete adds what the flags left out. It returns an error if the URL, the client
@@ -207,14 +201,6 @@ func (to *connection) at(path string) string {
 }
 
 var unsendable = regexp.MustCompile(`[^!-~]|#`)
-
-// checkPath returns an error for a whole URL in place of a path.
-func checkPath(path string) error {
-	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
-		return usageError("PATH is what stands behind the org and the version in the URL: /accounts/me")
-	}
-	return nil
-}
 
 // trace is an http.RoundTripper that sends what has been signed. It keeps the id of the
 // last request and, with -v, shows requests and replies. Use it from one goroutine.

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
 func main() {
@@ -107,8 +108,8 @@ func (c cli) report(err error) {
 		return
 	}
 	fmt.Fprintln(c.errs, c.painted(c.terminal, red, "client:"), err)
-	if walk, ok := errors.AsType[*stopped](err); ok {
-		fmt.Fprintln(c.errs, "to go on, add: --resume", quoted(walk.after))
+	if failed, ok := errors.AsType[*walk.Error](err); ok && failed.After != "" {
+		fmt.Fprintln(c.errs, "to go on, add: --resume", quoted(failed.After))
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/itchyny/gojq"
@@ -45,9 +44,6 @@ func (c cli) printQueried(text []byte) error {
 			return nil
 		}
 		if err, failed := v.(error); failed {
-			if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
-				return nil
-			}
 			return fmt.Errorf("--query: %w", err)
 		}
 		line, isText := v.(string)

@@ -124,9 +124,9 @@ func TestTable(t *testing.T) {
 	wide := strings.Repeat("x", 59) + "…"
 	blank := func(n int) string { return strings.Repeat(" ", n) }
 	want := "_id  name" + blank(58) + "likes  tags\n" +
-		"1    Ann" + blank(59) + "3\n" +
+		"1    Ann" + blank(59) + "3      \n" +
 		"22   " + wide + blank(9) + "[\"a\",\"b\"]\n" +
-		"3    null\n"
+		"3    null" + blank(65) + "\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -135,7 +135,8 @@ func TestTable(t *testing.T) {
 func TestListOnAScreen(t *testing.T) {
 	out := onScreen(t, new(listing).start(t)+"\nNO_COLOR=1", "list", "--all", "/notes")
 	rows := strings.Split(strings.TrimSpace(out), "\n")
-	if len(rows) != 251 || rows[0] != "_id   c_big             c_likes" || rows[2] != "0001  9007199254740993  1" {
+	const head = "_id   c_big             c_likes"
+	if len(rows) != 253 || rows[0] != head || rows[101] != head || rows[2] != "0001  9007199254740993  1" {
 		t.Errorf("%d lines, %q", len(rows), rows[:3])
 	}
 	if out := onScreen(t, new(listing).start(t), "list", "--all", "--json", "/notes"); out != lines(below(noteCount)) {
@@ -192,8 +193,7 @@ func TestFaults(t *testing.T) {
 	for scope, want := range map[string]string{
 		`[]`:                         ", nothing is held (request REQUEST7)",
 		`["view","object.read.c_b"]`: ", held view object.read.c_b (request REQUEST7)",
-		`["view"` + strings.Repeat(`,"view"`, 11) + `]`: ", held view view view view view view view view view view and 2 more (request REQUEST7)",
-		`["\u001b[2J"]`: `, held \u001b[2J (request REQUEST7)`,
+		`["\u001b[2J"]`:              `, held \u001b[2J (request REQUEST7)`,
 	} {
 		holder := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/acme/v2/accounts/me" {
