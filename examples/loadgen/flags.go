@@ -106,8 +106,6 @@ func (o *options) validate() (err error) {
 		return fmt.Errorf("-concurrency is 1 to %d", maxConcurrency)
 	case o.rate < 0 || o.rate > maxRate:
 		return fmt.Errorf("-rate is 0 to %d", maxRate)
-	case o.pid < 0:
-		return errors.New("-pid is the number of a process")
 	}
 	for _, path := range o.paths {
 		if !strings.HasPrefix(path, "/") || strings.Contains(path, "#") {

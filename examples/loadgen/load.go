@@ -66,7 +66,7 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 	return l, nil
 }
 
-// close ends the sessions, until the server refuses one or no longer answers, and the connections.
+// close ends the sessions, until the server refuses one or no longer answers.
 func (l *load) close() {
 	close(l.sessions)
 	for c := range l.sessions {
@@ -74,7 +74,6 @@ func (l *load) close() {
 			break
 		}
 	}
-	l.to.CloseIdleConnections()
 }
 
 // run sends requests until the duration or ctx has ended. It then waits for the
