@@ -63,7 +63,7 @@ func (c cli) connecting(name string, arguments cobra.PositionalArgs, define func
 	flags.StringVar(&to.demoJSON, "demo-json", "", "`file` that the reference server wrote")
 	flags.StringVar(&to.name, "profile", "", "`name` of a server and a credential that client login has kept")
 	flags.BoolVar(&to.json, "json", false, "print plain JSON, and a fault as JSON, also on a terminal")
-	flags.VarP(c.query, "query", "q", "print only what this `expression` of jq finds in each reply, and strings without quotes: .data[]._id")
+	flags.FuncP("query", "q", "print only what this `expression` of jq finds in each reply, and strings without quotes: .data[]._id", c.query.set)
 	flags.BoolVarP(&to.verbose, "verbose", "v", false, "print each request and reply with their headers on standard error; secrets and signatures are REDACTED")
 	if define != nil {
 		define(flags)
@@ -76,22 +76,23 @@ func (c cli) connecting(name string, arguments cobra.PositionalArgs, define func
 // holds to a scope that it lacks.
 func (to *connection) rejection(ctx context.Context, err error) error {
 	fault, ok := errors.AsType[*envelope.Fault](err)
+	id := printable(to.trace.requestID) // not that of the question for what is held
 	switch {
-	case ok && to.json:
+	case !ok:
+		return err
+	case to.json:
 		return &rejectedJSON{fault}
-	case ok && fault.Detail == "accessDenied.scope" && to.trace.requestID != "":
-		id := to.trace.requestID // not that of the question for what is held
-		return fmt.Errorf("%w is needed%s (request %s)", err, to.held(ctx), printable(id))
-	case ok && to.trace.requestID != "":
-		return fmt.Errorf("%w (request %s)", err, printable(to.trace.requestID))
+	case fault.Detail == "accessDenied.scope":
+		err = fmt.Errorf("%w is needed%s", err, to.held(ctx))
+	}
+	if id != "" {
+		err = fmt.Errorf("%w (request %s)", err, id)
 	}
 	return err
 }
 
 // held names the chains of the credential, or nothing if the server does not tell them.
 func (to *connection) held(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
 	var me struct {
 		Scope []string `json:"scope"`
 	}
@@ -111,7 +112,7 @@ func (to *connection) complete(c cli) error {
 		return err
 	}
 	if to.URL == "" || to.Key == "" || to.Secret == "" {
-		return usageError("the server's URL, a client key and its secret are needed; client login asks for all, and client help connection says what else has them")
+		return usageError("the server's URL, a client key and its secret are needed; client login keeps them, and client help connection says what else has them")
 	}
 	return to.check()
 }

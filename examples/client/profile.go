@@ -11,9 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -22,8 +20,6 @@ import (
 )
 
 const defaultProfile = "default"
-
-var profileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 var errNoProfile = errors.New("there is no such profile; client login keeps one")
 
@@ -87,16 +83,13 @@ func (c cli) writeProfiles(p profiles) error {
 
 func (c cli) login() *cobra.Command {
 	return c.connecting("login", cobra.NoArgs, nil, func(ctx context.Context, to *connection, _ []string) error {
-		name := cmp.Or(to.name, defaultProfile)
-		switch {
-		case !profileName.MatchString(name):
-			return usageError(fmt.Sprintf("--profile %q: up to 64 letters, digits, - and _", name))
-		case c.profiles == "":
+		if c.profiles == "" {
 			return errors.New("the user has no folder for configuration")
 		}
+		name := cmp.Or(to.name, defaultProfile)
 		all, err := c.readProfiles() // before the user types a secret
 		if err == nil {
-			err = to.ask(ctx, c)
+			err = to.completeNew(ctx, c)
 		}
 		if err != nil {
 			return err
@@ -121,41 +114,29 @@ func (c cli) login() *cobra.Command {
 	})
 }
 
-// ask is complete for a new profile: no other profile is used, and the user is asked for
-// what is missing. Without a terminal the secret is read from standard input.
-func (to *connection) ask(ctx context.Context, c cli) error {
+// completeNew is complete for a new profile: no other profile is used, and the secret is asked for, or read from
+// standard input without a terminal.
+func (to *connection) completeNew(ctx context.Context, c cli) error {
 	if err := to.fillServer(c.getenv); err != nil {
 		return err
 	}
 	to.settle(c.getenv, profile{})
-	ask := c.ask
-	if ask == nil {
-		ask = func(_ context.Context, _ string, isSecret bool) (string, error) {
-			if !isSecret {
-				return "", usageError("--url and --key are needed, or a demo file; client login --help has examples")
-			}
-			return c.readSecret(4 << 10)
-		}
+	if to.URL == "" || to.Key == "" {
+		return usageError("--url and --key are needed, or a demo file; client login --help has examples")
 	}
-	for _, missing := range []struct {
-		value  *string
-		prompt string
-	}{{&to.URL, "URL, with org and version: "}, {&to.Key, "client key: "}, {&to.Secret, "secret, which is not shown: "}} {
-		if *missing.value == "" {
-			var err error
-			if *missing.value, err = ask(ctx, missing.prompt, missing.value == &to.Secret); err != nil {
-				return err
-			}
-		}
-		to.URL = strings.TrimSuffix(to.URL, "/")
-		if err := to.check(); err != nil {
-			return err // before the user types a secret
-		}
+	err := to.check()
+	switch {
+	case err != nil || to.Secret != "":
+		return err
+	case c.askSecret != nil:
+		to.Secret, err = c.askSecret(ctx)
+	default:
+		to.Secret, err = c.readSecret(4 << 10)
 	}
-	if to.Key == "" || to.Secret == "" {
-		return usageError("no key or no secret was given")
+	if err == nil && to.Secret == "" {
+		err = usageError("no secret was given")
 	}
-	return nil
+	return err
 }
 
 // changeProfiles changes the profiles in the file, and prints what change returns.

@@ -70,13 +70,13 @@ func (to *connection) fetch(ctx context.Context, method, path, body string, v an
 	}
 	defer reply.Body.Close()
 	err = envelope.Decode(reply.Body, maxReply, v)
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, new(*envelope.Fault)): // it says the status itself
-		return fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
+	if err != nil && !errors.As(err, new(*envelope.Fault)) { // which says the status itself
+		err = fmt.Errorf("%s: %w", printable(reply.Status), err)
 	}
-	return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, printable(reply.Status), err)
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
+	}
+	return err
 }
 
 // printJSON prints JSON on several lines. On a terminal it is safe to look at, and has

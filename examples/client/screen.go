@@ -34,9 +34,6 @@ func (c cli) painted(terminal bool, colour, text string) string {
 // characters, invisible ones, and those that turn the direction of writing. What JSON
 // requires to be escaped stays valid JSON.
 func printable(text string) string {
-	if strings.IndexFunc(text, hidden) < 0 {
-		return text
-	}
 	var safe strings.Builder
 	for _, r := range text {
 		if !hidden(r) {
