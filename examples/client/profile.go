@@ -21,8 +21,6 @@ import (
 
 const defaultProfile = "default"
 
-var errNoProfile = errors.New("there is no such profile; client login keeps one")
-
 // profiles are the servers and credentials that a file of the user keeps. The secrets are in
 // plain text: the permissions of the file protect them.
 type profiles struct {
@@ -33,7 +31,7 @@ type profiles struct {
 type profile struct {
 	URL     string `json:"url"`
 	Key     string `json:"key"`
-	Secret  string `json:"secret,omitempty"`
+	Secret  string `json:"secret"`
 	Account string `json:"account,omitempty"`
 	Header  string `json:"header_prefix,omitempty"`
 	Version string `json:"signature,omitempty"`
@@ -44,7 +42,7 @@ func (p profiles) current() string { return cmp.Or(p.Current, defaultProfile) }
 func (p profiles) get(name string) (profile, error) {
 	found, ok := p.Known[name]
 	if !ok {
-		return found, usageError(fmt.Sprintf("%s: %v", name, errNoProfile))
+		return found, usageError(name + ": there is no such profile; client login keeps one")
 	}
 	return found, nil
 }

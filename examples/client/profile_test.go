@@ -103,7 +103,7 @@ func TestLogin(t *testing.T) {
 		if _, _, err := h.client(t, "", "", "get", "/echo"); !errors.As(err, new(usageError)) {
 			t.Errorf("still used: %v", err)
 		}
-		if _, _, err := h.client(t, "", "", "logout"); err == nil || !strings.Contains(err.Error(), errNoProfile.Error()) {
+		if _, _, err := h.client(t, "", "", "logout"); err == nil || !strings.Contains(err.Error(), "there is no such profile") {
 			t.Errorf("again: %v", err)
 		}
 	})

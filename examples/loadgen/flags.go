@@ -122,9 +122,6 @@ func (o *options) validate() (err error) {
 // add returns what a flag of several words calls.
 func add(to *[]string) func(string) error {
 	return func(word string) error {
-		if word == "" {
-			return errors.New("empty")
-		}
 		*to = append(*to, word)
 		return nil
 	}

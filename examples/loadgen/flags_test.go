@@ -47,6 +47,8 @@ func TestRefusals(t *testing.T) {
 		{"a name that begins with localhost", []string{"-url", "http://localhost.example.com/acme/v2"}, "-remote"},
 		{"another machine behind this one", []string{url, "-url", "http://192.0.2.1/acme/v2"}, "-remote"},
 		{"another org behind the first", []string{url, "-url", "http://127.0.0.1:2/other/v2"}, "instances"},
+		{"no URL", []string{"-url", ""}, "-url"},
+		{"no path", []string{url, "-path", ""}, "-path"},
 		{"a URL that is none", []string{"-url", "127.0.0.1:8080"}, "-url"},
 		{"a URL with a password", []string{"-url", "http://ada:aNeverPrintedOne@127.0.0.1/acme/v2"}, "-url"},
 	} {

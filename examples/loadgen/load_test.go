@@ -195,8 +195,11 @@ func TestInterruptAtLogin(t *testing.T) {
 
 func TestCPUIsOfTheRequestsThatOneInstanceGets(t *testing.T) {
 	for count, want := range map[int]float64{1: 2, 3: 6} {
-		to := &instances{at: make([]*url.URL, count)}
-		if got := to.perRequest(2*time.Second, 1000); got != want {
+		l := &load{o: options{mix: mix{bearer: 1}}, to: &instances{at: make([]*url.URL, count)}, tallies: map[string]tally{bearer: newTally()}}
+		for range 1000 {
+			l.tallies[bearer].add(time.Millisecond, "")
+		}
+		if got := l.report(usage{cpu: time.Second}, usage{rss: 1, cpu: 3 * time.Second}).CPU; got != want {
 			t.Errorf("%d instances: %v ms, want %v", count, got, want)
 		}
 	}

@@ -49,15 +49,10 @@ func (l *load) report(before, after usage) *report {
 	r.part = r.all.part(r.Seconds)
 	if after.rss > 0 && r.Requests > 0 {
 		r.RSS = &resident{before.rss, after.rss, after.most}
-		r.CPU = l.to.perRequest(after.cpu-before.cpu, r.Requests)
+		// The requests go to all instances in turn, and one of them is watched.
+		r.CPU = 1000 * (after.cpu - before.cpu).Seconds() / float64(r.Requests) * float64(len(l.to.at))
 	}
 	return r
-}
-
-// perRequest returns the CPU time of one instance per request that it answers, in
-// ms. The requests go to all instances in turn.
-func (to *instances) perRequest(used time.Duration, requests uint64) float64 {
-	return float64(used) / float64(time.Millisecond) / float64(requests) * float64(len(to.at))
 }
 
 func (r *report) write(w io.Writer) {
