@@ -253,7 +253,7 @@ func TestListResumes(t *testing.T) {
 			}
 			var printed bytes.Buffer
 			status := cli{errs: &printed, getenv: lookup("")}.status(err)
-			_, position, ok := strings.Cut(printed.String(), "\nto go on, add: --resume '")
+			_, position, ok := strings.Cut(printed.String(), "\nclient list goes on with: --resume '")
 			if !ok || status != 1 || strings.Count(part, "\n") != 120 {
 				t.Fatalf("status %d, %d lines, then %s", status, strings.Count(part, "\n"), &printed)
 			}

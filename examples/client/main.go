@@ -107,7 +107,7 @@ func (c cli) report(err error) {
 	}
 	fmt.Fprintln(c.errs, c.painted(c.terminal, red, "client:"), err)
 	if failed, ok := errors.AsType[*walk.Error](err); ok && failed.After != "" {
-		fmt.Fprintln(c.errs, "to go on, add: --resume", quoted(failed.After))
+		fmt.Fprintln(c.errs, "client list goes on with: --resume", quoted(failed.After))
 	}
 }
 
