@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -41,14 +40,14 @@ func (to *connection) entries(ctx context.Context, o listOptions, f func(*audit.
 	for i, err := range list.All(ctx) {
 		var e audit.Entry
 		if err == nil {
-			err = json.Unmarshal(i.text, &e)
+			err = json.Unmarshal(i.RawMessage, &e)
 		}
 		if err == nil {
 			e.Org = to.org()
 			err = f(&e)
 		}
 		if err != nil {
-			return stoppedWalk(list.URL, err)
+			return err
 		}
 	}
 	return nil
@@ -128,13 +127,7 @@ func (c cli) exportAudit() *cobra.Command {
 // readCheckpoints returns the heads of an org in a file, that with the most rows last. All of them count: after a
 // cut, the server signs what is left. The last line may be one that a server has not completed.
 func readCheckpoints(file, key string, org auth.OrgKey) (heads []audit.Head, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	const most = 256 << 20
-	text, err := io.ReadAll(io.LimitReader(f, most))
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}

@@ -142,13 +142,6 @@ func TestChanges(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a reply without content prints nothing", func(t *testing.T) {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
-		t.Cleanup(server.Close)
-		if out, errs, err := client(t, "", environment(server.URL), "delete", "/echo"); err != nil || out+errs != "" {
-			t.Errorf("%v, printed %q and %q", err, out, errs)
-		}
-	})
 }
 
 func TestSign(t *testing.T) {
@@ -260,9 +253,6 @@ func TestRefusals(t *testing.T) {
 		{"a misspelled command", []string{"verfy"}, "Did you mean this?\n\tverify\n"},
 		{"a misspelled command of scope", []string{"scope", "chek"}, "Run 'client scope --help' for usage."},
 		{"no path", []string{"get"}, "accepts between 1 and 1 arg(s), received 0\nRun 'client get --help' for usage."},
-		{"a URL for a path", []string{"get", "--url", url, "--key", key, url + "/echo"}, "PATH is what stands behind the org"},
-		{"a URL for the path of a list", []string{"list", "--url", url, "--key", key, url + "/echo"}, "PATH is what stands behind the org"},
-		{"a URL for the path to sign", []string{"sign", "--url", url, "--key", key, "GET", url + "/echo"}, "PATH is what stands behind the org"},
 		{"no path to post to", []string{"post", "--url", url, "--key", key}, "accepts between 1 and 2 arg(s), received 0"},
 		{"more than one body", []string{"post", "--url", url, "--key", key, "/echo", "{}", "{}"}, "received 3"},
 		{"an empty body", []string{"post", "--url", url, "--key", key, "/echo", ""}, "leave it out to send no body"},

@@ -63,7 +63,7 @@ func (c cli) connecting(name string, arguments cobra.PositionalArgs, define func
 	flags.StringVar(&to.demoJSON, "demo-json", "", "`file` that the reference server wrote")
 	flags.StringVar(&to.name, "profile", "", "`name` of a server and a credential that client login has kept")
 	flags.BoolVar(&to.json, "json", false, "print plain JSON, and a fault as JSON, also on a terminal")
-	flags.VarP(c.query, "query", "q", "print only what this `expression` of jq finds in each reply, and strings without quotes: .data[]._id")
+	flags.FuncP("query", "q", "print only what this `expression` of jq finds in each reply, and strings without quotes: .data[]._id", c.query.set)
 	flags.BoolVarP(&to.verbose, "verbose", "v", false, "print each request and reply with their headers on standard error; secrets and signatures are REDACTED")
 	if define != nil {
 		define(flags)
@@ -76,24 +76,23 @@ func (c cli) connecting(name string, arguments cobra.PositionalArgs, define func
 // holds to a scope that it lacks.
 func (to *connection) rejection(ctx context.Context, err error) error {
 	fault, ok := errors.AsType[*envelope.Fault](err)
+	id := printable(to.trace.requestID) // not that of the question for what is held
 	switch {
-	case ok && to.json:
+	case !ok:
+		return err
+	case to.json:
 		return &rejectedJSON{fault}
-	case ok && fault.Detail == "accessDenied.scope" && to.trace.requestID != "":
-		id := to.trace.requestID // not that of the question for what is held
-		return fmt.Errorf("%w is needed%s (request %s)", err, to.held(ctx), printable(id))
-	case ok && to.trace.requestID != "":
-		return fmt.Errorf("%w (request %s)", err, printable(to.trace.requestID))
+	case fault.Detail == "accessDenied.scope":
+		err = fmt.Errorf("%w is needed%s", err, to.held(ctx))
+	}
+	if id != "" {
+		err = fmt.Errorf("%w (request %s)", err, id)
 	}
 	return err
 }
 
-const mostHeld = 10 // chains that are named
-
 // held names the chains of the credential, or nothing if the server does not tell them.
 func (to *connection) held(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
 	var me struct {
 		Scope []string `json:"scope"`
 	}
@@ -103,11 +102,7 @@ func (to *connection) held(ctx context.Context) string {
 	if len(me.Scope) == 0 {
 		return ", nothing is held"
 	}
-	more := ""
-	if n := len(me.Scope) - mostHeld; n > 0 {
-		me.Scope, more = me.Scope[:mostHeld], fmt.Sprintf(" and %d more", n)
-	}
-	return ", held " + printable(strings.Join(me.Scope, " ")) + more
+	return ", held " + printable(strings.Join(me.Scope, " "))
 }
 
 // complete adds what the flags left out. It returns an error if the URL, the client
@@ -117,7 +112,7 @@ func (to *connection) complete(c cli) error {
 		return err
 	}
 	if to.URL == "" || to.Key == "" || to.Secret == "" {
-		return usageError("the server's URL, a client key and its secret are needed; client login asks for all, and client help connection says what else has them")
+		return usageError("the server's URL, a client key and its secret are needed; client login keeps them, and client help connection says what else has them")
 	}
 	return to.check()
 }
@@ -207,14 +202,6 @@ func (to *connection) at(path string) string {
 }
 
 var unsendable = regexp.MustCompile(`[^!-~]|#`)
-
-// checkPath returns an error for a whole URL in place of a path.
-func checkPath(path string) error {
-	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
-		return usageError("PATH is what stands behind the org and the version in the URL: /accounts/me")
-	}
-	return nil
-}
 
 // trace is an http.RoundTripper that sends what has been signed. It keeps the id of the
 // last request and, with -v, shows requests and replies. Use it from one goroutine.

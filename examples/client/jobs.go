@@ -15,7 +15,7 @@ func (c cli) rotate() *cobra.Command {
 		Grace seconds `json:"grace"`
 	}{24 * 60 * 60}
 	define := func(flags *pflag.FlagSet) {
-		flags.Var(&body.Grace, "overlap", "how long the former secret still works, in whole seconds; 0s ends all former ones")
+		flags.Func("overlap", "`time` that the former secret still works, in whole seconds; 0s ends all former ones (default 24h)", body.Grace.set)
 	}
 	return c.sending("rotate", cobra.MaximumNArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
 		return c.create(ctx, to, to.app(first(args))+"/secret", body)

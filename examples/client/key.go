@@ -13,19 +13,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// seconds is a flag of a time in whole seconds. It implements pflag.Value.
+// seconds is the value of a flag of a time in whole seconds.
 type seconds int64
 
-func (s *seconds) Type() string { return "duration" }
-
-func (s *seconds) String() string {
-	if *s == 0 {
-		return ""
-	}
-	return (time.Duration(*s) * time.Second).String()
-}
-
-func (s *seconds) Set(text string) error {
+func (s *seconds) set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err == nil && (d < 0 || d%time.Second != 0) {
 		err = errors.New("not a number of whole seconds, such as 90s or 24h")
@@ -101,7 +92,7 @@ func (c cli) makeKey() *cobra.Command {
 		flags.StringArrayVar(&k.Scope, "scope", k.Scope, "`chain` of what the key may do; repeat it for more, * is everything")
 		flags.StringArrayVar(&k.Networks, "network", nil, "`network` that the key works from, such as 192.0.2.0/24; repeat it for more (default: anywhere)")
 		flags.Int64Var(&k.Uses, "uses", 0, "`number` of times the key can be used (default: any)")
-		flags.Var(&life, "life", "how long the key lasts, in whole seconds: 2160h are 90 days (default: until it is revoked)")
+		flags.Func("life", "`time` that the key lasts, in whole seconds: 2160h are 90 days (default: until it is revoked)", life.set)
 	}
 	return c.sending("key make", cobra.ExactArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
 		k.Name, k.Expires = args[0], life.fromNow()
@@ -118,8 +109,8 @@ func (c cli) replaceKey() *cobra.Command {
 	}
 	define := func(flags *pflag.FlagSet) {
 		flags.StringVar(&app, "app", "", appUsage)
-		flags.Var(&body.Overlap, "overlap", "how long the old key still works, in whole seconds (default: not at all)")
-		flags.Var(&life, "life", "how long the new key lasts, in whole seconds (default: as long as the old one would have)")
+		flags.Func("overlap", "`time` that the old key still works, in whole seconds (default: not at all)", body.Overlap.set)
+		flags.Func("life", "`time` that the new key lasts, in whole seconds (default: as long as the old one would have)", life.set)
 	}
 	return c.sending("key replace", cobra.ExactArgs(1), define, func(ctx context.Context, to *connection, args []string) error {
 		body.Expires = life.fromNow()

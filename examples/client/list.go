@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/url"
 	"strings"
 	"time"
 
@@ -33,7 +32,6 @@ func (c cli) walk(ctx context.Context, to *connection, o *listOptions, path stri
 		return err
 	}
 	n, err := c.print(list.All(ctx), c.tabular(to))
-	err = stoppedWalk(list.URL, err)
 	if err == nil && !o.all && o.max == 0 && o.limit == 0 && n == someItems {
 		fmt.Fprintf(c.errs, "client: these are the first %d items; --all prints all of them\n", n)
 	}
@@ -67,19 +65,18 @@ func (o *listOptions) list(to *connection, path string) (*walk.List[item], error
 	if !o.all {
 		list.Max = int(cmp.Or(o.max, o.limit, someItems))
 	}
-	err := checkPath(path)
 	list.Query.Limit = int(o.limit)
-	if o.where != "" && err == nil {
-		list.Query.Where, err = paging.ParseFilter(o.where)
-	}
 	if o.paths != "" {
 		list.Query.Paths = strings.Split(o.paths, ",")
 	}
-	if err == nil {
-		list.Query.Sort, err = parseSort(o.sort)
-	}
-	if err != nil {
+	var err error
+	if list.Query.Sort, err = parseSort(o.sort); err != nil {
 		return nil, usageError(err.Error())
+	}
+	if o.where != "" {
+		if list.Query.Where, err = paging.ParseFilter(o.where); err != nil {
+			return nil, usageError(err.Error())
+		}
 	}
 	return list, nil
 }
@@ -108,20 +105,13 @@ func parseSort(text string) (keys []paging.Key, err error) {
 	return keys, nil
 }
 
-type item struct {
-	id   string
-	text json.RawMessage
-}
+// item is an item of a list, as the server wrote it.
+type item struct{ json.RawMessage }
 
-func (i item) ItemID() string { return i.id }
-
-func (i *item) UnmarshalJSON(text []byte) error {
+func (i item) ItemID() string {
 	var known envelope.Item
-	if err := json.Unmarshal(text, &known); err != nil {
-		return err
-	}
-	i.id, i.text = known.ID, bytes.Clone(text)
-	return nil
+	_ = json.Unmarshal(i.RawMessage, &known) // without an id, the walk fails
+	return known.ID
 }
 
 const progressEvery = 100 * time.Millisecond
@@ -140,7 +130,7 @@ func (c cli) print(items iter.Seq2[item, error], asTable bool) (n int, err error
 	}()
 	for i, err := range items {
 		if err == nil {
-			err = write(i.text)
+			err = write(i.RawMessage)
 		}
 		if err != nil {
 			return n, err
@@ -172,33 +162,4 @@ func (c cli) progress(n int, end string) {
 	if c.terminal {
 		fmt.Fprintf(c.errs, "\x1b[K%d items%s", n, end)
 	}
-}
-
-// stopped is the error of a walk that can go on after the position.
-type stopped struct {
-	error
-	after string
-}
-
-func (s *stopped) Unwrap() error { return s.error }
-
-// stoppedWalk returns what a walk of the list at an address returned, in the words of the
-// other commands.
-func stoppedWalk(address string, err error) error {
-	failed, ok := errors.AsType[*walk.Error](err)
-	if !ok {
-		return err
-	}
-	if list, parsed := url.Parse(address); parsed == nil {
-		address = list.Path
-	}
-	cause := failed.Err
-	if sent := errors.Unwrap(cause); sent != nil && strings.HasPrefix(cause.Error(), "Get: ") { // GET says it
-		cause = sent
-	}
-	err = fmt.Errorf("GET %s: %w", printable(address), cause)
-	if failed.After == "" {
-		return err
-	}
-	return &stopped{err, failed.After}
 }

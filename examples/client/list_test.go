@@ -253,7 +253,7 @@ func TestListResumes(t *testing.T) {
 			}
 			var printed bytes.Buffer
 			status := cli{errs: &printed, getenv: lookup("")}.status(err)
-			_, position, ok := strings.Cut(printed.String(), "\nto go on, add: --resume '")
+			_, position, ok := strings.Cut(printed.String(), "\nclient list goes on with: --resume '")
 			if !ok || status != 1 || strings.Count(part, "\n") != 120 {
 				t.Fatalf("status %d, %d lines, then %s", status, strings.Count(part, "\n"), &printed)
 			}
@@ -281,8 +281,8 @@ func TestListRefusals(t *testing.T) {
 		{"a property that the server does not know", `--where {"c_nope":1} /notes`, false, "/c_nope: unknown property"},
 		{"a cursor of another order", "--sort c_likes --resume 0199 /notes", false, "not a cursor"},
 		{"a list property that is none", "--rest c_nope /book", false, "unknown property"},
-		{"a list that is none", "/book", false, "GET /acme/v2/book: "},
-		{"no server", "--url http://127.0.0.1:1/acme/v2 /notes", false, "GET /acme/v2/notes: dial tcp 127.0.0.1:1"},
+		{"a list that is none", "/book", false, "walk: "},
+		{"no server", "--url http://127.0.0.1:1/acme/v2 /notes", false, "dial tcp 127.0.0.1:1"},
 		{"a URL that is none", "--url nonsense /notes", true, "--url is http:// or https://"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging/walk"
 )
 
 func main() {
@@ -35,7 +35,7 @@ func main() {
 		getenv: os.Getenv, profiles: profilesFile(),
 	}
 	if isTerminal(os.Stdin) {
-		c.ask = ask
+		c.askSecret = askSecret
 	}
 	status := c.status(c.run(ctx, os.Args[1:]))
 	ended() // no interrupt ends the program now: its status is known
@@ -52,9 +52,8 @@ type cli struct {
 	started   *bool  // set when a command line has turned out to be right
 	query     *query // what of a reply to print
 
-	// ask asks the user for a line, which is shown unless it is a secret. It is nil if the
-	// user is not at a terminal.
-	ask func(ctx context.Context, prompt string, secret bool) (string, error)
+	// askSecret asks the user for a secret. It is nil if the user is not at a terminal.
+	askSecret func(context.Context) (string, error)
 }
 
 type usageError string
@@ -103,20 +102,17 @@ func isUnreachable(err error) bool {
 func (c cli) report(err error) {
 	rejected, ok := errors.AsType[*rejectedJSON](err)
 	if ok && !errors.As(err, new(*interrupted)) {
-		fmt.Fprintf(c.errs, "%s\n", rejected.fault.Encode(""))
+		fmt.Fprintf(c.errs, "%s\n", rejected.Encode(""))
 		return
 	}
 	fmt.Fprintln(c.errs, c.painted(c.terminal, red, "client:"), err)
-	if walk, ok := errors.AsType[*stopped](err); ok {
-		fmt.Fprintln(c.errs, "to go on, add: --resume", quoted(walk.after))
+	if failed, ok := errors.AsType[*walk.Error](err); ok && failed.After != "" {
+		fmt.Fprintln(c.errs, "client list goes on with: --resume", quoted(failed.After))
 	}
 }
 
 // rejectedJSON is a fault that is printed as JSON, because --json was given.
-type rejectedJSON struct{ fault *envelope.Fault }
-
-func (e *rejectedJSON) Error() string { return e.fault.Error() }
-func (e *rejectedJSON) Unwrap() error { return e.fault }
+type rejectedJSON struct{ *envelope.Fault }
 
 // profilesFile returns the file of the profiles in the user's configuration, or "" if the user
 // has none.
@@ -128,8 +124,8 @@ func profilesFile() string {
 	return filepath.Join(folder, "tenantkit", "profiles.json")
 }
 
-// ask asks on the terminal for a line. The answer to a question for a secret is not shown.
-func ask(ctx context.Context, prompt string, secret bool) (string, error) {
+// askSecret asks on the terminal for a secret, which is not shown.
+func askSecret(ctx context.Context) (string, error) {
 	terminal := int(os.Stdin.Fd())
 	before, err := term.GetState(terminal)
 	if err != nil {
@@ -137,14 +133,10 @@ func ask(ctx context.Context, prompt string, secret bool) (string, error) {
 	}
 	// An interrupt would leave a terminal that does not show what is typed.
 	defer context.AfterFunc(ctx, func() { _ = term.Restore(terminal, before) })()
-	fmt.Fprint(os.Stderr, prompt)
-	if !secret {
-		answer, err := bufio.NewReader(os.Stdin).ReadString('\n') // a terminal gives one line at a time
-		return strings.TrimSpace(answer), err
-	}
-	answer, err := term.ReadPassword(terminal)
+	fmt.Fprint(os.Stderr, "secret, which is not shown: ")
+	secret, err := term.ReadPassword(terminal)
 	fmt.Fprintln(os.Stderr)
-	return strings.TrimSpace(string(answer)), err
+	return strings.TrimSpace(string(secret)), err
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

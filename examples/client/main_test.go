@@ -86,7 +86,7 @@ func TestInterrupts(t *testing.T) {
 		c := cli{out: stop, errs: &errs, getenv: lookup(new(listing).start(t))}
 		status := c.status(c.run(ctx, []string{"list", "--all", "--limit", "60", "/notes"}))
 		said := errs.String()
-		if status != 130 || !strings.HasPrefix(said, "client: interrupted\nto go on, add: --resume '") || strings.Count(said, "\n") != 2 {
+		if status != 130 || !strings.HasPrefix(said, "client: interrupted\nclient list goes on with: --resume '") || strings.Count(said, "\n") != 2 {
 			t.Errorf("status %d: %s", status, said)
 		}
 		if got := strings.Count(out.String(), "\n"); got == 0 || got > 60 {

@@ -13,7 +13,6 @@ import (
 
 // The classes of the Open Cybersecurity Schema Framework that entries are exported as.
 const (
-	ocsfVersion      = "1.3.0"
 	authentication   = 3002
 	entityManagement = 3004
 )
@@ -64,7 +63,7 @@ func ocsf(e *audit.Entry) ([]byte, error) {
 		"severity_id": severity, "status_id": status, "status_detail": e.Detail, "time": e.Time.UnixMilli(), "message": e.Verb,
 		"count": e.Count, "comment": e.Reason,
 		"metadata": ocsfObject{
-			"version": ocsfVersion, "uid": fmt.Sprintf("%s/%d", e.Org, e.N), "sequence": e.N, "event_code": e.Verb, "log_name": "audit",
+			"version": "1.3.0", "uid": fmt.Sprintf("%s/%d", e.Org, e.N), "sequence": e.N, "event_code": e.Verb, "log_name": "audit",
 			"correlation_uid": e.Request, "tenant_uid": string(e.Org), "product": ocsfObject{"name": "tenantkit", "vendor_name": "tenantkit"},
 		},
 		"unmapped": ocsfObject{"route": e.Route, "by": e.By, "hash": e.Hash, "commitment": e.Commitment, "mail": e.Mail},

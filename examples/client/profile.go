@@ -11,9 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -22,10 +20,6 @@ import (
 )
 
 const defaultProfile = "default"
-
-var profileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-var errNoProfile = errors.New("there is no such profile; client login keeps one")
 
 // profiles are the servers and credentials that a file of the user keeps. The secrets are in
 // plain text: the permissions of the file protect them.
@@ -37,7 +31,7 @@ type profiles struct {
 type profile struct {
 	URL     string `json:"url"`
 	Key     string `json:"key"`
-	Secret  string `json:"secret,omitempty"`
+	Secret  string `json:"secret"`
 	Account string `json:"account,omitempty"`
 	Header  string `json:"header_prefix,omitempty"`
 	Version string `json:"signature,omitempty"`
@@ -48,7 +42,7 @@ func (p profiles) current() string { return cmp.Or(p.Current, defaultProfile) }
 func (p profiles) get(name string) (profile, error) {
 	found, ok := p.Known[name]
 	if !ok {
-		return found, usageError(fmt.Sprintf("%s: %v", name, errNoProfile))
+		return found, usageError(name + ": there is no such profile; client login keeps one")
 	}
 	return found, nil
 }
@@ -87,16 +81,13 @@ func (c cli) writeProfiles(p profiles) error {
 
 func (c cli) login() *cobra.Command {
 	return c.connecting("login", cobra.NoArgs, nil, func(ctx context.Context, to *connection, _ []string) error {
-		name := cmp.Or(to.name, defaultProfile)
-		switch {
-		case !profileName.MatchString(name):
-			return usageError(fmt.Sprintf("--profile %q: up to 64 letters, digits, - and _", name))
-		case c.profiles == "":
+		if c.profiles == "" {
 			return errors.New("the user has no folder for configuration")
 		}
+		name := cmp.Or(to.name, defaultProfile)
 		all, err := c.readProfiles() // before the user types a secret
 		if err == nil {
-			err = to.ask(ctx, c)
+			err = to.completeNew(ctx, c)
 		}
 		if err != nil {
 			return err
@@ -116,49 +107,34 @@ func (c cli) login() *cobra.Command {
 		if current := all.current(); current != name {
 			fmt.Fprintf(c.errs, "client: commands without --profile use %s; client profile use %s changes that\n", current, name)
 		}
-		if to.json {
-			return c.printJSONOf(all.listed(name))
-		}
 		_, err = fmt.Fprintf(c.out, "profile %s: %s at %s\n", name, printable(cmp.Or(me.Name, me.ID)), to.URL)
 		return err
 	})
 }
 
-// ask is complete for a new profile: no other profile is used, and the user is asked for
-// what is missing. Without a terminal the secret is read from standard input.
-func (to *connection) ask(ctx context.Context, c cli) error {
+// completeNew is complete for a new profile: no other profile is used, and the secret is asked for, or read from
+// standard input without a terminal.
+func (to *connection) completeNew(ctx context.Context, c cli) error {
 	if err := to.fillServer(c.getenv); err != nil {
 		return err
 	}
 	to.settle(c.getenv, profile{})
-	ask := c.ask
-	if ask == nil {
-		ask = func(_ context.Context, _ string, isSecret bool) (string, error) {
-			if !isSecret {
-				return "", usageError("--url and --key are needed, or a demo file; client login --help has examples")
-			}
-			return c.readSecret(4 << 10)
-		}
+	if to.URL == "" || to.Key == "" {
+		return usageError("--url and --key are needed, or a demo file; client login --help has examples")
 	}
-	for _, missing := range []struct {
-		value  *string
-		prompt string
-	}{{&to.URL, "URL, with org and version: "}, {&to.Key, "client key: "}, {&to.Secret, "secret, which is not shown: "}} {
-		if *missing.value == "" {
-			var err error
-			if *missing.value, err = ask(ctx, missing.prompt, missing.value == &to.Secret); err != nil {
-				return err
-			}
-		}
-		to.URL = strings.TrimSuffix(to.URL, "/")
-		if err := to.check(); err != nil {
-			return err // before the user types a secret
-		}
+	err := to.check()
+	switch {
+	case err != nil || to.Secret != "":
+		return err
+	case c.askSecret != nil:
+		to.Secret, err = c.askSecret(ctx)
+	default:
+		to.Secret, err = c.readSecret(4 << 10)
 	}
-	if to.Key == "" || to.Secret == "" {
-		return usageError("no key or no secret was given")
+	if err == nil && to.Secret == "" {
+		err = usageError("no secret was given")
 	}
-	return nil
+	return err
 }
 
 // changeProfiles changes the profiles in the file, and prints what change returns.
@@ -195,44 +171,26 @@ func (c cli) logout() *cobra.Command {
 	return cmd
 }
 
-// listed is a profile without its secret.
-type listed struct {
-	Name    string `json:"name"`
-	Current bool   `json:"current"`
-	profile
-}
-
-func (p profiles) listed(name string) listed {
-	one := listed{name, name == p.current(), p.Known[name]}
-	one.Secret = ""
-	return one
-}
-
 func (c cli) listProfiles() *cobra.Command {
-	var asJSON bool
-	cmd := c.command("profile list", cobra.NoArgs, func(context.Context, []string) error {
+	return c.command("profile list", cobra.NoArgs, func(context.Context, []string) error {
 		all, err := c.readProfiles()
 		if err != nil {
 			return err
 		}
-		list := []listed{}
-		for _, name := range slices.Sorted(maps.Keys(all.Known)) {
-			list = append(list, all.listed(name))
-		}
-		if asJSON {
-			return c.printJSONOf(list)
-		}
-		if len(list) == 0 {
+		if len(all.Known) == 0 {
 			fmt.Fprintln(c.errs, "client: there is no profile; client login keeps one")
 		}
 		rows := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		for _, p := range list {
-			fmt.Fprintf(rows, "%s %s\t%s\n", map[bool]string{true: "*", false: " "}[p.Current], printable(p.Name), printable(p.URL+"  "+p.Key))
+		for _, name := range slices.Sorted(maps.Keys(all.Known)) {
+			mark := " "
+			if name == all.current() {
+				mark = "*"
+			}
+			p := all.Known[name]
+			fmt.Fprintf(rows, "%s %s\t%s\t%s\n", mark, printable(name), printable(p.URL), printable(p.Key))
 		}
 		return rows.Flush()
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
 }
 
 func (c cli) useProfile() *cobra.Command {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/tenantkit/tenantkit/examples/internal/private"
 )
 
@@ -105,7 +103,7 @@ func TestLogin(t *testing.T) {
 		if _, _, err := h.client(t, "", "", "get", "/echo"); !errors.As(err, new(usageError)) {
 			t.Errorf("still used: %v", err)
 		}
-		if _, _, err := h.client(t, "", "", "logout"); err == nil || !strings.Contains(err.Error(), errNoProfile.Error()) {
+		if _, _, err := h.client(t, "", "", "logout"); err == nil || !strings.Contains(err.Error(), "there is no such profile") {
 			t.Errorf("again: %v", err)
 		}
 	})
@@ -120,8 +118,6 @@ func TestLoginThatFailsKeepsNothing(t *testing.T) {
 		{"no URL", secret, "--key " + key, "--url"},
 		{"a URL with a password", secret, "--url http://u:p@127.0.0.1/acme/v2 --key " + key, "without a password"},
 		{"a URL of another kind", secret, "--url file:///etc --key " + key, "--url is"},
-		{"a name that leaves the folder", secret, "--profile ../x --url " + url + "/acme/v2 --key " + key, "letters"},
-		{"an empty folder name", secret, "--profile . --url " + url + "/acme/v2 --key " + key, "letters"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := newHome(t)
@@ -211,27 +207,24 @@ func TestLoginAsks(t *testing.T) {
 	url := service(t, "Service-") + "/acme/v2"
 	for _, test := range []struct {
 		name, args string
-		asked      []string
-		want       error
+		asked      int
+		ok         bool
 	}{
-		{"for all that is missing", "", []string{"URL, with org and version: ", "client key: ", "secret, which is not shown: "}, nil},
-		{"for the secret alone", "--url " + url + " --key " + key, []string{"secret, which is not shown: "}, nil},
-		{"for no secret of a URL that is none", "--url ftp://host", nil, usageError("")},
+		{"for the secret", "--url " + url + "/ --key " + key, 1, true},
+		{"for no secret of a URL that is none", "--url ftp://host --key " + key, 0, false},
+		{"for no secret without a key", "--url " + url, 0, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			h, asked := newHome(t), []string(nil)
+			h, asked := newHome(t), 0
 			var out, errs bytes.Buffer
 			c := cli{in: strings.NewReader(""), out: &out, errs: &errs, getenv: lookup(""), profiles: string(h)}
-			c.ask = func(_ context.Context, prompt string, isSecret bool) (string, error) {
-				asked = append(asked, prompt)
-				if isSecret != strings.Contains(prompt, "secret") {
-					t.Errorf("%s: %t", prompt, isSecret)
-				}
-				return map[byte]string{'U': url + "/", 'c': key, 's': secret}[prompt[0]], nil
+			c.askSecret = func(context.Context) (string, error) {
+				asked++
+				return secret, nil
 			}
 			err := c.run(t.Context(), append([]string{"login"}, strings.Fields(test.args)...))
-			if diff := cmp.Diff(test.asked, asked); diff != "" || (err == nil) != (test.want == nil) {
-				t.Fatalf("%v (-want +got):\n%s", err, diff)
+			if asked != test.asked || (err == nil) != test.ok {
+				t.Fatalf("asked %d times, %v", asked, err)
 			}
 			if err != nil {
 				return
@@ -256,7 +249,6 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 	run("there is no profile; client login keeps one", "profile", "list")
-	run("[]", "profile", "list", "--json")
 	for _, name := range []string{"acme", "globex"} {
 		run("commands without --profile use default; client profile use "+name+" changes that", "login", "--profile", name, "--account", name, "--url", url+"/acme/v2", "--key", key)
 	}
@@ -265,7 +257,6 @@ func TestProfiles(t *testing.T) {
 	run(`"account": "globex"`, "get", "/echo")
 	run(`"account": "acme"`, "get", "--profile", "acme", "/echo")
 	run("  acme    "+url+"/acme/v2  "+key+"\n* globex  "+url+"/acme/v2  "+key+"\n", "profile", "list")
-	run(`"current": true`, "profile", "list", "--json")
 	run("nope: there is no such profile", "profile", "use", "nope")
 	run("accepts 1 arg(s), received 0", "profile", "use")
 	run(`unknown command "remov" for "client profile"`, "profile", "remov")

@@ -3,30 +3,22 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/itchyny/gojq"
 )
 
-// query is an expression of jq, which says what of a reply to print. It implements pflag.Value.
-type query struct {
-	text string
-	code *gojq.Code // nil: print all
-}
+// query is an expression of jq, which says what of a reply to print.
+type query struct{ code *gojq.Code } // nil: print all
 
 // given reports whether there is a query. A cli that was not made by run has none.
 func (q *query) given() bool { return q != nil && q.code != nil }
 
-func (q *query) String() string { return q.text }
-func (q *query) Type() string   { return "expression" }
-
-func (q *query) Set(text string) error {
+func (q *query) set(text string) error {
 	parsed, err := gojq.Parse(text)
 	if err == nil {
 		q.code, err = gojq.Compile(parsed)
 	}
-	q.text = text
 	return err
 }
 
@@ -45,9 +37,6 @@ func (c cli) printQueried(text []byte) error {
 			return nil
 		}
 		if err, failed := v.(error); failed {
-			if halt, ok := errors.AsType[*gojq.HaltError](err); ok && halt.Value() == nil {
-				return nil
-			}
 			return fmt.Errorf("--query: %w", err)
 		}
 		line, isText := v.(string)

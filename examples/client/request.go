@@ -7,14 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/tenantkit/tenantkit/envelope"
-	"github.com/tenantkit/tenantkit/signing"
 )
 
 func (c cli) change(name, method string, least, most int) *cobra.Command {
@@ -47,21 +48,14 @@ const maxReply = 64 << 20
 
 // send sends a request to a path below the org and prints the reply. A body is JSON; "" is none.
 func (c cli) send(ctx context.Context, to *connection, method, path, body string) error {
-	if err := checkPath(path); err != nil {
-		return err
-	}
 	var reply json.RawMessage
 	if err := to.fetch(ctx, method, path, body, &reply); err != nil {
 		return err
 	}
-	if reply == nil {
-		return nil // 204
-	}
 	return c.printJSON(reply, to.json)
 }
 
-// fetch decodes the reply to a request for a path below the org into v, which it leaves alone
-// if the reply is to have no content. It returns a fault as an error.
+// fetch decodes the reply to a request for a path below the org into v. It returns a fault as an error.
 func (to *connection) fetch(ctx context.Context, method, path, body string, v any) error {
 	r, err := http.NewRequestWithContext(ctx, method, to.at(path), bodyOf(body))
 	if err != nil {
@@ -75,17 +69,14 @@ func (to *connection) fetch(ctx context.Context, method, path, body string, v an
 		return err
 	}
 	defer reply.Body.Close()
-	if reply.StatusCode == http.StatusNoContent {
-		return nil
-	}
 	err = envelope.Decode(reply.Body, maxReply, v)
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, new(*envelope.Fault)): // it says the status itself
-		return fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
+	if err != nil && !errors.As(err, new(*envelope.Fault)) { // which says the status itself
+		err = fmt.Errorf("%s: %w", printable(reply.Status), err)
 	}
-	return fmt.Errorf("%s %s: %s: %w", r.Method, r.URL.Path, printable(reply.Status), err)
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
+	}
+	return err
 }
 
 // printJSON prints JSON on several lines. On a terminal it is safe to look at, and has
@@ -104,14 +95,6 @@ func (c cli) printJSON(text []byte, plain bool) error {
 	}
 	_, err := fmt.Fprintln(c.out, shown)
 	return err
-}
-
-func (c cli) printJSONOf(v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return c.printJSON(text, true)
 }
 
 // printText prints a line. On a terminal it is safe to look at.
@@ -133,29 +116,19 @@ func (c cli) sign() *cobra.Command {
 		flags.StringVar(&data, "data", "", "`JSON` to send, which version 2 signs and the curl command has")
 	}
 	return c.sending("sign", cobra.ExactArgs(2), define, func(ctx context.Context, to *connection, args []string) error {
-		if err := checkPath(args[1]); err != nil {
-			return err
-		}
 		r, err := http.NewRequestWithContext(ctx, strings.ToUpper(args[0]), to.at(args[1]), bodyOf(data))
 		if err != nil {
 			return err
 		}
 		headers, err := to.signed(r)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case curl:
-			_, err = fmt.Fprintln(c.out, curlLine(r, headers, data))
-			return err
-		case to.json:
-			object := make(map[string]string, len(headers))
-			for _, header := range headers {
-				name, value, _ := strings.Cut(header, ": ")
-				object[name] = value
-			}
-			return c.printJSONOf(object)
 		}
-		_, err = fmt.Fprintln(c.out, strings.Join(headers, "\n"))
+		text := strings.Join(headers, "\n")
+		if curl {
+			text = curlLine(r, headers, data)
+		}
+		_, err = fmt.Fprintln(c.out, text)
 		return err
 	})
 }
@@ -168,19 +141,16 @@ func bodyOf(data string) io.Reader {
 	return strings.NewReader(data)
 }
 
+// signed returns the headers that sign a request.
 func (to *connection) signed(r *http.Request) (headers []string, err error) {
 	var sent unsent
-	if _, err := to.transport(&sent).RoundTrip(r); err != nil {
+	transport := to.transport(&sent)
+	transport.Repeat = false // which would add a header that is no part of the signature
+	if _, err := transport.RoundTrip(r); err != nil {
 		return nil, err
 	}
-	names := signing.HeadersFor(to.Header)
-	for _, name := range []string{
-		names.ClientKey, names.Timestamp, names.Nonce, names.Signature, names.Account,
-		"Content-Digest", "Signature-Input", "Signature",
-	} {
-		if value := sent.header.Get(name); value != "" {
-			headers = append(headers, name+": "+value)
-		}
+	for _, name := range slices.Sorted(maps.Keys(sent.header)) {
+		headers = append(headers, name+": "+sent.header.Get(name))
 	}
 	return headers, nil
 }

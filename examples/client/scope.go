@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -23,49 +21,48 @@ import (
 var errDenied = errors.New("denied")
 
 func (c cli) scopeCheck() *cobra.Command {
-	var q scopeQuestion
+	var grants []string
 	var batch bool
 	cmd := c.command("scope check", cobra.MaximumNArgs(1), func(ctx context.Context, args []string) error {
 		switch {
-		case batch && (len(q.grants) > 0 || len(args) > 0):
+		case batch && len(args) > 0:
 			return usageError("--batch takes chains and needs from standard input only")
 		case batch:
 			return c.scopeBatch(ctx)
 		case len(args) != 1:
 			return usageError("one need is needed, or --batch; client scope check --help has examples")
 		}
-		reason, _, err := q.decide(args[0])
+		reason, _, err := decide(grants, args[0])
 		if err != nil {
 			return err
 		}
-		return c.decided(&q, reason.Allowed, verdict{Allowed: &reason.Allowed}, "")
+		return c.decided(reason.Allowed, "")
 	})
-	q.define(cmd)
+	cmd.Flags().StringArrayVar(&grants, "grant", nil, grantUsage)
 	cmd.Flags().BoolVar(&batch, "batch", false, `write a line for each line {"grants":["…"],"need":"…"} of standard input`)
+	cmd.MarkFlagsMutuallyExclusive("batch", "grant")
 	return cmd
 }
 
+const grantUsage = "a `chain` that is granted; may be repeated"
+
 func (c cli) scopeExplain() *cobra.Command {
-	var q scopeQuestion
+	var grants []string
 	cmd := c.command("scope explain", cobra.ExactArgs(1), func(_ context.Context, args []string) error {
-		reason, need, err := q.decide(args[0])
+		reason, need, err := decide(grants, args[0])
 		if err != nil {
 			return err
 		}
 		e := explain.Of(reason, need)
-		return c.decided(&q, e.Allowed, e, textOf(e))
+		return c.decided(e.Allowed, textOf(e))
 	})
-	q.define(cmd)
+	cmd.Flags().StringArrayVar(&grants, "grant", nil, grantUsage)
 	return cmd
 }
 
 // decided prints a decision, and returns errDenied for a denial.
-func (c cli) decided(q *scopeQuestion, allowed bool, decision any, why string) (err error) {
-	if q.json {
-		err = c.printJSONOf(decision)
-	} else {
-		_, err = fmt.Fprint(c.out, verdictWord(allowed), "\n", why)
-	}
+func (c cli) decided(allowed bool, why string) error {
+	_, err := fmt.Fprint(c.out, verdictWord(allowed), "\n", why)
 	if err == nil && !allowed {
 		err = errDenied
 	}
@@ -79,24 +76,14 @@ func verdictWord(allowed bool) string {
 	return "denied"
 }
 
-type scopeQuestion struct {
-	grants []string
-	json   bool
-}
-
-func (q *scopeQuestion) define(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&q.grants, "grant", nil, "a `chain` that is granted; may be repeated")
-	cmd.Flags().BoolVar(&q.json, "json", false, "print the decision as JSON")
-}
-
-func (q *scopeQuestion) decide(asked string) (r scope.Reason, n scope.Need, err error) {
-	if slices.Contains(q.grants, "") {
+func decide(grants []string, asked string) (r scope.Reason, n scope.Need, err error) {
+	if slices.Contains(grants, "") {
 		// Probably a shell variable that is not set, and not the empty chain of the wire.
 		return r, n, usageError("--grant: no chain; everything is *")
 	}
-	set, problems := compile(q.grants)
+	set, problems := compile(grants)
 	if problems != nil {
-		return r, n, unparsed("grant", q.grants, problems)
+		return r, n, unparsed("grant", grants, problems)
 	}
 	n, err = scope.ParseNeed(asked)
 	if err != nil {
@@ -149,27 +136,14 @@ func unparsed(what string, chains []string, problems []*scope.SyntaxError) error
 	return usageError(strings.TrimSuffix(text.String(), "\n"))
 }
 
-// marked returns a chain, and below it a line that marks a part of it with one ^ or
-// more. Offset and length are in bytes; the marks stand below letters. It returns "" for a
-// chain of which a terminal may show a letter at another width, or not at all.
+// marked returns a chain, and below it a line that marks a part of it with one ^ or more. It returns "" for a chain
+// with other characters than those of ASCII, which a terminal may show at another width, or not at all.
 func marked(chain string, offset, length int) string {
-	if chain == "" || strings.ContainsFunc(chain, func(r rune) bool { return !isNarrow(r) }) {
+	if chain == "" || strings.ContainsFunc(chain, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return ""
 	}
-	offset = min(offset, len(chain))
-	before := utf8.RuneCountInString(chain[:offset])
-	marks := strings.Repeat("^", max(utf8.RuneCountInString(chain[offset:min(offset+length, len(chain))]), 1))
-	return fmt.Sprintf("    %s\n    %s%s\n", chain, strings.Repeat(" ", before), marks)
-}
-
-// isNarrow reports whether a terminal shows a character in one cell: those of ASCII, and
-// the letters of three scripts that are like Latin. A Cyrillic letter in a chain looks like
-// a Latin one, so that only the mark shows it.
-func isNarrow(r rune) bool {
-	if r < utf8.RuneSelf {
-		return r >= ' ' && r <= '~'
-	}
-	return r < 0x2000 && unicode.IsLetter(r) && unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
+	marks := strings.Repeat("^", max(min(length, len(chain)-offset), 1))
+	return fmt.Sprintf("    %s\n    %s%s\n", chain, strings.Repeat(" ", offset), marks)
 }
 
 // textOf returns a decision for people. It marks the segment that the need does not satisfy.

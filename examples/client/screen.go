@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +19,6 @@ const (
 	green  = "32"
 	blue   = "34"
 	purple = "35"
-	bold   = "1"
 )
 
 // painted returns text in a colour if it goes to a terminal whose user has not refused
@@ -36,9 +34,6 @@ func (c cli) painted(terminal bool, colour, text string) string {
 // characters, invisible ones, and those that turn the direction of writing. What JSON
 // requires to be escaped stays valid JSON.
 func printable(text string) string {
-	if strings.IndexFunc(text, hidden) < 0 {
-		return text
-	}
 	var safe strings.Builder
 	for _, r := range text {
 		if !hidden(r) {
@@ -77,12 +72,10 @@ const (
 	cellWidth = 60  // characters
 )
 
-// table prints items as rows. Its columns are the properties of the rows that are laid
-// out together. If the next rows have others, they get a head of their own.
+// table prints items as rows. The rows that are laid out together have a head of their own.
 type table struct {
 	c       cli
-	columns []string // of the last head
-	names   []string // of the rows that wait
+	names   []string // of the columns
 	waiting []map[string]json.RawMessage
 }
 
@@ -114,35 +107,20 @@ func (t *table) flush() error {
 	if len(t.waiting) == 0 {
 		return nil
 	}
-	var laid bytes.Buffer
-	rows := tabwriter.NewWriter(&laid, 0, 0, 2, ' ', 0)
-	head := !slices.Equal(t.names, t.columns)
+	rows := tabwriter.NewWriter(t.c.out, 0, 0, 2, ' ', 0)
 	row := func(cellOf func(name string) string) {
+		var cells []string
 		for _, name := range t.names {
-			fmt.Fprint(rows, cellOf(name), "\t")
+			cells = append(cells, cellOf(name))
 		}
-		fmt.Fprintln(rows)
+		fmt.Fprintln(rows, strings.Join(cells, "\t"))
 	}
-	if head {
-		row(printable)
-	}
+	row(printable)
 	for _, values := range t.waiting {
 		row(func(name string) string { return cell(values[name]) })
 	}
-	if err := rows.Flush(); err != nil {
-		return err
-	}
-	var out strings.Builder
-	for line := range strings.Lines(laid.String()) {
-		line = strings.TrimRight(line, " \n")
-		if head {
-			line, head = t.c.painted(true, bold, line), false
-		}
-		out.WriteString(line + "\n")
-	}
-	t.columns, t.waiting, t.names = t.names, nil, nil
-	_, err := io.WriteString(t.c.out, out.String())
-	return err
+	t.waiting, t.names = nil, nil
+	return rows.Flush()
 }
 
 func cell(value json.RawMessage) string {

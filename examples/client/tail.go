@@ -23,22 +23,18 @@ import (
 )
 
 const (
-	maxEvent  = 64 << 10 // bytes of one event
-	firstWait = 500 * time.Millisecond
-	maxWait   = 30 * time.Second // between two attempts to connect
+	maxEvent = 64 << 10    // bytes of one event
+	pause    = time.Second // at least, before another attempt to connect
 )
 
 // tail follows the decisions of an org. It is the only command that an interrupt ends
 // without an error, because nothing else ends it in a normal way.
 func (c cli) tail() *cobra.Command {
 	var only filter
-	return c.sending("tail", cobra.ArbitraryArgs, only.define, func(ctx context.Context, to *connection, words []string) error {
-		if only.refused && only.allowed {
-			return usageError("--refused and --allowed: nothing is both")
-		}
+	cmd := c.sending("tail", cobra.ArbitraryArgs, only.define, func(ctx context.Context, to *connection, words []string) error {
 		only.words = words
 		f := follower{c: c, client: to.client(), url: to.at("/events"), only: only, asTable: c.tabular(to)}
-		f.client.Timeout = 0 // a stream has no end; patience is for its silence
+		f.client.Timeout = 0 // a stream has no end
 		if f.asTable {
 			fmt.Fprintf(c.out, decisionLine, "Time", "Decision", "Method", "Route", "By", "Who", "Took", "Request")
 		}
@@ -48,6 +44,8 @@ func (c cli) tail() *cobra.Command {
 		}
 		return err
 	})
+	cmd.MarkFlagsMutuallyExclusive("refused", "allowed")
+	return cmd
 }
 
 // follower reads a stream of decisions, over as many connections as it takes.
@@ -58,11 +56,8 @@ type follower struct {
 	only    filter
 	asTable bool
 
-	connected bool          // at least once
-	wait      time.Duration // before the last attempt to connect again
+	connected bool // at least once
 }
-
-var errSilent = fmt.Errorf("nothing was heard for %v", patience)
 
 // run follows until ctx ends, or the stream ends for good. Only a stream that was open
 // is tried again: a wrong URL is an error at once.
@@ -72,13 +67,10 @@ func (f *follower) run(ctx context.Context) error {
 		if ctx.Err() != nil || !f.connected || !again {
 			return err
 		}
-		f.wait = min(max(2*f.wait, firstWait), maxWait)
-		pause := f.wait/2 + rand.N(f.wait/2) // so that all who lost a server do not return at once
-		fmt.Fprintf(f.c.errs, "client: %s; connecting again in %v, decisions until then are not shown\n",
-			printable(err.Error()), pause.Round(10*time.Millisecond))
+		fmt.Fprintf(f.c.errs, "client: %s; connecting again, decisions until then are not shown\n", printable(err.Error()))
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
+		case <-time.After(pause + rand.N(pause)): // so that all who lost a server do not return at once
 		}
 	}
 }
@@ -86,10 +78,6 @@ func (f *follower) run(ctx context.Context) error {
 // connect opens the stream, with a signature of its own, and reads it to its end. It reports whether another
 // connection may work.
 func (f *follower) connect(ctx context.Context) (again bool, _ error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	silence := time.AfterFunc(patience, func() { cancel(errSilent) })
-	defer silence.Stop()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url, nil)
 	if err != nil {
 		return false, err
@@ -97,33 +85,14 @@ func (f *follower) connect(ctx context.Context) (again bool, _ error) {
 	r.Header.Set("Accept", "text/event-stream")
 	reply, err := f.client.Do(r)
 	if err != nil {
-		return true, cmp.Or(context.Cause(ctx), err)
+		return true, err
 	}
 	defer reply.Body.Close()
 	if err := streamIn(reply); err != nil {
 		return reply.StatusCode >= 500, err // what a server says with such a status may pass
 	}
 	f.connected = true
-	defer func(opened time.Time) {
-		if time.Since(opened) > maxWait {
-			f.wait = 0 // not for a server that takes connections and drops them
-		}
-	}(time.Now())
-	again, err = f.read(heardReader{reply.Body, func() { silence.Reset(patience) }})
-	cause := context.Cause(ctx)
-	return again || cause != nil, cmp.Or(cause, err)
-}
-
-// heardReader tells of all that it reads, also of the comments that parsers skip.
-type heardReader struct {
-	io.Reader
-	heard func()
-}
-
-func (r heardReader) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	r.heard()
-	return n, err
+	return f.read(reply.Body)
 }
 
 // streamIn returns an error if a reply is no stream of events.
@@ -205,27 +174,21 @@ type decision struct {
 // the ids of apps and accounts only, and not their names.
 type filter struct {
 	refused, allowed bool
-	route            string
 	words            []string
 }
 
 func (f *filter) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.refused, "refused", false, "print only what ended with a fault")
 	flags.BoolVar(&f.allowed, "allowed", false, "print only what ended without a fault")
-	flags.StringVar(&f.route, "route", "", "`part` of the method and the route of what to print: 'GET /c_messages', /apps")
 }
 
 // takes reports whether to print a decision. Case does not count.
 func (f *filter) takes(d *decision) bool {
-	if f.refused && d.Fault == "" || f.allowed && d.Fault != "" || !hasText(d.Route, f.route) {
+	if f.refused && d.Fault == "" || f.allowed && d.Fault != "" {
 		return false
 	}
-	all := strings.Join([]string{d.Route, d.Mechanism, d.App, d.Account, d.Fault, d.Need, d.Chain, d.RequestID}, " ")
-	return !slices.ContainsFunc(f.words, func(word string) bool { return !hasText(all, word) })
-}
-
-func hasText(text, part string) bool {
-	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+	all := strings.ToLower(strings.Join([]string{d.Route, d.Mechanism, d.App, d.Account, d.Fault, d.Need, d.Chain, d.RequestID}, " "))
+	return !slices.ContainsFunc(f.words, func(word string) bool { return !strings.Contains(all, strings.ToLower(word)) })
 }
 
 // decisionLine is a decision on a terminal: the time, the decision, the method, the route,

@@ -27,7 +27,7 @@ func (c cli) mint() *cobra.Command {
 	var app string
 	define := func(flags *pflag.FlagSet) {
 		flags.StringVar(&app, "app", "", "client `key` of the app that issues the token (default: the credential's own)")
-		flags.Var(&w.ExpiresIn, "life", "how long the token lasts, in whole seconds (default: the server's)")
+		flags.Func("life", "`time` that the token lasts, in whole seconds (default: the server's)", w.ExpiresIn.set)
 		flags.StringArrayVar(&w.Scope, "scope", w.Scope, "`chain` of what the token may do; repeat it for more, * is everything")
 		flags.StringArrayVar(&w.Roles, "role", nil, "`name` of a role to add; repeat it for more")
 		flags.Int64Var(&w.MaxUses, "uses", 0, "`number` of times the token can be used")

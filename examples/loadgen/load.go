@@ -12,8 +12,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -34,14 +32,11 @@ const (
 
 type load struct {
 	o        options
-	turns    []string
-	tickets  atomic.Int64
 	to       *instances
 	as       map[string]http.RoundTripper
 	sessions chan *http.Client // one for each request in flight; empty if the mix has no sessions
 	began    time.Time
 	took     time.Duration
-	before   uint64 // requests sent before the run, to log in
 
 	mu      sync.Mutex
 	tallies map[string]tally
@@ -50,7 +45,7 @@ type load struct {
 
 func newLoad(ctx context.Context, o options) (*load, error) {
 	to := newInstances(&o)
-	l := &load{o: o, turns: o.mix.turns(), to: to, sessions: make(chan *http.Client, o.concurrency), tallies: make(map[string]tally)}
+	l := &load{o: o, to: to, sessions: make(chan *http.Client, o.concurrency), tallies: make(map[string]tally)}
 	for _, kind := range kinds {
 		l.tallies[kind] = newTally()
 	}
@@ -71,7 +66,7 @@ func newLoad(ctx context.Context, o options) (*load, error) {
 	return l, nil
 }
 
-// close ends the sessions, until the server refuses one or no longer answers, and the connections.
+// close ends the sessions, until the server refuses one or no longer answers.
 func (l *load) close() {
 	close(l.sessions)
 	for c := range l.sessions {
@@ -79,20 +74,19 @@ func (l *load) close() {
 			break
 		}
 	}
-	l.to.CloseIdleConnections()
 }
 
 // run sends requests until the duration or ctx has ended. It then waits for the
 // replies in flight, which are part of the load.
-func (l *load) run(ctx context.Context, watched *process) {
+func (l *load) run(ctx context.Context) {
 	attacker := vegeta.NewAttacker(
 		vegeta.Client(client(roundTrip(l.send))), vegeta.MaxBody(maxReply),
 		vegeta.Workers(uint64(l.o.concurrency)), vegeta.MaxWorkers(uint64(l.o.concurrency)),
 	)
 	defer context.AfterFunc(ctx, func() { attacker.Stop() })()
-	l.before, l.began = l.to.sent.Load(), time.Now()
-	results := attacker.Attack(l.target, l, l.o.duration, "")
-	defer watched.watching()()
+	l.began = time.Now()
+	rate := vegeta.Rate{Freq: l.o.rate, Per: time.Second} // 0: without a pause
+	results := attacker.Attack(vegeta.NewStaticTargeter(l.o.round()...), rate, l.o.duration, "")
 	var counting sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		counting.Go(func() {
@@ -105,28 +99,23 @@ func (l *load) run(ctx context.Context, watched *process) {
 	l.took = time.Since(l.began)
 }
 
-func (l *load) due(request uint64) time.Duration {
-	if l.o.rate == 0 {
-		return 0
+// round returns the requests that are sent again and again: for each share of a kind, one for each path. The fragment
+// of a URL, which is not sent, is the kind of credential.
+func (o *options) round() (round []vegeta.Target) {
+	for _, kind := range kinds {
+		for range o.mix[kind] {
+			for _, path := range o.paths {
+				round = append(round, vegeta.Target{Method: http.MethodGet, URL: o.urls[0] + path + "#" + kind})
+			}
+		}
 	}
-	return time.Duration(float64(request) / l.o.rate * float64(time.Second))
+	return round
 }
 
-func (l *load) Pace(elapsed time.Duration, sent uint64) (wait time.Duration, stop bool) {
-	due := l.due(sent)
-	return due - elapsed, due >= l.o.duration
-}
-
-func (l *load) Rate(time.Duration) float64 { return l.o.rate }
-
-// target implements vegeta.Targeter. The fragment of the URL, which is not sent, is the
-// kind of credential. Each kind gets all paths in turn, whatever the length of a round.
-func (l *load) target(t *vegeta.Target) error {
-	ticket := l.tickets.Add(1) - 1
-	round, turn := ticket/int64(len(l.turns)), ticket%int64(len(l.turns))
-	t.Method = http.MethodGet
-	t.URL = l.o.urls[0] + l.o.paths[round%int64(len(l.o.paths))] + "#" + l.turns[turn]
-	return nil
+// due returns when a request is due: vegeta's pacer sends the first one after one interval.
+func (l *load) due(request uint64) time.Time {
+	interval := time.Second / time.Duration(l.o.rate)
+	return l.began.Add(time.Duration(request+1) * interval)
 }
 
 func (l *load) send(r *http.Request) (*http.Response, error) {
@@ -142,7 +131,7 @@ func (l *load) send(r *http.Request) (*http.Response, error) {
 func (l *load) count(r *vegeta.Result) {
 	r.Error = codeOf(r)
 	if l.o.rate > 0 {
-		r.Latency = max(r.Latency, r.Timestamp.Add(r.Latency).Sub(l.began)-l.due(r.Seq))
+		r.Latency = max(r.Latency, r.Timestamp.Add(r.Latency).Sub(l.due(r.Seq)))
 	}
 	_, kind, _ := strings.Cut(r.URL, "#")
 	l.mu.Lock()
@@ -162,23 +151,12 @@ func labelOf(r *vegeta.Result) string {
 	return name
 }
 
-// codeOf returns "" for a reply of JSON with status 200, and otherwise one of a few codes:
-// that of a fault without the namespace, or another short text. Full texts contain
-// addresses and times, so that there would be as many codes as errors.
+// codeOf returns "" for a reply of JSON with status 200, and otherwise the code of a fault without the namespace, or
+// another short text.
 func codeOf(r *vegeta.Result) string {
 	if r.Code == 0 { // no reply, or half of one
-		for _, known := range []error{errRemote, syscall.ECONNREFUSED, syscall.ECONNRESET} {
-			if strings.Contains(r.Error, known.Error()) {
-				return known.Error()
-			}
-		}
-		if strings.Contains(r.Error, context.DeadlineExceeded.Error()) || strings.Contains(r.Error, "Client.Timeout") {
-			return "timeout"
-		}
-		if _, text, found := strings.Cut(r.Error, `": `); found { // behind the URL
-			return text
-		}
-		return r.Error
+		words := strings.Split(r.Error, ": ")
+		return words[len(words)-1] // those before have addresses: there would be a code for each connection
 	}
 	var body json.RawMessage
 	err := envelope.Decode(bytes.NewReader(r.Body), maxReply, &body)

@@ -45,14 +45,14 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// errFaults ends a run whose report lists more unexpected faults than -max-failed.
-var errFaults = errors.New("there were faults that were not expected")
+// errFaults ends a run with more faults than -max-failed.
+var errFaults = errors.New("there were faults")
 
 // missed returns an error if the run has missed what was expected of it.
 func (r *report) missed(o options) error {
 	switch p99 := time.Duration(r.Latency.P99 * float64(time.Millisecond)); {
-	case r.Unexpected > o.maxFailed:
-		return fmt.Errorf("%w: %d; -max-failed is %d", errFaults, r.Unexpected, o.maxFailed)
+	case r.Failed > o.maxFailed:
+		return fmt.Errorf("%w: %d; -max-failed is %d", errFaults, r.Failed, o.maxFailed)
 	case o.maxP99 > 0 && p99 == 0:
 		return errors.New("-max-p99: a p99 takes 100 requests")
 	case o.maxP99 > 0 && p99 > o.maxP99:
@@ -99,12 +99,13 @@ func (p program) load(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer l.close()
-	watched, err := watch(o.pid)
+	before, err := usageOf(o.pid)
 	if err != nil {
-		return err
+		return fmt.Errorf("-pid: %w", err)
 	}
-	l.run(ctx, watched)
-	r := l.report(watched)
+	l.run(ctx)
+	after, gone := usageOf(o.pid)
+	r := l.report(before, after)
 	if page != nil {
 		l.plot.Close()
 		if _, err := l.plot.WriteTo(page); err != nil {
@@ -118,5 +119,5 @@ func (p program) load(ctx context.Context, o options) (err error) {
 		r.write(out)
 		err = out.Flush()
 	}
-	return cmp.Or(err, r.missed(o))
+	return cmp.Or(err, gone, r.missed(o))
 }

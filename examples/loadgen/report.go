@@ -15,11 +15,9 @@ import (
 type report struct {
 	Seconds float64 `json:"seconds"`
 	part
-	Unexpected uint64          `json:"unexpected"` // failed with a code that -expect does not name
-	SentAgain  uint64          `json:"sent_again"` // signed once more by the client library
-	Kinds      map[string]part `json:"kinds"`
-	RSS        *resident       `json:"rss,omitempty"`
-	CPU        float64         `json:"cpu_ms,omitempty"` // of the watched process, per request
+	Kinds map[string]part `json:"kinds"`
+	RSS   *resident       `json:"rss,omitempty"`
+	CPU   float64         `json:"cpu_ms,omitempty"` // of the watched process, per request
 
 	all tally
 }
@@ -33,7 +31,14 @@ type part struct {
 	Latency  latency           `json:"latency_ms"`
 }
 
-func (l *load) report(m *process) *report {
+// resident is the resident memory of the watched process: before and after the run, and at most since it began.
+type resident struct {
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+	Max   uint64 `json:"max"`
+}
+
+func (l *load) report(before, after usage) *report {
 	r := &report{Seconds: l.took.Seconds(), Kinds: make(map[string]part), all: newTally()}
 	for kind, t := range l.tallies {
 		if l.o.mix[kind] > 0 {
@@ -42,36 +47,17 @@ func (l *load) report(m *process) *report {
 		}
 	}
 	r.part = r.all.part(r.Seconds)
-	for code, count := range r.Errors {
-		if !slices.Contains(l.o.expect, code) {
-			r.Unexpected += count
-		}
-	}
-	if m != nil {
-		r.RSS = &m.rss
-	}
-	if r.Requests > 0 {
-		r.CPU = l.to.perRequest(m.cpuUsed(), r.Requests)
-	}
-	// Requests that could not be sent make this number too low, but nothing makes it too high.
-	if sent := l.to.sent.Load() - l.before; sent > r.Requests {
-		r.SentAgain = sent - r.Requests
+	if after.rss > 0 && r.Requests > 0 {
+		r.RSS = &resident{before.rss, after.rss, after.most}
+		// The requests go to all instances in turn, and one of them is watched.
+		r.CPU = 1000 * (after.cpu - before.cpu).Seconds() / float64(r.Requests) * float64(len(l.to.at))
 	}
 	return r
 }
 
-// perRequest returns the CPU time of one instance per request that it answers, in
-// ms. The requests go to all instances in turn.
-func (to *instances) perRequest(used time.Duration, requests uint64) float64 {
-	return float64(used) / float64(time.Millisecond) / float64(requests) * float64(len(to.at))
-}
-
 func (r *report) write(w io.Writer) {
-	fmt.Fprintf(w, "%d requests in %.1f s, %.1f/s, %d failed", r.Requests, r.Seconds, r.Rate, r.Failed)
-	if r.SentAgain > 0 {
-		fmt.Fprintf(w, ", %d sent again", r.SentAgain)
-	}
-	fmt.Fprintf(w, "\n\n%-8s %9s %9s %7s  %9s %9s %9s %9s %9s\n", "ms", "requests", "a second", "failed", "p50", "p90", "p99", "p99.9", "max")
+	fmt.Fprintf(w, "%d requests in %.1f s, %.1f/s, %d failed\n\n", r.Requests, r.Seconds, r.Rate, r.Failed)
+	fmt.Fprintf(w, "%-8s %9s %9s %7s  %9s %9s %9s %9s %9s\n", "ms", "requests", "a second", "failed", "p50", "p90", "p99", "p99.9", "max")
 	for _, name := range kinds {
 		if p, ok := r.Kinds[name]; ok {
 			p.write(w, name)

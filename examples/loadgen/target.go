@@ -79,7 +79,3 @@ func (to *instances) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent.URL.Scheme, sent.URL.Host, sent.Host = at.Scheme, at.Host, at.Host
 	return to.base.RoundTrip(sent)
 }
-
-func (to *instances) CloseIdleConnections() {
-	(&http.Client{Transport: to.base}).CloseIdleConnections()
-}
