@@ -92,7 +92,7 @@ var suitesOf = []struct {
 	{"sqlstore/attempts.go", sqlSteps("TestSQLAttempts", "TestSweep|TestBudgetOfReturnedTries|TestRefusedTries")},
 	{"sqlstore/replays.go", sqlSteps("TestSQLReplays", "TestClaimsEnd|TestRefusedClaims|TestRacesLeave|TestN13|TestN15Refused|TestN15Claims|TestASignature|TestAnEpoch|TestN10")},
 	{"sqlstore/ledger.go", sqlSteps("TestSQLLedger",
-		"TestTokensEnd|TestSpent|TestM07|TestM08|TestRecordsOf|TestIssueTakes|TestSweep|TestVerbsAre|TestInstances|TestT22|TestNamesThat|TestRowsThat|TestEachVerbHasAnEntry")},
+		"TestTokensEnd|TestSpent|TestM07|TestM08|TestRecordsOf|TestIssueTakes|TestSweep|TestVerbsAre|TestInstances|TestT22|TestNamesThat|TestRowsThat|TestEachVerbHasAnEntry|TestUsesAreInTheLog")},
 	{"sqlstore/apikeys.go", sqlSteps("TestSQLAPIKeys", "TestAPIKeys|TestVerbsInATransaction|TestExportAccount")},
 	{"sqlstore/idempotency.go", sqlSteps("TestSQLIdempotency", "TestKeysAreSwept|TestR08Keys|TestR06Frozen")},
 	{"sqlstore/keys.go", sqlSteps("TestSQLKeys|TestKeysThat|TestVerbsOfOneOrg", "TestK18|TestSecretsAre|TestT22|TestSealing|TestAltered|TestRowsThat|TestNamesThat")},
