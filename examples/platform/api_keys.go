@@ -108,7 +108,7 @@ var (
 		{Path: "expires", Kind: instant}, // without it, never
 	}
 	replaceKeyForm = body.Form{
-		{Path: "overlap", Kind: between(0, maxGrace)}, // seconds in which both work; without it, none
+		{Path: "overlap", Kind: seconds(0, maxGrace)}, // in which both work; without it, none
 		{Path: "expires", Kind: instant, Null: true},  // without it, when the old one would have; null: never
 	}
 )
@@ -138,11 +138,11 @@ func (h apiKeys) replace(r *http.Request, values map[string]any) (keyReply, erro
 	if err != nil {
 		return keyReply{}, err
 	}
-	overlap, _ := values["overlap"].(int64)
+	overlap, _ := values["overlap"].(time.Duration)
 	expires := former.Expires
 	setIfGiven(&expires, values, "expires")
 	return h.issue(r, func(by auth.Principal, t *auth.Tenant) (apikey.Key, apikey.Record, error) {
-		until := t.Now().Add(time.Duration(overlap) * time.Second)
+		until := t.Now().Add(overlap)
 		return h.mechanism.Keys().Replace(r.Context(), by, t, former.ID, until, expires)
 	})
 }

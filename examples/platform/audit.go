@@ -21,7 +21,10 @@ import (
 )
 
 // auditLog serves the audit log of an org.
-type auditLog struct{ *platform }
+type auditLog struct {
+	*platform
+	pages *sqlpage.Pages // kept, because it keeps statements prepared
+}
 
 // auditEvent is an entry in the list: see audit.Entry, which reads it.
 type auditEvent struct {
@@ -95,8 +98,7 @@ func (h auditLog) list(r *http.Request) (page envelope.List[envelope.Verbatim], 
 			query += "&paths[]=" + p.Path
 		}
 	}
-	pages := &sqlpage.Pages{DB: h.store.db, Dialect: h.store.dialect}
-	return auditList.Page(r.Context(), pages, string(auth.From(r.Context()).Org), scope.Unscoped(), query)
+	return auditList.Page(r.Context(), h.pages, string(auth.From(r.Context()).Org), scope.Unscoped(), query)
 }
 
 func (h auditLog) off() error {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -166,5 +167,20 @@ func TestCheckpoints(t *testing.T) {
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v %v", name, info, err)
 		}
+	}
+}
+
+// A list that is asked for again prepares no statement again. A statement that nobody closes stays with the database.
+func TestTheAuditLogKeepsNoStatementForEachRequest(t *testing.T) {
+	t.Parallel()
+	s, p := inside(t)
+	kept := func() int { return reflect.ValueOf(p.store.db).Elem().FieldByName("dep").Len() } // connections and statements
+	s.events(t)
+	first := kept()
+	for range 5 {
+		s.events(t)
+	}
+	if got := kept(); got > first {
+		t.Errorf("%d kept after 5 more requests, %d before them", got, first)
 	}
 }

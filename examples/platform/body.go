@@ -101,6 +101,11 @@ func between(from, to int64) body.Kind {
 	})
 }
 
+// seconds is the kind of whole seconds that are a time.Duration.
+func seconds(from, to int64) body.Kind {
+	return narrowed(between(from, to), func(n int64) (any, string) { return time.Duration(n) * time.Second, "" })
+}
+
 // The kinds of values that only administrative routes have.
 
 // lastSecond is the end of the year 9999. Later times cannot be written in RFC

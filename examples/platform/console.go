@@ -151,8 +151,7 @@ func asked[T any](p *platform, limit int64, f body.Form, answer func(map[string]
 			p.guard.Fail(w, r, err)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, limit)
-		values, _, err := f.Read(r, maxBody)
+		values, _, err := f.Read(r, limit)
 		var data T
 		if err == nil {
 			data, err = answer(values)

@@ -139,11 +139,9 @@ func (h events) recheck(r *http.Request) *auth.Error {
 	return nil
 }
 
-// feed passes events to those who watch their org on this instance. Without
-// readers it costs one atomic read. It never waits for a reader.
+// feed passes events to those who watch their org on this instance. It never waits
+// for a reader.
 type feed struct {
-	reading atomic.Int64 // readers of all orgs
-
 	mu    sync.RWMutex
 	orgs  map[auth.OrgKey][]*feedReader
 	ended chan struct{}
@@ -171,9 +169,6 @@ func newFeed() *feed {
 
 // publish passes an event on to the readers of its org. It calls show only if there are any.
 func (f *feed) publish(org auth.OrgKey, show func() eventReply) {
-	if f.reading.Load() == 0 || org == "" {
-		return
-	}
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if len(f.orgs[org]) == 0 {
@@ -211,7 +206,6 @@ func (f *feed) open(org auth.OrgKey, filter eventFilter) (*feedReader, error) {
 	}
 	reader := &feedReader{filter: filter, waiting: make(chan *eventReply, feedSize)}
 	f.orgs[org] = append(f.orgs[org], reader)
-	f.reading.Add(1)
 	return reader, nil
 }
 
@@ -222,7 +216,6 @@ func (f *feed) leave(org auth.OrgKey, reader *feedReader) {
 	if len(f.orgs[org]) == 0 {
 		delete(f.orgs, org)
 	}
-	f.reading.Add(-1)
 }
 
 // close ends all streams, so that a server that drains does not wait for them.

@@ -162,7 +162,7 @@ func TestTheHistoryOfAnOrgIsBounded(t *testing.T) {
 	h := newHistory()
 	for i := range historyOrgs + 1 {
 		for n := range historySize + 3 {
-			h.add(auth.Event{Org: auth.OrgKey(fmt.Sprint(i)), Count: int64(n)})
+			h.add(auth.Event{Org: auth.OrgKey(fmt.Sprint(i)), Count: int64(n), Time: time.Unix(int64(i), 0)})
 		}
 	}
 	kept := h.last("1", historySize)

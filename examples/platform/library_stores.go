@@ -79,10 +79,6 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 	if err != nil {
 		return nil, err
 	}
-	devices, err := deviceKey(key)
-	if err != nil {
-		return nil, err
-	}
 	kept, err := sqlstore.Open(ctx, s.guarded, s.dialect, sqlstore.Options{
 		Sealer:           sealer,
 		Audit:            o.audit,
@@ -109,7 +105,7 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 		ledger:   kept.Ledger(),
 		sessions: kept.Sessions(),
 		attempts: kept.Attempts(),
-		devices:  devices,
+		devices:  session.NewDeviceKey(derived(key, "device cookies", sha256.Size)),
 		apiKeys:  kept.APIKeys(),
 		own:      s,
 		sql:      kept,
@@ -203,11 +199,14 @@ func (o options) keptKey(beside string) ([]byte, error) {
 	return key, nil
 }
 
-// deviceKey is derived from the sealing key. So all instances have the same one, it
-// survives a restart, and there is only one key to keep.
-func deviceKey(sealingKey []byte) (session.DeviceKey, error) {
-	key, err := hkdf.Key(sha256.New, sealingKey, nil, "tenantkit platform: device cookies", sha256.Size)
-	return session.NewDeviceKey(key), err
+// derived returns a key for one use. So all instances have the same one, it survives a
+// restart, and there is only the sealing key to keep.
+func derived(sealingKey []byte, use string, length int) []byte {
+	key, err := hkdf.Key(sha256.New, sealingKey, nil, "tenantkit platform: "+use, length)
+	if err != nil {
+		panic(err) // a length that HKDF does not have
+	}
+	return key
 }
 
 func newSealingKey() []byte {

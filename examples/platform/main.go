@@ -7,7 +7,8 @@
 //   - store.go, records.go: the databases, and where the Guard looks things up
 //   - access_rules.go: who may do what, in addition to scopes
 //   - objects.go, object_store.go, schema.go: the objects, by lists of sqllist
-//   - sign_in.go, apps.go, tokens.go, account_admin.go: people, apps and tokens
+//   - sign_in.go, account_admin.go: people
+//   - apps.go, app_credentials.go, tokens.go: apps, their signing keys and tokens
 //   - demo.go: the demo orgs
 //
 // From the root of the repository:

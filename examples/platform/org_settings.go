@@ -45,8 +45,8 @@ const day = 24 * time.Hour
 const year = 365 * 24 * 60 * 60 // seconds
 
 var settingsForm = body.Form{
-	{Path: "idle", Kind: between(1, year)},
-	{Path: "maxSession", Kind: between(1, year)},
+	{Path: "idle", Kind: seconds(1, year)},
+	{Path: "maxSession", Kind: seconds(1, year)},
 	{Path: "requireSecondFactor", Kind: body.Boolean},
 	{Path: "sessionsPerAccount", Kind: between(1, 1000)},
 	{Path: "rememberDevices", Kind: between(0, 90)},
@@ -58,11 +58,8 @@ func (h settings) update(r *http.Request, values map[string]any) (settingsReply,
 	at.changed.Reason = strings.Join(slices.Sorted(maps.Keys(values)), " ")
 	return as(replyOfSettings)(alter(r.Context(), h.store, at, func(o *auth.Org) error {
 		before := o.Session.Effective()
-		for name, to := range map[string]*time.Duration{"idle": &o.Session.Idle, "maxSession": &o.Session.Max} {
-			if seconds, given := values[name].(int64); given {
-				*to = time.Duration(seconds) * time.Second
-			}
-		}
+		setIfGiven(&o.Session.Idle, values, "idle")
+		setIfGiven(&o.Session.Max, values, "maxSession")
 		if most, given := values["sessionsPerAccount"].(int64); given {
 			o.Session.PerAccount = int(most)
 		}

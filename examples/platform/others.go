@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/hkdf"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
@@ -158,8 +156,7 @@ func (o *others) take(text string) {
 // Redis have one set of topics, and so do all schemas of a database: another server there may have an org of
 // the same name.
 func eventsTopic(sealingKey []byte) string {
-	name, _ := hkdf.Key(sha256.New, sealingKey, nil, "tenantkit platform: events", 16) // a length that does not fail
-	return "platform_events_" + hex.EncodeToString(name)
+	return "platform_events_" + hex.EncodeToString(derived(sealingKey, "events", 16))
 }
 
 // medium returns what the instances of this server share, or nil.

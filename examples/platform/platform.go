@@ -128,31 +128,27 @@ func (p *platform) handler(routes http.Handler) http.Handler {
 // does not use http.ServeMux, which would redirect paths that the Guard must
 // refuse. A signature covers the path as it was sent.
 func (p *platform) site(routes http.Handler) http.Handler {
+	pages := map[string]http.HandlerFunc{
+		"/healthz":       p.reading(healthz),
+		"/readyz":        p.reading(p.readyz),
+		"/openapi.json":  p.reading(p.document.ServeHTTP), // no org's code contains a dot
+		"/console/brand": p.reading(p.showBrand),
+		"/console/scope": asked(p, maxQuestion, scopeQuestion, decideScope),
+		"/console/qr":    asked(p, maxDrawing, drawingForm, drawOTPAuth),
+	}
+	for path, file := range console {
+		pages[path] = p.reading(file.serve)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// Pages of other origins embed no reply. CORS is for pages that use fetch: see guides/cors.
 		w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		path := r.URL.EscapedPath()
-		if file, ok := console[path]; ok {
-			p.reading(file.serve)(w, r)
-			return
-		}
-		if strings.HasPrefix(path, "/.well-known/") {
+		page, found := pages[path]
+		switch {
+		case found:
+			page(w, r)
+		case strings.HasPrefix(path, "/.well-known/"):
 			p.metadata.ServeHTTP(w, r)
-			return
-		}
-		switch path {
-		case "/healthz":
-			p.reading(healthz)(w, r)
-		case "/readyz":
-			p.reading(p.readyz)(w, r)
-		case "/openapi.json": // no org's code contains a dot
-			p.reading(p.document.ServeHTTP)(w, r)
-		case "/console/brand":
-			p.reading(p.showBrand)(w, r)
-		case "/console/scope":
-			asked(p, maxQuestion, scopeQuestion, decideScope)(w, r)
-		case "/console/qr":
-			asked(p, maxDrawing, drawingForm, drawOTPAuth)(w, r)
 		default:
 			routes.ServeHTTP(w, r)
 		}

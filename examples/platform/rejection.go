@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/signing"
@@ -91,8 +92,7 @@ func (p *platform) ownKey(ctx context.Context, d auth.Event) string {
 // each org and a bound in all: the org that was quiet longest loses its history first.
 type history struct {
 	mu   sync.Mutex
-	orgs map[auth.OrgKey]*decisions
-	made int64
+	orgs map[auth.OrgKey][]auth.Event // the oldest first
 }
 
 const (
@@ -100,42 +100,30 @@ const (
 	historyOrgs = 32
 )
 
-// decisions are the latest ones of an org. made is the number of the last among those of all orgs.
-type decisions struct {
-	latest []auth.Event
-	made   int64
-}
-
-func newHistory() *history { return &history{orgs: make(map[auth.OrgKey]*decisions)} }
+func newHistory() *history { return &history{orgs: make(map[auth.OrgKey][]auth.Event)} }
 
 func (h *history) add(d auth.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	of := h.orgs[d.Org]
-	if of == nil {
-		if len(h.orgs) >= historyOrgs {
-			delete(h.orgs, slices.MinFunc(slices.Collect(maps.Keys(h.orgs)), func(a, b auth.OrgKey) int {
-				return cmp.Compare(h.orgs[a].made, h.orgs[b].made)
-			}))
-		}
-		of = new(decisions)
-		h.orgs[d.Org] = of
+	latest := h.orgs[d.Org]
+	if latest == nil && len(h.orgs) >= historyOrgs {
+		ended := func(org auth.OrgKey) time.Time { return h.orgs[org][len(h.orgs[org])-1].Time }
+		delete(h.orgs, slices.MinFunc(slices.Collect(maps.Keys(h.orgs)), func(a, b auth.OrgKey) int {
+			return ended(a).Compare(ended(b))
+		}))
 	}
-	h.made++
-	of.made = h.made
-	if of.latest = append(of.latest, d); len(of.latest) > historySize {
-		of.latest[0] = auth.Event{} // the array stays until it is full
-		of.latest = of.latest[1:]
+	if latest = append(latest, d); len(latest) > historySize {
+		latest[0] = auth.Event{} // the array stays until it is full
+		latest = latest[1:]
 	}
+	h.orgs[d.Org] = latest
 }
 
 // last returns at most some decisions of an org, the oldest first.
 func (h *history) last(org auth.OrgKey, most int) []auth.Event {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	of := h.orgs[org]
-	if of == nil || most <= 0 {
-		return nil
-	}
-	return slices.Clone(of.latest[max(0, len(of.latest)-most):])
+	latest := h.orgs[org]
+	most = min(max(most, 0), len(latest))
+	return slices.Clone(latest[len(latest)-most:])
 }

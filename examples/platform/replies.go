@@ -353,25 +353,21 @@ func keepsWhole(pattern string) bool {
 
 // refusalsHaveNoEffect lets a client correct what was refused before anything was written, and keep its key.
 func refusalsHaveNoEffect(h http.Handler) http.Handler {
+	watched := func(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
+		return statusWriter{w, func(status int) {
+			if slices.Contains(refusals, status) {
+				idempotency.NoEffect(r.Context())
+			}
+		}}
+	}
 	if part, ok := h.(auth.PartHandler); ok {
-		return auth.PartHandler(func(w http.ResponseWriter, r *http.Request, p scope.Part) { part(refusals{w, r}, r, p) })
+		return auth.PartHandler(func(w http.ResponseWriter, r *http.Request, p scope.Part) { part(watched(w, r), r, p) })
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(refusals{w, r}, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(watched(w, r), r) })
 }
 
-type refusals struct {
-	http.ResponseWriter
-	request *http.Request
+// refusals are the statuses of responses before which nothing was written.
+var refusals = []int{
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
+	http.StatusUnsupportedMediaType, http.StatusTooManyRequests,
 }
-
-func (w refusals) WriteHeader(status int) {
-	switch status {
-	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
-		http.StatusUnsupportedMediaType, http.StatusTooManyRequests:
-		idempotency.NoEffect(w.request.Context())
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap is for http.ResponseController.
-func (w refusals) Unwrap() http.ResponseWriter { return w.ResponseWriter }

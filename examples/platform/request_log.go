@@ -52,7 +52,7 @@ func logged(log *slog.Logger, next http.Handler) http.Handler {
 		e := &entry{id: rand.Text()}
 		w.Header().Set("Request-Id", e.id)
 		defer func() { log.LogAttrs(r.Context(), e.level(), "request", e.attrs(r, time.Since(began))...) }()
-		next.ServeHTTP(&entryWriter{w, e}, r.WithContext(context.WithValue(r.Context(), entryKey{}, e)))
+		next.ServeHTTP(statusWriter{w, e.begin}, r.WithContext(context.WithValue(r.Context(), entryKey{}, e)))
 	})
 }
 
@@ -108,23 +108,28 @@ func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
 	return attrs
 }
 
-type entryWriter struct {
-	http.ResponseWriter
-	entry *entry
+func (e *entry) begin(status int) {
+	if e.status == 0 && status >= http.StatusOK {
+		e.status = status
+	}
 }
 
-func (w *entryWriter) WriteHeader(status int) {
-	if w.entry.status == 0 && status >= http.StatusOK {
-		w.entry.status = status
-	}
+// statusWriter reports each status that is written, and 200 before each part of a body:
+// it is the status of a body without one.
+type statusWriter struct {
+	http.ResponseWriter
+	report func(status int)
+}
+
+func (w statusWriter) WriteHeader(status int) {
+	w.report(status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *entryWriter) Write(b []byte) (int, error) {
-	if w.entry.status == 0 {
-		w.entry.status = http.StatusOK
-	}
+func (w statusWriter) Write(b []byte) (int, error) {
+	w.report(http.StatusOK)
 	return w.ResponseWriter.Write(b)
 }
 
-func (w *entryWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap is for http.ResponseController.
+func (w statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -8,6 +8,7 @@ import (
 	"github.com/tenantkit/tenantkit/auth/openapi"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/envelope"
+	"github.com/tenantkit/tenantkit/paging/sqlpage"
 	"github.com/tenantkit/tenantkit/scope"
 )
 
@@ -100,7 +101,7 @@ func (p *platform) adminRoutes(mux router) {
 			saying("Server-sent events: `event` with a decision or a verb, `dropped` with a count, and `end` with the fault that ended the stream. "+
 				"The arguments `account`, `app` and `verb` choose events; `verb` may be a kind, such as `login`."))
 
-	audit := auditLog{p}
+	audit := auditLog{p, &sqlpage.Pages{DB: p.store.db, Dialect: p.store.dialect}}
 	admin.on("GET /audit", adminRead, "List the audit log", endpoint{reply(audit.list), openapi.Route{List: auditList}}.
 		saying("The newest entries first, unless `sort` sets another order. `n` is their order, whatever `time` says. `hash` is of the entry "+
 			"and the one before, and `commitment` of `address`, `agent` and `mail` with `salt`, which can be erased: `client audit verify` checks all."))
