@@ -991,6 +991,7 @@ func TestDyingProcess(t *testing.T) {
 // TestKilledInTransactions kills a process before each of the statements between In and the commit:
 // there is its row and the verbs' effect, or neither. With LONG=1, ten thousand are killed.
 func TestKilledInTransactions(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	kills := 80
 	if os.Getenv("LONG") == "1" {

@@ -82,6 +82,7 @@ func (i released) says(t *testing.T, command, want string) {
 // data: the later one is refused, and the running earlier one gets errors once somebody has put
 // away its data.
 func TestK35AnotherRelease(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	now, later := buildReleases(t)
 	for _, c := range []struct {

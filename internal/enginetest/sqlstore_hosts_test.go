@@ -21,6 +21,7 @@ import (
 // TestK27AProcessOfTheServerIsKilled gives the role asynchronous commits after Open, and kills one
 // process of PostgreSQL. The server recovers by itself, without what it had not flushed.
 func TestK27AProcessOfTheServerIsKilled(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	server, err := startPostgres("-c", "fsync=on", "-c", "wal_writer_delay=10s")
 	skipUninstalled(t, err)

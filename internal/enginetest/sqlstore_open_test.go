@@ -168,6 +168,7 @@ var migrators = map[string]func(t *testing.T, h home, db *sql.DB) error{
 // TestMigrations creates the tables with each tool, twice, and opens them with a role that may not
 // create any.
 func TestMigrations(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for name, run := range migrators {
 		for _, h := range homes(t) {

@@ -198,6 +198,7 @@ func TestK52TheKMSIsAway(t *testing.T) {
 // TestK52FirstOpenAtOnce opens fresh tables by instances of one KMS, some of them with old keys. What
 // each seals, all open.
 func TestK52FirstOpenAtOnce(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run("K52 "+h.name, func(t *testing.T) {

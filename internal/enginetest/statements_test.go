@@ -207,7 +207,7 @@ func (s step) passes(t *testing.T, tests, file string) bool {
 	t.Helper()
 	// A statement that waits for ever is noticed, too.
 	run := exec.CommandContext(t.Context(), tests, "-test.failfast", "-test.timeout", "5m", "-test.run", s.tests)
-	run.Env = append(os.Environ(), "SABOTAGE_STATEMENTS=", "REQUIRE_ENGINES=1", "ENGINE="+s.engine, "SPOILED="+file)
+	run.Env = append(os.Environ(), "SABOTAGE_STATEMENTS=", "REQUIRE_ENGINES=1", "GATE=1", "ENGINE="+s.engine, "SPOILED="+file)
 	if s.engine == "PostgreSQL" {
 		run.Env = append(run.Env, "STORES_POSTGRES="+newDatabase(t))
 	}

@@ -19,7 +19,7 @@ const patience = time.Minute
 // later call has waited for something else.
 const late = 20 * time.Second
 
-// leftToTheGate skips a test whose processes take much of both processors. The gate runs it.
+// leftToTheGate skips a test that takes much of both processors. The gate runs it.
 func leftToTheGate(t *testing.T) {
 	t.Helper()
 	if os.Getenv("GATE") != "1" && os.Getenv("LONG") != "1" {
