@@ -253,3 +253,23 @@ func TestMechanismsGetTheGuardsSettings(t *testing.T) {
 		t.Errorf("a Guard of the same settings: %v", err)
 	}
 }
+
+// TestSettingsThatDiffer are those of a Guard that a bound mechanism cannot serve: it would decide by the
+// settings of the other.
+func TestSettingsThatDiffer(t *testing.T) {
+	now := func() time.Time { return time.Unix(1, 0) }
+	for name, change := range map[string]func(*auth.Settings){
+		"brand":        func(s *auth.Settings) { s.Brand.Claims = "acme/" },
+		"scopes":       func(s *auth.Settings) { s.Scopes = &scope.Grammar{} },
+		"roles":        func(s *auth.Settings) { s.Roles = auth.RolesDoNotLimit },
+		"ceiling":      func(s *auth.Settings) { s.Ceiling = true },
+		"clock":        func(s *auth.Settings) { s.Now = now },
+		"none of them": func(*auth.Settings) {},
+	} {
+		one, other := &auth.Settings{Roles: auth.RolesLimit}, &auth.Settings{Roles: auth.RolesLimit}
+		change(other)
+		if want := name == "none of them"; one.Same(other) != want || other.Same(one) != want {
+			t.Errorf("%s: %v and %v, want %v", name, one.Same(other), other.Same(one), want)
+		}
+	}
+}

@@ -163,6 +163,8 @@ func TestRefusedAssertions(t *testing.T) {
 		"O33 the public key as an HMAC key":   askBy(assertedBy(t, jwt.SigningMethodHS256, []byte(signer.Public().(ed25519.PublicKey)), payload())),
 		"O33 the app's own key for tokens":    askBy(assertedBy(t, jwt.SigningMethodRS256, appKey, payload())),
 		"O33 that key, called EdDSA":          askBy(assertedBy(t, renamed{jwt.SigningMethodRS256}, appKey, payload())),
+		"O33 the right key, called none":      askBy(asserted(t, payload(), "alg", "none")),
+		"O33 the right key, without an alg":   askBy(asserted(t, payload(), "alg", nil)),
 		"O33 a key in the header":             askBy(asserted(t, payload(), "jwk", map[string]any{"kty": "OKP"})),
 		"O33 crit":                            askBy(asserted(t, payload(), "crit", []string{"exp"})),
 		"O33 another type":                    askBy(asserted(t, payload(), "typ", "logout+jwt")),
