@@ -110,17 +110,27 @@ func floorChain(_ testing.TB, end http.Handler) chain {
 	return chain{admits: h, refuses: h, request: get("Accept", "*/*"), credential: "Accept"}
 }
 
-// guarded returns two routes behind a guard. The credential is not enough for the
-// second one.
-func guarded(m auth.Mechanism, end http.Handler, short auth.Need) (admits, refuses http.Handler) {
-	guard := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{m}}
-	route := func(n auth.Need) http.Handler {
+// guarded returns two routes behind guards. The credential is not enough for the second one, whose need may name
+// another mechanism.
+func guarded(m auth.Mechanism, end http.Handler, short auth.Need, others ...auth.Mechanism) (admits, refuses http.Handler) {
+	route := func(n auth.Need, others ...auth.Mechanism) http.Handler {
+		guard := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Roles: auth.RolesDoNotLimit, Mechanisms: append([]auth.Mechanism{m}, others...)}
 		mux := guard.Mux()
 		mux.Handle("GET /connections", n, end)
 		return mux
 	}
-	return route(auth.Allow("object.read.c_note")), route(short)
+	return route(auth.Allow("object.read.c_note")), route(short, others...)
 }
+
+// unused is a mechanism whose credentials no request has.
+type unused struct {
+	auth.Mechanism
+	name string
+}
+
+func (u unused) Name() string                        { return u.name }
+func (unused) Bind(*auth.Settings) error             { return nil }
+func (unused) Presented(*http.Request) auth.Presence { return auth.Absent }
 
 func bearerChain(t testing.TB, end http.Handler) chain {
 	keys := &token.MemoryKeys{}
@@ -167,7 +177,7 @@ func signatureChain(t testing.TB, end http.Handler, next func(*signature.Mechani
 	}
 	timestamp, _, _ := s.sign(0)
 	c.wrong = signing.Sign(clientKey, other, command, http.MethodGet, timestamp)
-	c.admits, c.refuses = guarded(m, end, auth.Authenticated.By(session.Name))
+	c.admits, c.refuses = guarded(m, end, auth.Authenticated.By(session.Name), unused{name: session.Name})
 	return c
 }
 
@@ -222,7 +232,7 @@ func sessionChain(t testing.TB, end http.Handler) chain {
 			t.Fatal(err)
 		}
 	})).ServeHTTP(opened, httptest.NewRequest(http.MethodGet, audience+"/start", nil))
-	admits, refuses := guarded(manager, end, auth.Authenticated.By("bearer"))
+	admits, refuses := guarded(manager, end, auth.Authenticated.By("bearer"), unused{name: "bearer"})
 	return cookieRequest(admits, refuses, opened.Result().Cookies()[0])
 }
 

@@ -45,8 +45,8 @@ var grown = map[string]func(t testing.TB, n int) func(i int) error{
 	},
 	"SQLite_session": func(t testing.TB, n int) func(int) error {
 		s, db := sqliteStore(t)
-		bulk(t, db, "v9_sessions (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, replaced)",
-			fmt.Sprint("randomblob(32), i, 'acme', i, '', 0, 0, 0, ", time.Now().Add(time.Hour).UnixMilli(), ", '', '', 0"), n)
+		bulk(t, db, "v9_sessions (hash, id, org, account, ticket, created, authenticated, seen, expires, address, agent, remember, proof, origin, replaced)",
+			fmt.Sprint("randomblob(32), i, 'acme', i, '', 0, 0, 0, ", time.Now().Add(time.Hour).UnixMilli(), ", '', '', 0, '', '', 0"), n)
 		return sessionsOf(t, s.Sessions(), n, min(n, known))
 	},
 	"SQLite_ledger": func(t testing.TB, n int) func(int) error {
