@@ -25,17 +25,14 @@ import (
 //
 //	SABOTAGE_CODE=token/memory SABOTAGE_EVERY=5 go test -v -timeout 5h -run CodeUnderSabotage ./internal/enginetest
 //
-// The value is a pattern for positions, such as paging/cursor.go:48. Only each fifth of them is
-// spoiled, beginning with SABOTAGE_FROM. A reader must decide whether a survivor shows a missing test
-// or changes nothing.
+// The value is a pattern for positions, such as paging/cursor.go:48; everyNth leaves some of these
+// out. A reader must decide whether a survivor shows a missing test or changes nothing.
 func TestCodeUnderSabotage(t *testing.T) {
 	wanted := os.Getenv("SABOTAGE_CODE")
 	if wanted == "" {
 		t.Skip("without SABOTAGE_CODE")
 	}
 	chosen := regexp.MustCompile(wanted)
-	every := must(strconv.Atoi(cmp.Or(os.Getenv("SABOTAGE_EVERY"), "1")))(t)
-	from := must(strconv.Atoi(cmp.Or(os.Getenv("SABOTAGE_FROM"), "0")))(t) % every
 	root := must(filepath.Abs("../.."))(t)
 	var all []mutant
 	for _, p := range packagesOf(t, root) {
@@ -48,12 +45,8 @@ func TestCodeUnderSabotage(t *testing.T) {
 	var survivors, stillborn atomic.Int64
 	var wg sync.WaitGroup
 	places := make(chan struct{}, runtime.GOMAXPROCS(0))
-	made := 0
-	for i, m := range all {
-		if i%every != from {
-			continue
-		}
-		made++
+	some := everyNth(t, all)
+	for _, m := range some {
 		places <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-places }()
@@ -67,7 +60,7 @@ func TestCodeUnderSabotage(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d mutations of %d, %d of them do not compile, %d survivors", made, len(all), stillborn.Load(), survivors.Load())
+	t.Logf("%d mutations of %d, %d of them do not compile, %d survivors", len(some), len(all), stillborn.Load(), survivors.Load())
 }
 
 // spoiledPackages are the packages of the core whose code is spoiled.
