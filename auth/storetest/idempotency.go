@@ -23,6 +23,7 @@ func Idempotency(t *testing.T, open func(t *testing.T) idempotency.Store, f Feat
 		{"many begin at once: one has the fence", testBeginRace},
 		{"after its lease an attempt loses its fence, and the entry keeps what was sealed", testLease},
 		{"many take over at once: one has the fence", testTakeOverRace},
+		{"an entry that is taken over costs what it did, and is kept as long", testTakenOver},
 		{"End needs the fence, and ends once", testFence},
 		{"many end at once: one does", testEndRace},
 		{"End with nothing sealed deletes the entry", testRelease},
@@ -148,6 +149,20 @@ func testTakeOverRace(t *testing.T, s *repeats) {
 	if found := s.race(t, first); !bytes.Equal(found.Sealed, first.Sealed) {
 		t.Errorf("found %q", found.Sealed)
 	}
+}
+
+func testTakenOver(t *testing.T, s *repeats) {
+	s.o.Keep, s.o.Lease = 6*s.brief, s.brief
+	first := s.begun(t)
+	s.f.Wait(2 * s.brief)
+	s.o = idempotency.Options{Keep: time.Hour, Lease: time.Hour, MaxBytes: cost(first) + 1}
+	second := with(first, suite.Random(), bytes.Repeat([]byte("x"), 5000))
+	s.begins(t, "after its lease", second, with(first, second.Fence, first.Sealed))
+	s.begun(t) // for which there is room
+	s.f.Wait(5 * s.brief)
+	s.o.MaxBytes = 1 << 20
+	third := again(first)
+	s.begins(t, "when it was kept long enough", third, third)
 }
 
 func testFence(t *testing.T, s *repeats) {
