@@ -33,7 +33,7 @@ type Clients struct {
 
 // Signed returns a client that signs its requests as clientKey.
 func (c Clients) Signed(clientKey string, secret signing.Secret) *http.Client {
-	t := &signing.Transport{BaseURL: c.URL, ClientKey: clientKey, Secret: secret, Base: c.direct()}
+	t := &signing.Transport{BaseURL: c.URL, ClientKey: clientKey, Secret: secret, Base: direct{c.Handler}}
 	if c.Guard != nil {
 		t.Header, t.Now = c.Guard.Brand.Header, c.Guard.Now
 	}
@@ -42,7 +42,7 @@ func (c Clients) Signed(clientKey string, secret signing.Secret) *http.Client {
 
 // Bearer returns a client that sends a token, or an API key: token.Token(key).
 func (c Clients) Bearer(t token.Token) *http.Client {
-	return &http.Client{Transport: &token.Transport{BaseURL: c.URL, Token: t, Base: c.direct()}}
+	return &http.Client{Transport: &token.Transport{BaseURL: c.URL, Token: t, Base: direct{c.Handler}}}
 }
 
 // Browser returns a client that keeps cookies, like a browser. Its jar already has the given ones
@@ -54,7 +54,7 @@ func (c Clients) Browser(cookies ...*http.Cookie) *http.Client {
 			jar.SetCookies(at, []*http.Cookie{{Name: cookie.Name, Value: cookie.Value, Path: "/", Secure: at.Scheme == "https"}})
 		}
 	}
-	return &http.Client{Transport: c.direct(), Jar: jar}
+	return &http.Client{Transport: direct{c.Handler}, Jar: jar}
 }
 
 // SignedIn posts body as JSON to a path below URL, and returns the Browser that did so, with the
@@ -75,8 +75,6 @@ func (c Clients) SignedIn(path string, body any) (*http.Client, error) {
 	}
 	return browser, nil
 }
-
-func (c Clients) direct() direct { return direct{c.Handler} }
 
 // direct is a transport that calls a handler.
 type direct struct{ handler http.Handler }
