@@ -24,7 +24,7 @@ type Reply struct {
 // adds a Host line unless there is one.
 func Send(t testing.TB, server *httptest.Server, lines ...string) Reply {
 	t.Helper()
-	if !hasHost(lines) {
+	if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(strings.ToLower(line), "host:") }) {
 		lines = append(lines, "Host: "+server.Listener.Addr().String())
 	}
 	return Write(t, server, strings.Join(lines, "\r\n")+"\r\n\r\n")
@@ -52,8 +52,4 @@ func Write(t testing.TB, server *httptest.Server, text string) Reply {
 		t.Fatal(err)
 	}
 	return Reply{response, string(body)}
-}
-
-func hasHost(lines []string) bool {
-	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(strings.ToLower(line), "host:") })
 }
