@@ -1,11 +1,9 @@
 package storetest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -72,9 +70,8 @@ func with(e idempotency.Entry, fence string, sealed []byte) idempotency.Entry {
 func (s *repeats) begins(t *testing.T, what string, e, want idempotency.Entry) {
 	t.Helper()
 	got, err := s.Begin(t.Context(), e, s.o)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: got %+v, %v\nwant %+v", what, got, err, want)
-	}
+	suite.Must(t, what, err)
+	suite.Same(t, what, got, want)
 }
 
 // begun returns an entry that was begun.
@@ -105,7 +102,7 @@ func (s *repeats) race(t *testing.T, e idempotency.Entry) (found idempotency.Ent
 	t.Helper()
 	var held [suite.Crowd]idempotency.Entry
 	lost := errors.New("another one has the fence")
-	won := suite.Winner(t, func(i int) (err error) {
+	won := suite.Wins(t, 1, func(i int) (err error) {
 		attempt := again(e)
 		if held[i], err = s.Begin(t.Context(), attempt, s.o); err == nil && held[i].Fence != attempt.Fence {
 			err = lost
@@ -113,9 +110,7 @@ func (s *repeats) race(t *testing.T, e idempotency.Entry) (found idempotency.Ent
 		return err
 	}, lost)
 	for _, other := range held {
-		if !reflect.DeepEqual(other, held[won]) {
-			t.Errorf("one found %+v, another one %+v", held[won], other)
-		}
+		suite.Same(t, "what another one found", other, held[won])
 	}
 	return held[won]
 }
@@ -145,9 +140,7 @@ func testTakeOverRace(t *testing.T, s *repeats) {
 	first := s.begun(t)
 	s.f.Wait(2 * s.brief)
 	s.o.Lease = long
-	if found := s.race(t, first); !bytes.Equal(found.Sealed, first.Sealed) {
-		t.Errorf("found %q", found.Sealed)
-	}
+	suite.Same(t, "what was sealed", s.race(t, first).Sealed, first.Sealed)
 }
 
 func testFence(t *testing.T, s *repeats) {
@@ -168,7 +161,7 @@ func testFence(t *testing.T, s *repeats) {
 
 func testEndRace(t *testing.T, s *repeats) {
 	e := s.begun(t)
-	i := suite.Winner(t, func(i int) error {
+	i := suite.Wins(t, 1, func(i int) error {
 		return s.End(t.Context(), with(e, e.Fence, fmt.Appendf(nil, "done by %d", i)))
 	}, auth.ErrConflict)
 	s.begins(t, "it has the response of the one", again(e), with(e, "", fmt.Appendf(nil, "done by %d", i)))

@@ -10,49 +10,42 @@ import (
 
 func testIssueTwice(t *testing.T, l *suite.Ledger) {
 	r := l.Add(t, suite.Limited(1))
-	again := r
-	again.MaxUses, again.Subject = 5, l.F.NewAccount()
+	again := suite.With(r, func(r *token.Record) { r.MaxUses, r.Subject = 5, l.F.NewAccount() })
 	for _, twin := range []token.Record{r, again} {
 		suite.Fails(t, "Issue of an id that is there", l.Issue(t.Context(), twin, nil, suite.Many), token.ErrTooMany)
 	}
 	l.Spends(t, "the other record", again, token.ErrRevoked)
 	l.Spends(t, "the record", r, nil)
-	elsewhere := r
-	elsewhere.ClientKey = suite.Random()
+	elsewhere := suite.With(r, func(r *token.Record) { r.ClientKey = suite.Random() })
 	suite.Expect(t, "the id for another app", l.Issue(t.Context(), elsewhere, nil, suite.Many), nil)
 }
 
 func testLimitRace(t *testing.T, l *suite.Ledger) {
 	const limit = 10
 	suite.Wins(t, limit, func(int) error { return l.Issue(t.Context(), l.Record(), nil, limit) }, token.ErrTooMany)
-	if n := len(l.All(t, l.App, l.Subject)); n != limit {
-		t.Errorf("%d listed, want %d", n, limit)
-	}
+	suite.Same(t, "listed", len(l.Pages(t, l.Of(l.Subject), token.MaxPage)), limit)
 }
 
 func testLimit(t *testing.T, l *suite.Ledger) {
 	issue := func(what string, change func(*token.Record), want error) token.Record {
 		t.Helper()
-		r := l.Record()
-		change(&r)
+		r := suite.With(l.Record(), change)
 		suite.Expect(t, what, l.Issue(t.Context(), r, nil, 2), want)
 		return r
 	}
-	same := func(*token.Record) {}
-	first, second := issue("first", suite.Limited(1), nil), issue("second", same, nil)
-	issue("third", same, token.ErrTooMany)
+	first, second := issue("first", suite.Limited(1), nil), issue("second", nil, nil)
+	issue("third", nil, token.ErrTooMany)
 	issue("of another app", func(r *token.Record) { r.ClientKey = suite.Random() }, nil)
 	issue("of another subject", func(r *token.Record) { r.Subject = l.F.NewAccount() }, nil)
 	issue("of another key", func(r *token.Record) { r.KeyID = suite.Random() }, nil)
 
 	l.Spends(t, "the one use", first, nil)
-	issue("in place of the spent one", same, nil)
-	issue("and one more", same, token.ErrTooMany)
+	issue("in place of the spent one", nil, nil)
+	issue("and one more", nil, token.ErrTooMany)
 	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), second.ID), nil)
-	issue("in place of the revoked one", same, nil)
-	issue("and one more", same, token.ErrTooMany)
-	none := l.Record()
-	none.Subject = l.F.NewAccount()
+	issue("in place of the revoked one", nil, nil)
+	issue("and one more", nil, token.ErrTooMany)
+	none := suite.With(l.Record(), func(r *token.Record) { r.Subject = l.F.NewAccount() })
 	suite.Expect(t, "where none is allowed", l.Issue(t.Context(), none, nil, 0), token.ErrTooMany)
 }
 
@@ -71,14 +64,12 @@ func testLineage(t *testing.T, l *suite.Ledger) {
 			l.Lists(t, "one with a lineage", r.Holder(), token.MaxPage, r)
 			r.Lineage = token.Lineage{Maker: "x", MakerApp: "y", Parent: suite.Random()}
 			for range 2 {
-				if got, err := l.Spend(t.Context(), r); got != lineage || err != nil {
-					t.Errorf("Spend = %+v, %v, want %+v", got, err, lineage)
-				}
+				got, err := l.Spend(t.Context(), r)
+				suite.Check(t, got == lineage && err == nil, "Spend = %+v, %v, want %+v", got, err, lineage)
 			}
 			r.KeyID = suite.Random()
-			if got, err := l.Spend(t.Context(), r); got != (token.Lineage{}) || !errors.Is(err, token.ErrRevoked) {
-				t.Errorf("Spend of another key's = %+v, %v", got, err)
-			}
+			got, err := l.Spend(t.Context(), r)
+			suite.Check(t, got == token.Lineage{} && errors.Is(err, token.ErrRevoked), "Spend of another key's = %+v, %v", got, err)
 		}
 	}
 }

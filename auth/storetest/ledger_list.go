@@ -36,9 +36,8 @@ func testPageLimits(t *testing.T, l *suite.Ledger) {
 	l.Add(t, nil)
 	for _, subject := range []string{l.Subject, token.AnySubject} {
 		for _, limit := range []int{-1, 0, token.MaxPage + 1} {
-			if page, next, err := l.List(t.Context(), l.Of(subject), token.Position{}, limit); page != nil || !next.IsZero() || err == nil {
-				t.Errorf("List of %d = %+v, %+v, %v, want an error", limit, page, next, err)
-			}
+			page, next, err := l.List(t.Context(), l.Of(subject), token.Position{}, limit)
+			suite.Check(t, page == nil && next.IsZero() && err != nil, "List of %d = %+v, %+v, %v, want an error", limit, page, next, err)
 		}
 	}
 }
@@ -84,15 +83,12 @@ func testOtherHolders(t *testing.T, l *suite.Ledger) {
 		what := fmt.Sprintf("%q", of)
 		suite.Expect(t, what+": Revoke", l.Revoke(t.Context(), of, r.ID), token.ErrNotFound)
 		l.Gets(t, what, of, r.ID, token.ErrNotFound)
-		if list, _, err := l.List(t.Context(), of, token.Position{}, token.MaxPage); len(list) != 0 || err != nil {
-			t.Errorf("%s: List = %+v, %v", what, list, err)
-		}
-		if n, err := l.RevokeSubject(t.Context(), of); n != 0 || err == nil && of.Subject == "" {
-			t.Errorf("%s: RevokeSubject = %d, %v", what, n, err)
-		}
+		list, _, err := l.List(t.Context(), of, token.Position{}, token.MaxPage)
+		suite.Check(t, len(list) == 0 && err == nil, "%s: List = %+v, %v", what, list, err)
+		n, err := l.RevokeSubject(t.Context(), of)
+		suite.Check(t, n == 0 && (err != nil || of.Subject != ""), "%s: RevokeSubject = %d, %v", what, n, err)
 	}
-	if n, _ := l.RevokeSubject(t.Context(), l.Of(token.AnySubject)); n != 0 {
-		t.Errorf("RevokeSubject of any subject = %d", n)
-	}
+	n, _ := l.RevokeSubject(t.Context(), l.Of(token.AnySubject))
+	suite.Same(t, "RevokeSubject of any subject", n, 0)
 	l.Spends(t, "afterwards", r, nil)
 }

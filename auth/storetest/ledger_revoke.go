@@ -16,7 +16,7 @@ func testRevoke(t *testing.T, l *suite.Ledger) {
 		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), nil)
 		l.Spends(t, "after", r, token.ErrRevoked)
 		suite.Expect(t, "Revoke again", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), token.ErrNotFound)
-		l.ListsNone(t, "a revoked one")
+		l.Lists(t, "a revoked one", l.Of(l.Subject), token.MaxPage)
 	}
 }
 
@@ -81,25 +81,18 @@ func testRevokeSubject(t *testing.T, l *suite.Ledger) {
 		l.Add(t, func(r *token.Record) { r.Org = l.F.NewOrg() }),
 		l.Add(t, func(r *token.Record) { r.Subject = l.F.AccountNamed(strings.ToUpper(r.Subject)) }), // in another case
 	}
-	revoke := func(what string, of token.Holder, want int) {
-		t.Helper()
-		if n, err := l.RevokeSubject(t.Context(), of); n != want || err != nil {
-			t.Errorf("RevokeSubject of %s = %d, %v, want %d", what, n, err, want)
-		}
-	}
-	revoke("an unknown one", l.Of(l.F.NewAccount()), 0)
-	revoke("the subject", l.Of(l.Subject), len(mine))
+	l.RevokesSubject(t, "an unknown one", l.Of(l.F.NewAccount()), 0)
+	l.RevokesSubject(t, "the subject", l.Of(l.Subject), len(mine))
 	for _, r := range append(mine, child) {
 		l.Spends(t, "one of the subject's, or made by it", r, token.ErrRevoked)
 	}
-	l.ListsNone(t, "afterwards")
+	l.Lists(t, "afterwards", l.Of(l.Subject), token.MaxPage)
 	l.Spends(t, "in another app", inAnotherApp, nil)
-	if n, _ := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject}); n != 0 {
-		t.Errorf("RevokeSubject of any subject of all apps = %d", n)
-	}
+	n, _ := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject})
+	suite.Same(t, "RevokeSubject of any subject of all apps", n, 0)
 	account := token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: l.Subject}
-	revoke("the account in all apps", account, 1)
-	revoke("the account again", account, 0)
+	l.RevokesSubject(t, "the account in all apps", account, 1)
+	l.RevokesSubject(t, "the account again", account, 0)
 	l.Spends(t, "in another app, afterwards", inAnotherApp, token.ErrRevoked)
 	for _, r := range others {
 		l.Spends(t, "another's", r, nil)

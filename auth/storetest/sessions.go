@@ -57,9 +57,7 @@ func sessionRoundTrip(t *suite.Sessions) {
 		t.Lives(s)
 		t.Lists(t.Org, account, s)
 		got, err := t.Store.Get(t.Context(), s.Org, s.Hash)
-		if err == nil && got.Created.Location() != time.UTC {
-			t.Errorf("a time in %v", got.Created.Location())
-		}
+		suite.Check(t.T, err != nil || got.Created.Location() == time.UTC, "a time in %v", got.Created.Location())
 	}
 	empty := t.One("empty")
 	empty.Address, empty.Agent = "", ""
@@ -81,7 +79,7 @@ func sessionTouch(t *suite.Sessions) {
 	start := s.Seen
 	for _, ahead := range []time.Duration{1, 0, 61_001, 61_001, 61_000, -5000} {
 		seen := start.Add(ahead * time.Millisecond)
-		t.Is(nil, "Touch", func() error { return t.Store.Touch(t.Context(), s.Org, s.Hash, seen) })
+		suite.Expect(t.T, "Touch", t.Store.Touch(t.Context(), s.Org, s.Hash, seen), nil)
 		if seen.After(s.Seen) {
 			s.Seen = seen
 		}
@@ -96,21 +94,20 @@ func sessionReplace(t *suite.Sessions) {
 	old, forged := s, t.One("eve")
 	forged.Authenticated, forged.Seen = s.Seen.Add(1001*time.Millisecond), s.Seen.Add(2002*time.Millisecond)
 	forged.Org, forged.Address, forged.Agent = t.Other("-2"), "203.0.113.1", "other"
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), old.Org, old.Hash, forged) })
+	suite.Expect(t.T, "Replace", t.Store.Replace(t.Context(), old.Org, old.Hash, forged), nil)
 	s.Hash, s.Authenticated, s.Seen = forged.Hash, forged.Authenticated, forged.Seen
 	t.Lives(s)
 	t.Lists(t.Org, "ann", s)
 	t.Lists(forged.Org, "eve")
 
-	next := s
-	next.Hash = suite.NewHash()
+	next := suite.Rehashed(s)
 	t.Ends(auth.ErrNotFound, old)
-	t.Is(auth.ErrNotFound, "Touch by the hash before", func() error { return t.Store.Touch(t.Context(), old.Org, old.Hash, t.Time()) })
-	t.Is(auth.ErrNotFound, "Replace of the hash before", func() error { return t.Store.Replace(t.Context(), old.Org, old.Hash, next) })
+	suite.Expect(t.T, "Touch by the hash before", t.Store.Touch(t.Context(), old.Org, old.Hash, t.Time()), auth.ErrNotFound)
+	suite.Expect(t.T, "Replace of the hash before", t.Store.Replace(t.Context(), old.Org, old.Hash, next), auth.ErrNotFound)
 	t.Lives(s)
 
 	// The record stays the account's: DeleteID and the limit still find it.
-	t.Is(nil, "DeleteID", func() error { return t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID) })
+	suite.Expect(t.T, "DeleteID", t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID), nil)
 	t.Nothing(s)
 	t.Nothing(old)
 }
@@ -120,9 +117,7 @@ func sessionReplace(t *suite.Sessions) {
 func sessionForeign(t *suite.Sessions) {
 	s, gone, latest := t.One("ann"), t.One("bob"), t.One("bob")
 	t.Create(1, s, gone, latest)
-	renewed := s
-	renewed.Hash = suite.NewHash()
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), s.Org, s.Hash, renewed) })
+	renewed := t.Renew(s)
 	for _, record := range []session.Session{s, renewed, gone} {
 		record.Org = t.Other("-2")
 		t.Nothing(record)
@@ -139,9 +134,7 @@ func sessionList(t *suite.Sessions) {
 	want := []session.Session{a, b, code, c}
 	t.Lists(t.Org, "ann", want...)
 	got, err := t.Store.List(t.Context(), t.Org, t.ID("ann"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	suite.Must(t.T, "List", err)
 	clear(got)
 	t.Lists(t.Org, "ann", want...)
 }
@@ -156,9 +149,7 @@ func sessionApart(t *suite.Sessions) {
 	// Pairs of org and account that are the same text when joined.
 	for _, c := range [][2]string{{":x", "y"}, {"", "x:y"}, {"/x", "y"}, {"", "x/y"}, {"x", "y"}, {"", "xy"}, {" x", "y"}, {"", "x y"}} {
 		s := t.One(c[1])
-		if c[0] != "" {
-			s.Org = t.Other(c[0])
-		}
+		s.Org = t.Other(c[0])
 		all = append(all, s)
 	}
 	t.Create(1, all...)
@@ -174,9 +165,7 @@ func sessionApart(t *suite.Sessions) {
 func sessionCancelled(t *suite.Sessions) {
 	s, fresh := t.One("ann"), t.One("ann")
 	t.Create(0, s)
-	ctx := suite.Ended(t.T)
-	next := s
-	next.Hash = suite.NewHash()
+	ctx, next := suite.Ended(t.T), suite.Rehashed(s)
 	for verb, run := range t.Verbs(ctx, s, next, fresh) {
 		// These errors say something about the record, which nobody has looked up.
 		suite.Fails(t.T, verb, run(), auth.ErrNotFound, session.ErrEvicted)
@@ -190,9 +179,7 @@ func sessionHashTaken(t *suite.Sessions) {
 	old, other, before := t.One("ann"), t.One("bob"), t.One("cay")
 	after := t.One("cay")
 	t.Create(1, old, other, before, after)
-	s := old
-	s.Hash = suite.NewHash()
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), old.Org, old.Hash, s) })
+	s := t.Renew(old)
 
 	refused := func(what string, err error) {
 		t.Helper()

@@ -30,18 +30,16 @@ func sessionExpiry(t *suite.Sessions) {
 func sessionDeletePrevious(t *suite.Sessions) {
 	first, other := t.One("ann"), t.One("ann")
 	t.Create(0, first, other)
-	second, third := first, first
-	second.Hash, third.Hash = suite.NewHash(), suite.NewHash()
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), first.Org, first.Hash, second) })
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), second.Org, second.Hash, third) })
-	t.Is(nil, "Delete by the hash before the last two", func() error { return t.Store.Delete(t.Context(), first.Org, first.Hash) })
+	second := t.Renew(first)
+	third := t.Renew(second)
+	t.Deletes(first) // its hash is the one before the last two
 	t.Lives(third, other)
-	t.Is(nil, "Delete by the hash before", func() error { return t.Store.Delete(t.Context(), second.Org, second.Hash) })
+	t.Deletes(second)
 	t.Nothing(first)
 	t.Nothing(second)
 	t.Nothing(third)
 	t.Lists(t.Org, "ann", other)
-	t.Is(nil, "Delete", func() error { return t.Store.Delete(t.Context(), other.Org, other.Hash) })
+	t.Deletes(other)
 	t.Nothing(other)
 	t.Lists(t.Org, "ann")
 }
@@ -53,10 +51,10 @@ func sessionDeleteID(t *suite.Sessions) {
 		{string(t.Org), "bob", s.ID}, {string(t.Other("-2")), "ann", s.ID}, {string(t.Org), "", s.ID}, {"", "ann", s.ID},
 		{string(t.Org), "ann", ""}, {string(t.Org), "ann", s.ID[:31]}, {string(t.Org), "ann", "%"}, {string(t.Org), "ann", suite.NewID()},
 	} {
-		t.Is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.Store.DeleteID(t.Context(), auth.OrgKey(c[0]), t.ID(c[1]), c[2]) })
+		suite.Expect(t.T, fmt.Sprintf("DeleteID%q", c), t.Store.DeleteID(t.Context(), auth.OrgKey(c[0]), t.ID(c[1]), c[2]), auth.ErrNotFound)
 	}
 	t.Lives(s, other, bob)
-	t.Is(nil, "DeleteID", func() error { return t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID) })
+	suite.Expect(t.T, "DeleteID", t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID), nil)
 	t.Nothing(s)
 	t.Lives(other, bob)
 }
@@ -118,7 +116,7 @@ func sessionLimit(t *suite.Sessions) {
 	t.Create(4, c, d, a, b)
 	t.Lives(a, b, c, d)
 	used := t.Time().UTC().Truncate(time.Millisecond)
-	t.Is(nil, "Touch", func() error { return t.Store.Touch(t.Context(), d.Org, d.Hash, used) })
+	suite.Expect(t.T, "Touch", t.Store.Touch(t.Context(), d.Org, d.Hash, used), nil)
 	d.Seen = used
 	t.Create(4, e)
 	t.Ends(session.ErrEvicted, a)
@@ -159,7 +157,7 @@ func sessionEvicted(t *suite.Sessions) {
 	t.Ends(session.ErrEvicted, old)
 	t.AnswersNothing(old)
 	t.Ends(session.ErrEvicted, old)
-	t.Is(nil, "Delete", func() error { return t.Store.Delete(t.Context(), old.Org, old.Hash) })
+	t.Deletes(old)
 	t.DeletesAll(0, t.Org, "ann", s.ID)
 	t.Ends(session.ErrEvicted, old)
 	t.Lists(t.Org, "ann", s)

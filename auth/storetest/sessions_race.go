@@ -1,8 +1,8 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -16,20 +16,13 @@ func sessionRaceCreate(t *suite.Sessions) {
 	for i := range all {
 		all[i] = t.One("ann")
 	}
-	suite.Tally(t.T, suite.AtOnce(len(all), func(i int) error { return t.Store.Create(t.Context(), all[i], limit) }))
-	var living []session.Session
-	for _, s := range all {
+	suite.Wins(t.T, suite.Crowd, func(i int) error { return t.Store.Create(t.Context(), all[i], limit) })
+	living := slices.DeleteFunc(all[:], func(s session.Session) bool {
 		_, err := t.Store.Get(t.Context(), s.Org, s.Hash)
-		switch {
-		case err == nil:
-			living = append(living, s)
-		case !errors.Is(err, session.ErrEvicted):
-			t.Errorf("Get: %v", err)
-		}
-	}
-	if len(living) != limit {
-		t.Errorf("%d records live, want %d", len(living), limit)
-	}
+		suite.Expect(t.T, "Get", err, nil, session.ErrEvicted)
+		return err != nil
+	})
+	suite.Same(t.T, "records that live", len(living), limit)
 	t.Lists(t.Org, "ann", living...)
 }
 
@@ -38,10 +31,10 @@ func sessionRaceReplace(t *suite.Sessions) {
 	t.Create(0, s)
 	var next [suite.Crowd]session.Session
 	for i := range next {
-		next[i] = s
-		next[i].Hash, next[i].Seen = suite.NewHash(), s.Seen.Add(time.Duration(i)*time.Second)
+		next[i] = suite.Rehashed(s)
+		next[i].Seen = s.Seen.Add(time.Duration(i) * time.Second)
 	}
-	won := suite.Winner(t.T, func(i int) error { return t.Store.Replace(t.Context(), s.Org, s.Hash, next[i]) }, auth.ErrNotFound)
+	won := suite.Wins(t.T, 1, func(i int) error { return t.Store.Replace(t.Context(), s.Org, s.Hash, next[i]) }, auth.ErrNotFound)
 	for i := range next {
 		if i != won {
 			t.Ends(auth.ErrNotFound, next[i])
@@ -56,7 +49,7 @@ func sessionRaceReplace(t *suite.Sessions) {
 func sessionRaceDeleteID(t *suite.Sessions) {
 	s := t.Ticket("ann")
 	t.Create(0, s)
-	suite.Winner(t.T, func(int) error { return t.Store.DeleteID(t.Context(), s.Org, s.Account, s.ID) }, auth.ErrNotFound)
+	suite.Wins(t.T, 1, func(int) error { return t.Store.DeleteID(t.Context(), s.Org, s.Account, s.ID) }, auth.ErrNotFound)
 	t.Nothing(s)
 }
 
@@ -66,9 +59,8 @@ func sessionRaceEnd(t *suite.Sessions) {
 	ends := []string{"Delete", "DeleteID", "DeleteAll", "DeleteOrg", "Create"}
 	for round := range 200 {
 		s := t.One(fmt.Sprint("ann-", round))
-		next, newer := s, s
-		next.Hash = suite.NewHash()
-		newer.Hash, newer.ID, newer.Created = suite.NewHash(), suite.NewID(), s.Created.Add(time.Second)
+		next, newer := suite.Rehashed(s), suite.Rehashed(s)
+		newer.ID, newer.Created = suite.NewID(), s.Created.Add(time.Second)
 		t.Create(0, s)
 		verbs, end := t.Verbs(t.Context(), s, next, newer), ends[round%len(ends)]
 		errs := suite.AtOnce(4, func(i int) error {

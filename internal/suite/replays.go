@@ -18,28 +18,21 @@ type Replays struct {
 
 // NewReplays returns s with such a key, once it accepts claims.
 func NewReplays(t *testing.T, s signing.Replays, f Features) *Replays {
-	r := &Replays{Features: f, Store: s, Key: Random()}
-	r.warm(t)
-	return r
-}
-
-// warm waits until the store accepts claims. A new store refuses requests that were
-// signed before it was opened, as stale.
-func (r *Replays) warm(t *testing.T) {
 	t.Helper()
+	r := &Replays{Features: f, Store: s, Key: Random()}
+	// A new store refuses requests that were signed before it was opened, as stale.
 	for range 100 {
 		u := r.Fresh()
 		u.ClientKey = Random()
-		err := r.Store.Claim(t.Context(), u)
-		if err == nil {
-			return
-		}
+		err := s.Claim(t.Context(), u)
 		if !errors.Is(err, signing.ErrStale) {
-			t.Fatalf("first claim: %v", err)
+			Must(t, "first claim", err)
+			return r
 		}
 		r.Wait(2 * time.Millisecond)
 	}
 	t.Fatal("every claim is stale: does the store's clock differ from Features.Now?")
+	return nil
 }
 
 const tolerance = 5 * time.Minute
