@@ -2,6 +2,7 @@ package authtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -91,9 +92,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	arrived.URL.Scheme, arrived.URL.Host = "", ""
 	arrived.RequestURI = arrived.URL.RequestURI()
 	arrived.Header, arrived.ContentLength = r.Header.Clone(), r.ContentLength
-	if r.Host != "" {
-		arrived.Host = r.Host
-	}
+	arrived.Host = cmp.Or(r.Host, arrived.Host)
 	w := httptest.NewRecorder()
 	d.handler.ServeHTTP(w, arrived)
 	reply := w.Result()

@@ -33,7 +33,7 @@ func (t mechanismTest) absent() {
 func (t mechanismTest) presented() {
 	for what, present := range t.credentials() {
 		t.inside(present, func(r *http.Request) {
-			looked, recorded := t.directory.counts(), t.recorded()
+			looked, recorded := t.directory.counts(), t.Records()
 			first := t.Mechanism.Presented(r)
 			t.check(first != auth.Absent, "%s: Absent, so that it would be ignored and not refused", what)
 			changed := r.Clone(r.Context())
@@ -42,7 +42,7 @@ func (t mechanismTest) presented() {
 			changed.URL.Path, changed.URL.RawQuery, changed.Host = "/other", "a=b", "other.example"
 			again := t.Mechanism.Presented(changed)
 			t.check(again == first && !body.read, "%s: presence %d with another body, URL and method, want %d (body read: %t)", what, again, first, body.read)
-			t.check(maps.Equal(t.directory.counts(), looked) && t.recorded() == recorded, "%s: Presented looked something up, or recorded it", what)
+			t.check(maps.Equal(t.directory.counts(), looked) && t.Records() == recorded, "%s: Presented looked something up, or recorded it", what)
 		})
 	}
 }
@@ -173,8 +173,8 @@ func (t mechanismTest) ended() {
 
 func (t mechanismTest) records() {
 	check := func(what string, send func() *reply) {
-		before := t.recorded()
-		t.check(send().status == http.StatusOK || t.recorded() == before, "%s: recorded", what)
+		before := t.Records()
+		t.check(send().status == http.StatusOK || t.Records() == before, "%s: recorded", what)
 	}
 	valid := func() *reply { return t.sent(t.Present) }
 	for what, present := range t.Refused {
@@ -208,7 +208,7 @@ func (t mechanismTest) secrets() {
 func (t mechanismTest) beside() {
 	var presence auth.Presence
 	t.inside(t.Present, func(r *http.Request) { presence = t.Mechanism.Presented(r) })
-	before := t.recorded()
+	before := t.Records()
 	got := t.sent(func(r *http.Request) {
 		t.Present(r)
 		r.Header.Set(rivalHeader, "1")
@@ -218,7 +218,7 @@ func (t mechanismTest) beside() {
 	} else {
 		t.check(got.principal.Mechanism == theRival.Name(), "a cookie beside a header of another mechanism: got %d and %q", got.status, got.principal.Mechanism)
 	}
-	t.check(t.recorded() == before, "a use was recorded that did not admit the request")
+	t.check(t.Records() == before, "a use was recorded that did not admit the request")
 }
 
 // twice doubles each header of the credential. A proxy and a server may read different ones.

@@ -187,31 +187,23 @@ func testSkew(t *testing.T, r *suite.Replays) {
 }
 
 func testRefusedIsNotRecorded(t *testing.T, r *suite.Replays) {
-	for name, refuse := range map[string]func(u signing.Use) error{
-		"past its retention": func(u signing.Use) error {
-			u.Keep = r.Time().Add(-time.Minute)
-			r.Claims(t, "past its retention", u, signing.ErrStale)
-			return signing.ErrStale
-		},
-		"with a context that has ended": func(u signing.Use) error { return r.Store.Claim(suite.Ended(t), u) },
-		"with a nonce too short": func(u signing.Use) error {
-			u.Nonce = u.Nonce[1:]
-			return r.Store.Claim(t.Context(), u)
-		},
-		"with a nonce too long": func(u signing.Use) error {
-			u.Nonce += "0"
-			return r.Store.Claim(t.Context(), u)
-		},
-		"by another client key": func(u signing.Use) error {
+	for name, change := range map[string]func(*signing.Use){
+		"with a nonce too short": func(u *signing.Use) { u.Nonce = u.Nonce[1:] },
+		"with a nonce too long":  func(u *signing.Use) { u.Nonce += "0" },
+		"by another client key": func(u *signing.Use) {
 			u.ClientKey = suite.Random()
-			r.Claims(t, "first", u, nil)
-			return r.Store.Claim(t.Context(), u)
+			r.Claims(t, "first", *u, nil)
 		},
 	} {
 		u := r.Fresh()
-		suite.Fails(t, name, refuse(u))
+		suite.Fails(t, name, r.Store.Claim(t.Context(), suite.With(u, change)))
 		r.Claims(t, name+", then the honest request", u, nil)
 	}
+	late, ended := r.Fresh(), r.Fresh()
+	r.Claims(t, "past its retention", suite.With(late, func(u *signing.Use) { u.Keep = r.Time().Add(-time.Minute) }), signing.ErrStale)
+	r.Claims(t, "past its retention, then the honest request", late, nil)
+	suite.Fails(t, "with a context that has ended", r.Store.Claim(suite.Ended(t), ended))
+	r.Claims(t, "with a context that has ended, then the honest request", ended, nil)
 }
 
 func testSiblings(t *testing.T, r *suite.Replays) {

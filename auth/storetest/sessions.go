@@ -142,15 +142,11 @@ func sessionList(t *suite.Sessions) {
 func sessionApart(t *suite.Sessions) {
 	var all []session.Session
 	for _, account := range t.Odd() {
-		s := t.One(account)
-		s.Agent = account
-		all = append(all, s)
+		all = append(all, suite.With(t.One(account), func(s *session.Session) { s.Agent = account }))
 	}
 	// Pairs of org and account that are the same text when joined.
 	for _, c := range [][2]string{{":x", "y"}, {"", "x:y"}, {"/x", "y"}, {"", "x/y"}, {"x", "y"}, {"", "xy"}, {" x", "y"}, {"", "x y"}} {
-		s := t.One(c[1])
-		s.Org = t.Other(c[0])
-		all = append(all, s)
+		all = append(all, suite.With(t.One(c[1]), func(s *session.Session) { s.Org = t.Other(c[0]) }))
 	}
 	t.Create(1, all...)
 	t.Lives(all...)
@@ -192,13 +188,11 @@ func sessionHashTaken(t *suite.Sessions) {
 		"that opens a session": s.Hash, "that opened one before a Replace": old.Hash, "of a session that was evicted": before.Hash,
 	} {
 		for _, limit := range []int{0, 1} {
-			twin := t.One("ann")
-			twin.Hash = hash
+			twin := suite.With(t.One("ann"), func(s *session.Session) { s.Hash = hash })
 			refused("Create with a hash "+what, t.Store.Create(t.Context(), twin, limit))
 		}
 	}
-	next := other
-	next.Hash = s.Hash
+	next := suite.With(other, func(other *session.Session) { other.Hash = s.Hash })
 	refused("Replace with a hash that opens a session", t.Store.Replace(t.Context(), other.Org, other.Hash, next))
 	t.Lists(t.Org, "ann", s)
 	t.Lists(t.Org, "bob", other)

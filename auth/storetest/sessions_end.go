@@ -61,8 +61,7 @@ func sessionDeleteID(t *suite.Sessions) {
 
 func sessionDeleteAccount(t *suite.Sessions) {
 	a, b, code, bob := t.One("ann"), t.One("ann"), t.Ticket("ann"), t.One("bob")
-	foreign := t.One("ann")
-	foreign.Org = t.Other("-2")
+	foreign := suite.With(t.One("ann"), func(s *session.Session) { s.Org = t.Other("-2") })
 	t.Create(0, a, b, code, bob, foreign)
 	t.DeletesAll(1, t.Org, "ann", a.ID)
 	t.Nothing(b)
@@ -83,8 +82,7 @@ func sessionDeleteOrg(t *suite.Sessions) {
 		others = append(others, ":"+t.Org, auth.OrgKey(strings.ToLower(string(t.Org))), t.Org[:len(t.Org)-1])
 	}
 	for _, org := range others {
-		s := t.One("ann")
-		s.Org = org
+		s := suite.With(t.One("ann"), func(s *session.Session) { s.Org = org })
 		t.Create(0, s)
 		foreign = append(foreign, s)
 	}
@@ -131,10 +129,9 @@ func sessionLimit(t *suite.Sessions) {
 }
 
 func sessionLimitApart(t *suite.Sessions) {
-	s, code, enrol, other := t.One("ann"), t.Ticket("ann"), t.One("ann"), t.One("bob")
-	enrol.Ticket = "enrol"
-	foreign := t.One("ann")
-	foreign.Org = t.Other("-2")
+	s, code, other := t.One("ann"), t.Ticket("ann"), t.One("bob")
+	enrol := suite.With(t.One("ann"), func(s *session.Session) { s.Ticket = "enrol" })
+	foreign := suite.With(t.One("ann"), func(s *session.Session) { s.Org = t.Other("-2") })
 	t.Create(1, s, code, enrol, other, foreign)
 	t.Lives(s, code, enrol, other, foreign)
 	next := t.Ticket("ann")

@@ -107,8 +107,7 @@ func (l *Ledger) Dead(t *testing.T, what string, r token.Record) {
 // Barren fails unless Issue of a child of parent returns want and changes nothing.
 func (l *Ledger) Barren(t *testing.T, what string, parent token.Record, want error) {
 	t.Helper()
-	child := l.Child(parent)
-	child.ClientKey = parent.ClientKey
+	child := With(l.Child(parent), func(r *token.Record) { r.ClientKey = parent.ClientKey })
 	Expect(t, what+": Issue of a child", l.Issue(t.Context(), child, nil, Many), want)
 	l.Spends(t, what+": a child that was not issued", child, token.ErrRevoked)
 	child.Parent = ""

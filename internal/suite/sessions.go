@@ -45,9 +45,7 @@ func (t *Sessions) One(account string) session.Session {
 }
 
 func (t *Sessions) Ticket(account string) session.Session {
-	s := t.One(account)
-	s.Ticket = "code"
-	return s
+	return With(t.One(account), func(s *session.Session) { s.Ticket = "code" })
 }
 
 func (t *Sessions) Create(limit int, all ...session.Session) {

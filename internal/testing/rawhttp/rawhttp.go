@@ -33,23 +33,22 @@ func Send(t testing.TB, server *httptest.Server, lines ...string) Reply {
 // Write sends text unchanged and reads one response.
 func Write(t testing.TB, server *httptest.Server, text string) Reply {
 	t.Helper()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("no response to %.80q: %v", text, err)
+		}
 	}
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	must(err)
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.WriteString(conn, text); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(conn, text)
+	must(err)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatalf("no response to %.80q: %v", text, err)
-	}
+	must(err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
 	return Reply{response, string(body)}
 }
