@@ -101,11 +101,12 @@ func newMechanismTest(c Candidate) mechanismTest {
 	if c.Records == nil {
 		c.Records = func() int { return 0 }
 	}
-	s := mechanismTest{Candidate: c, directory: &tampered{Directory: c.Directory, org: c.Org, roles: []string{"one", "two"}, calls: map[string]int{}}}
+	directory := &tampered{Directory: c.Directory, org: c.Org, roles: []string{"one", "two"}, calls: map[string]int{}}
+	s := mechanismTest{Candidate: c, directory: directory}
 	s.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.com",
-		Directory:  s.directory,
+		Directory:  directory,
 		Mechanisms: []auth.Mechanism{c.Mechanism, theRival},
 		Timeout:    time.Second, // long enough that a busy machine is no outage
 		Observe: func(ctx context.Context, e auth.Event) {
@@ -177,7 +178,7 @@ func (t mechanismTest) sent(present func(*http.Request)) *reply {
 func (t mechanismTest) inside(present func(*http.Request), do func(*http.Request)) {
 	t.Helper()
 	got := t.serve(t.request(t.Org, "/inside", present), &reply{do: do})
-	t.check(got.status == http.StatusOK, "a public route was answered with %d %s: does the Directory have the org, and its Guard the path?", got.status, got.body)
+	t.check(got.status == http.StatusOK, "a public route: got %d %s: does the Directory have the org, and its Guard the path?", got.status, got.body)
 }
 
 // while runs do while something is wrong with one kind of look-ups.

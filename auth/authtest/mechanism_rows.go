@@ -41,8 +41,10 @@ func (t mechanismTest) presented() {
 			changed.Body, changed.ContentLength, changed.Method, changed.RemoteAddr = body, 1, http.MethodPost, ""
 			changed.URL.Path, changed.URL.RawQuery, changed.Host = "/other", "a=b", "other.example"
 			again := t.Mechanism.Presented(changed)
-			t.check(again == first && !body.read, "%s: presence %d with another body, URL and method, want %d (body read: %t)", what, again, first, body.read)
-			t.check(maps.Equal(t.directory.counts(), looked) && t.Records() == recorded, "%s: Presented looked something up, or recorded it", what)
+			t.check(again == first, "%s: presence %d with another body, URL and method, want %d", what, again, first)
+			t.check(!body.read, "%s: Presented reads the body", what)
+			t.check(maps.Equal(t.directory.counts(), looked), "%s: Presented looked something up", what)
+			t.check(t.Records() == recorded, "%s: Presented recorded something", what)
 		})
 	}
 }
@@ -160,14 +162,14 @@ func (t mechanismTest) ended() {
 	cancel()
 	t.inside(t.Present, func(r *http.Request) {
 		_, err := t.Mechanism.Authenticate(ctx, r, auth.TenantFrom(r.Context()))
-		t.check(errors.Is(err, auth.ErrUnavailable), "with a context that has ended: error %v, want one that wraps auth.ErrUnavailable", err)
+		t.check(errors.Is(err, auth.ErrUnavailable), "with a context that has ended: error %v, want auth.ErrUnavailable", err)
 	})
 	for _, kind := range t.lookups() {
 		began := time.Now()
 		t.while(kind, hangs, func() {
 			t.want("while the look-up of "+kind+" hangs", t.sent(t.Present), http.StatusServiceUnavailable)
 		})
-		t.check(time.Since(began) < hung, "the look-up of %s does not use the context of Authenticate, which ends with the Guard's Timeout", kind)
+		t.check(time.Since(began) < hung, "the look-up of %s does not use the context of Authenticate, which has a timeout", kind)
 	}
 }
 
@@ -216,7 +218,7 @@ func (t mechanismTest) beside() {
 	if presence == auth.InHeader {
 		t.want("beside another header", got, http.StatusBadRequest)
 	} else {
-		t.check(got.principal.Mechanism == theRival.Name(), "a cookie beside a header of another mechanism: got %d and %q", got.status, got.principal.Mechanism)
+		t.check(got.principal.Mechanism == theRival.Name(), "a cookie beside another's header: got %d %s", got.status, got.body)
 	}
 	t.check(t.Records() == before, "a use was recorded that did not admit the request")
 }

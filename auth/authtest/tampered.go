@@ -32,18 +32,14 @@ const (
 	apps     = "apps"
 	accounts = "accounts"
 	roles    = "roles"
-)
 
-// What can be wrong.
-const (
+	// What can be wrong.
 	disabled = "disabled"
 	deleted  = "deleted"
 	roled    = "roled" // with roles that all callers share, as Directory allows
 	down     = "down"
 	hangs    = "hangs"
 )
-
-var errDown = errors.New("authtest: the directory is down")
 
 // counts returns how often each kind was looked up.
 func (d *tampered) counts() map[string]int {
@@ -67,7 +63,7 @@ func (d *tampered) look(ctx context.Context, kind string) (how string, err error
 		}
 	}
 	if how == down && ctx.Err() == nil {
-		return "", errDown
+		return "", errors.New("authtest: the directory is down")
 	}
 	return how, ctx.Err()
 }
@@ -110,7 +106,7 @@ func (d *tampered) Account(ctx context.Context, org auth.OrgKey, id string) (*au
 }
 
 // tamper returns what find does, changed by what is wrong with it.
-func tamper[T any](ctx context.Context, d *tampered, kind string, find func() (*T, error), change func(found *T, how string)) (*T, error) {
+func tamper[T any](ctx context.Context, d *tampered, kind string, find func() (*T, error), change func(*T, string)) (*T, error) {
 	how, err := d.look(ctx, kind)
 	if err != nil {
 		return nil, err

@@ -99,8 +99,7 @@ func testKeyRecord(t *testing.T, k *apiKeys) {
 
 func testKeyTwice(t *testing.T, k *apiKeys) {
 	first := k.add(t, nil)
-	again := k.record()
-	again.ID, again.Org, again.Account = first.ID, k.f.NewOrg(), k.f.NewAccount()
+	again := suite.With(k.record(), func(r *apikey.Record) { r.ID, r.Org, r.Account = first.ID, k.f.NewOrg(), k.f.NewAccount() })
 	suite.Expect(t, "the same id in another org", k.Add(t.Context(), again, suite.Many), auth.ErrConflict)
 	suite.Same(t, "the first one", k.get(t, first.ID), first)
 	id := suite.Random()[:13]
@@ -225,8 +224,7 @@ func testKeySuccessor(t *testing.T, k *apiKeys) {
 	// A key that ends at once makes room for its successor.
 	last := k.record()
 	ended := k.get(t, old.Successor)
-	now := ended
-	now.Successor, now.Expires = last.ID, last.Created
+	now := suite.With(ended, func(r *apikey.Record) { r.Successor, r.Expires = last.ID, last.Created })
 	suite.Expect(t, "at the limit", k.Swap(t.Context(), ended, now, &last, 2), nil)
 	k.get(t, last.ID)
 }
@@ -242,7 +240,7 @@ func testUseDuringSwap(t *testing.T, k *apiKeys) {
 		return k.Use(t.Context(), before.ID, before.Created, netip.Prefix{})
 	})
 	got := k.get(t, before.ID)
-	suite.Check(t, got.Used == suite.Crowd-1 && got.Name == "changed", "%d uses of %d, with the name %q", got.Used, suite.Crowd-1, got.Name)
+	suite.Check(t, got.Used == suite.Crowd-1 && got.Name == "changed", "%d uses, with the name %q", got.Used, got.Name)
 }
 
 func testKeyRevoke(t *testing.T, k *apiKeys) {
@@ -283,7 +281,8 @@ func testKeyList(t *testing.T, k *apiKeys) {
 		want := slices.DeleteFunc(slices.Clone(all), func(r apikey.Record) bool { return !of.Has(&r) })
 		for _, limit := range suite.Limits(len(want) + 2) {
 			got := k.pages(t, of, limit)
-			suite.Check(t, len(got)+len(want) == 0 || reflect.DeepEqual(got, want), "%+v in pages of %d: %d records, want %d", of, limit, len(got), len(want))
+			same := len(got)+len(want) == 0 || reflect.DeepEqual(got, want)
+			suite.Check(t, same, "%+v in pages of %d: %d records, want %d", of, limit, len(got), len(want))
 		}
 	}
 	var records []apikey.Record

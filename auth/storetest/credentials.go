@@ -113,7 +113,7 @@ func testKeyVerifies(t *testing.T, c *credentials) {
 	_, other := signing.Generate()
 	key := find(t, store, clientKey).Key
 	right, wrong := key.Holds(secret, c.f.Time()) != nil, key.Holds(other, c.f.Time()) != nil
-	suite.Check(t, right && !wrong && len(key.Secrets()) == 1, "it holds %d secrets, the right one: %t, another one: %t", len(key.Secrets()), right, wrong)
+	suite.Check(t, right && !wrong && len(key.Secrets()) == 1, "%d secrets, the right one: %t, another: %t", len(key.Secrets()), right, wrong)
 }
 
 func testPublicKeys(t *testing.T, c *credentials) {

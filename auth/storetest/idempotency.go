@@ -57,8 +57,7 @@ func (s *repeats) entry() idempotency.Entry {
 
 // again returns another attempt of e, with other bytes.
 func again(e idempotency.Entry) idempotency.Entry {
-	e.Fence, e.Sealed = suite.Random(), []byte("\x00another\xff"+suite.Random())
-	return e
+	return with(e, suite.Random(), []byte("\x00another\xff"+suite.Random()))
 }
 
 func with(e idempotency.Entry, fence string, sealed []byte) idempotency.Entry {
@@ -74,12 +73,17 @@ func (s *repeats) begins(t *testing.T, what string, e, want idempotency.Entry) {
 	suite.Same(t, what, got, want)
 }
 
+// anew fails the test unless Begin of e stores it, and returns e.
+func (s *repeats) anew(t *testing.T, what string, e idempotency.Entry) idempotency.Entry {
+	t.Helper()
+	s.begins(t, what, e, e)
+	return e
+}
+
 // begun returns an entry that was begun.
 func (s *repeats) begun(t *testing.T) idempotency.Entry {
 	t.Helper()
-	e := s.entry()
-	s.begins(t, "a new one", e, e)
-	return e
+	return s.anew(t, "a new one", s.entry())
 }
 
 func (s *repeats) end(t *testing.T, e idempotency.Entry, sealed string) idempotency.Entry {
@@ -171,8 +175,7 @@ func testRelease(t *testing.T, s *repeats) {
 	e := s.begun(t)
 	suite.Expect(t, "End", s.End(t.Context(), with(e, e.Fence, nil)), nil)
 	suite.Expect(t, "again", s.End(t.Context(), with(e, e.Fence, nil)), auth.ErrConflict)
-	next := again(e)
-	s.begins(t, "a new attempt", next, next)
+	s.anew(t, "a new attempt", again(e))
 }
 
 func testRepeatKept(t *testing.T, s *repeats) {
@@ -183,8 +186,7 @@ func testRepeatKept(t *testing.T, s *repeats) {
 	s.begins(t, "before the end", again(complete), done)
 	s.f.Wait(4 * s.brief)
 	for _, e := range []idempotency.Entry{complete, never} {
-		next := again(e)
-		s.begins(t, "after it", next, next)
+		next := s.anew(t, "after it", again(e))
 		suite.Expect(t, "End of the earlier one", s.End(t.Context(), e), auth.ErrConflict)
 		s.begins(t, "of the new one", again(next), s.end(t, next, "new"))
 	}
@@ -232,8 +234,7 @@ func testRoom(t *testing.T, s *repeats) {
 	s.full(t, "after it was taken over")
 	s.f.Wait(5 * s.brief)
 	s.begun(t)
-	next := again(second)
-	s.begins(t, "a forgotten one, again", next, next)
+	s.anew(t, "a forgotten one, again", again(second))
 	s.full(t, "as many as at first")
 }
 
@@ -250,9 +251,7 @@ func testAgainCounts(t *testing.T, s *repeats) {
 	s.f.Wait(12 * s.brief)
 	s.o.Keep = time.Hour
 	for i := range all {
-		e := again(all[n-1-i])
-		e.Sealed = all[0].Sealed // of the same length
-		s.begins(t, "again", e, e)
+		s.anew(t, "again", with(all[n-1-i], suite.Random(), all[0].Sealed)) // of the same length
 	}
 	s.full(t, "as many as at first")
 }

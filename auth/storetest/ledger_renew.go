@@ -173,7 +173,7 @@ func testRenewEnds(t *testing.T, l *suite.Ledger) {
 		next := suite.With(successor(r), func(r *token.Record) { r.Expires = c.next })
 		suite.Expect(t, "Renew", l.Renew(t.Context(), r, next, time.Hour), nil)
 		got, err := l.Get(t.Context(), r.Holder(), r.ID)
-		suite.Check(t, got.Expires.Equal(c.want) && err == nil, "from %v, renewed until %v: Expires = %v, %v, want %v", c.own, c.next, got.Expires, err, c.want)
+		suite.Check(t, got.Expires.Equal(c.want) && err == nil, "%+v: Expires = %v, %v", c, got.Expires, err)
 		l.Spends(t, "before its end", next, nil)
 		if !c.want.IsZero() {
 			defer func() { l.Dead(t, "after its end", next) }()

@@ -28,8 +28,7 @@ func (r *register[R]) zero() (none R) { return none }
 
 // in returns the register of another org.
 func (r *register[R]) in(org auth.OrgKey) *register[R] {
-	other := *r
-	other.Org = org
+	other := suite.With(*r, func(r *register[R]) { r.Org = org })
 	return &other
 }
 

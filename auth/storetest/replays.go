@@ -44,7 +44,8 @@ func races(want int, like func(r *suite.Replays, one signing.Use, i int) signing
 	return func(t *testing.T, r *suite.Replays) {
 		for round := range 5 {
 			one := r.Fresh()
-			suite.Same(t, fmt.Sprint("accepted in round ", round), r.Race(t, func(i int) signing.Use { return like(r, one, i) }), want)
+			accepted := r.Race(t, func(i int) signing.Use { return like(r, one, i) })
+			suite.Same(t, fmt.Sprint("accepted in round ", round), accepted, want)
 		}
 	}
 }
@@ -54,8 +55,7 @@ func another(r *suite.Replays, _ signing.Use, _ int) signing.Use       { return 
 func sibling(r *suite.Replays, one signing.Use, _ int) signing.Use     { return r.Sibling(one) }
 
 func freshNonce(_ *suite.Replays, one signing.Use, _ int) signing.Use {
-	one.Nonce = suite.NewNonce()
-	return one
+	return suite.With(one, func(u *signing.Use) { u.Nonce = suite.NewNonce() })
 }
 
 func sameNonce(r *suite.Replays, one signing.Use, i int) signing.Use {
@@ -73,8 +73,7 @@ func testNonceAgain(t *testing.T, r *suite.Replays) {
 		r.Claims(t, "again", u, signing.ErrReplayed)
 	}
 	for _, by := range []time.Duration{time.Millisecond, time.Second, time.Minute} {
-		later := r.Fresh()
-		later.Nonce = u.Nonce
+		later := suite.With(r.Fresh(), func(later *signing.Use) { later.Nonce = u.Nonce })
 		later.Signed, later.Keep = later.Signed.Add(by), later.Keep.Add(by)
 		r.Claims(t, fmt.Sprint("its nonce, signed later by ", by), later, signing.ErrReplayed)
 	}
@@ -113,8 +112,7 @@ func testNonceCase(t *testing.T, r *suite.Replays) {
 }
 
 func testSignedAhead(t *testing.T, r *suite.Replays) {
-	u := r.Fresh()
-	u.Signed, u.Keep = u.Signed.Add(time.Minute), u.Keep.Add(time.Minute)
+	u := suite.With(r.Fresh(), func(u *signing.Use) { u.Signed, u.Keep = u.Signed.Add(time.Minute), u.Keep.Add(time.Minute) })
 	r.Claims(t, "first", u, nil)
 	r.Claims(t, "again", u, signing.ErrReplayed)
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,15 +60,13 @@ func sessionRoundTrip(t *suite.Sessions) {
 		got, err := t.Store.Get(t.Context(), s.Org, s.Hash)
 		suite.Check(t.T, err != nil || got.Created.Location() == time.UTC, "a time in %v", got.Created.Location())
 	}
-	empty := t.One("empty")
-	empty.Address, empty.Agent = "", ""
+	empty := suite.With(t.One("empty"), func(s *session.Session) { s.Address, s.Agent = "", "" })
 	t.Create(0, empty)
 	t.Lives(empty)
 }
 
 func sessionUnknown(t *suite.Sessions) {
-	t.Nothing(t.One("ann"))
-	t.Nothing(session.Session{Org: t.Org})
+	t.Nothing(t.One("ann"), session.Session{Org: t.Org})
 	t.Lists(t.Org, "ann")
 	t.DeletesAll(0, t.Org, "ann", "")
 	t.DeletesOrg(0, t.Org)
@@ -88,8 +87,7 @@ func sessionTouch(t *suite.Sessions) {
 }
 
 func sessionReplace(t *suite.Sessions) {
-	s := t.Ticket("ann")
-	s.Remember = true
+	s := suite.With(t.Ticket("ann"), func(s *session.Session) { s.Remember = true })
 	t.Create(0, s)
 	old, forged := s, t.One("eve")
 	forged.Authenticated, forged.Seen = s.Seen.Add(1001*time.Millisecond), s.Seen.Add(2002*time.Millisecond)
@@ -108,8 +106,7 @@ func sessionReplace(t *suite.Sessions) {
 
 	// The record stays the account's: DeleteID and the limit still find it.
 	suite.Expect(t.T, "DeleteID", t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID), nil)
-	t.Nothing(s)
-	t.Nothing(old)
+	t.Nothing(s, old)
 }
 
 // sessionForeign calls each verb for another org, to which the record must be unknown. An org that
@@ -196,4 +193,39 @@ func sessionHashTaken(t *suite.Sessions) {
 	refused("Replace with a hash that opens a session", t.Store.Replace(t.Context(), other.Org, other.Hash, next))
 	t.Lists(t.Org, "ann", s)
 	t.Lists(t.Org, "bob", other)
+}
+
+func sessionRaceCreate(t *suite.Sessions) {
+	const limit = 3
+	var all [suite.Crowd]session.Session
+	for i := range all {
+		all[i] = t.One("ann")
+	}
+	suite.Wins(t.T, suite.Crowd, func(i int) error { return t.Store.Create(t.Context(), all[i], limit) })
+	living := slices.DeleteFunc(all[:], func(s session.Session) bool {
+		_, err := t.Store.Get(t.Context(), s.Org, s.Hash)
+		suite.Expect(t.T, "Get", err, nil, session.ErrEvicted)
+		return err != nil
+	})
+	suite.Same(t.T, "records that live", len(living), limit)
+	t.Lists(t.Org, "ann", living...)
+}
+
+func sessionRaceReplace(t *suite.Sessions) {
+	s := t.One("ann")
+	t.Create(0, s)
+	var next [suite.Crowd]session.Session
+	for i := range next {
+		next[i] = suite.Rehashed(s)
+		next[i].Seen = s.Seen.Add(time.Duration(i) * time.Second)
+	}
+	won := suite.Wins(t.T, 1, func(i int) error { return t.Store.Replace(t.Context(), s.Org, s.Hash, next[i]) }, auth.ErrNotFound)
+	for i := range next {
+		if i != won {
+			t.Ends(auth.ErrNotFound, next[i])
+		}
+	}
+	t.Ends(auth.ErrNotFound, s)
+	t.Lives(next[won])
+	t.Lists(t.Org, "ann", next[won])
 }

@@ -20,8 +20,7 @@ func sessionExpiry(t *suite.Sessions) {
 	t.Lives(first, second, later)
 	t.Wait(suite.Brief + 200*time.Millisecond)
 	t.Lists(t.Org, "ann", later)
-	t.Nothing(first)
-	t.Nothing(second)
+	t.Nothing(first, second)
 	t.DeletesAll(1, t.Org, "ann", "")
 	t.DeletesAll(0, t.Org, "bob", "")
 	t.DeletesAll(1, t.Org, "cay", "")
@@ -35,9 +34,7 @@ func sessionDeletePrevious(t *suite.Sessions) {
 	t.Deletes(first) // its hash is the one before the last two
 	t.Lives(third, other)
 	t.Deletes(second)
-	t.Nothing(first)
-	t.Nothing(second)
-	t.Nothing(third)
+	t.Nothing(first, second, third)
 	t.Lists(t.Org, "ann", other)
 	t.Deletes(other)
 	t.Nothing(other)
@@ -64,8 +61,7 @@ func sessionDeleteAccount(t *suite.Sessions) {
 	foreign := suite.With(t.One("ann"), func(s *session.Session) { s.Org = t.Other("-2") })
 	t.Create(0, a, b, code, bob, foreign)
 	t.DeletesAll(1, t.Org, "ann", a.ID)
-	t.Nothing(b)
-	t.Nothing(code)
+	t.Nothing(b, code)
 	t.Lives(a, bob, foreign)
 	t.DeletesAll(1, t.Org, "ann", bob.ID)
 	t.Nothing(a)
@@ -161,4 +157,38 @@ func sessionEvicted(t *suite.Sessions) {
 	t.Wait(suite.Brief + 200*time.Millisecond)
 	t.Nothing(old)
 	t.Lives(s)
+}
+
+// sessionRaceDeleteID redeems a ticket many times: whoever gets nil may go on.
+func sessionRaceDeleteID(t *suite.Sessions) {
+	s := t.Ticket("ann")
+	t.Create(0, s)
+	suite.Wins(t.T, 1, func(int) error { return t.Store.DeleteID(t.Context(), s.Org, s.Account, s.ID) }, auth.ErrNotFound)
+	t.Nothing(s)
+}
+
+// sessionRaceEnd ends a record by each verb in turn, while other calls touch and replace
+// it.
+func sessionRaceEnd(t *suite.Sessions) {
+	ends := []string{"Delete", "DeleteID", "DeleteAll", "DeleteOrg", "Create"}
+	for round := range 200 {
+		s := t.One(fmt.Sprint("ann-", round))
+		next, newer := suite.Rehashed(s), suite.Rehashed(s)
+		newer.ID, newer.Created = suite.NewID(), s.Created.Add(time.Second)
+		t.Create(0, s)
+		verbs, end := t.Verbs(t.Context(), s, next, newer), ends[round%len(ends)]
+		errs := suite.AtOnce(4, func(i int) error {
+			if i < 3 {
+				return []func() error{verbs["Replace"], verbs["Touch"], t.Verbs(t.Context(), next, s, s)["Touch"]}[i]()
+			}
+			err := verbs[end]()
+			if err == nil {
+				t.Gone("at once", s, next)
+			}
+			return err
+		})
+		suite.Tally(t.T, errs[:3], auth.ErrNotFound)
+		suite.Expect(t.T, fmt.Sprint(end, ", round ", round), errs[3], nil)
+		t.Gone("after all", s, next)
+	}
 }

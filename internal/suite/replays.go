@@ -35,13 +35,11 @@ func NewReplays(t *testing.T, s signing.Replays, f Features) *Replays {
 	return nil
 }
 
-const tolerance = 5 * time.Minute
-
 // Fresh returns a single-use request that is signed now, as a verifier claims it.
 func (r *Replays) Fresh() signing.Use {
 	now := r.Time()
 	signed := time.UnixMilli(now.UnixMilli())
-	u := signing.Use{ClientKey: r.Key, Nonce: NewNonce(), Signed: signed, Seen: now, Keep: signed.Add(tolerance)}
+	u := signing.Use{ClientKey: r.Key, Nonce: NewNonce(), Signed: signed, Seen: now, Keep: signed.Add(5 * time.Minute)}
 	rand.Read(u.Signature[:])
 	return u
 }

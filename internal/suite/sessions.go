@@ -121,13 +121,15 @@ func sameSession(a, b session.Session) bool {
 	return same && a == b
 }
 
-// Nothing fails unless all verbs treat the hash and the ID as unknown.
-func (t *Sessions) Nothing(s session.Session) {
+// Nothing fails unless all verbs treat each hash and each ID as unknown.
+func (t *Sessions) Nothing(all ...session.Session) {
 	t.Helper()
-	t.Ends(auth.ErrNotFound, s)
-	t.AnswersNothing(s)
-	t.Deletes(s)
-	t.Ends(auth.ErrNotFound, s)
+	for _, s := range all {
+		t.Ends(auth.ErrNotFound, s)
+		t.AnswersNothing(s)
+		t.Deletes(s)
+		t.Ends(auth.ErrNotFound, s)
+	}
 }
 
 // AnswersNothing fails if a verb that changes a record finds this one.
