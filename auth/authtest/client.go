@@ -2,6 +2,7 @@ package authtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -33,7 +34,7 @@ type Clients struct {
 
 // Signed returns a client that signs its requests as clientKey.
 func (c Clients) Signed(clientKey string, secret signing.Secret) *http.Client {
-	t := &signing.Transport{BaseURL: c.URL, ClientKey: clientKey, Secret: secret, Base: c.direct()}
+	t := &signing.Transport{BaseURL: c.URL, ClientKey: clientKey, Secret: secret, Base: direct{c.Handler}}
 	if c.Guard != nil {
 		t.Header, t.Now = c.Guard.Brand.Header, c.Guard.Now
 	}
@@ -42,7 +43,7 @@ func (c Clients) Signed(clientKey string, secret signing.Secret) *http.Client {
 
 // Bearer returns a client that sends a token, or an API key: token.Token(key).
 func (c Clients) Bearer(t token.Token) *http.Client {
-	return &http.Client{Transport: &token.Transport{BaseURL: c.URL, Token: t, Base: c.direct()}}
+	return &http.Client{Transport: &token.Transport{BaseURL: c.URL, Token: t, Base: direct{c.Handler}}}
 }
 
 // Browser returns a client that keeps cookies, like a browser. Its jar already has the given ones
@@ -54,7 +55,7 @@ func (c Clients) Browser(cookies ...*http.Cookie) *http.Client {
 			jar.SetCookies(at, []*http.Cookie{{Name: cookie.Name, Value: cookie.Value, Path: "/", Secure: at.Scheme == "https"}})
 		}
 	}
-	return &http.Client{Transport: c.direct(), Jar: jar}
+	return &http.Client{Transport: direct{c.Handler}, Jar: jar}
 }
 
 // SignedIn posts body as JSON to a path below URL, and returns the Browser that did so, with the
@@ -76,8 +77,6 @@ func (c Clients) SignedIn(path string, body any) (*http.Client, error) {
 	return browser, nil
 }
 
-func (c Clients) direct() direct { return direct{c.Handler} }
-
 // direct is a transport that calls a handler.
 type direct struct{ handler http.Handler }
 
@@ -93,9 +92,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	arrived.URL.Scheme, arrived.URL.Host = "", ""
 	arrived.RequestURI = arrived.URL.RequestURI()
 	arrived.Header, arrived.ContentLength = r.Header.Clone(), r.ContentLength
-	if r.Host != "" {
-		arrived.Host = r.Host
-	}
+	arrived.Host = cmp.Or(r.Host, arrived.Host)
 	w := httptest.NewRecorder()
 	d.handler.ServeHTTP(w, arrived)
 	reply := w.Result()

@@ -7,10 +7,10 @@ import (
 
 // FailingRows runs CheckMechanism and returns the names of the subtests that fail.
 func FailingRows(t testing.TB, c Candidate) (names []string) {
-	s := newMechanismSuite(c)
+	s := newMechanismTest(c)
 	for _, row := range mechanismRows {
 		found := &findings{TB: t}
-		row.check(mechanismTest{found, s})
+		row.check(s.in(found))
 		if found.any.Load() {
 			names = append(names, row.name)
 		}

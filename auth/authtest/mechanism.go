@@ -56,9 +56,9 @@ type Candidate struct {
 // It does not check whether a credential can be guessed, how it is stored, and how long a
 // comparison takes.
 func CheckMechanism(t *testing.T, c Candidate) {
-	s := newMechanismSuite(c)
+	s := newMechanismTest(c)
 	for _, row := range mechanismRows {
-		t.Run(row.name, func(t *testing.T) { row.check(mechanismTest{t, s}) })
+		t.Run(row.name, func(t *testing.T) { row.check(s.in(t)) })
 	}
 }
 
@@ -85,8 +85,9 @@ var mechanismRows = []struct {
 	{"many requests at once", mechanismTest.atOnce},
 }
 
-// mechanismSuite is a server with the mechanism of a Candidate.
-type mechanismSuite struct {
+// mechanismTest is a server with the mechanism of a Candidate, in a subtest.
+type mechanismTest struct {
+	testing.TB
 	Candidate
 	directory *tampered
 	guard     *auth.Guard
@@ -96,14 +97,16 @@ type mechanismSuite struct {
 // hung is how long a directory that does not answer waits for its context.
 const hung = 5 * time.Second
 
-func newMechanismSuite(c Candidate) *mechanismSuite {
-	s := &mechanismSuite{Candidate: c, directory: &tampered{Directory: c.Directory, org: c.Org, roles: []string{"one", "two"}}}
-	s.directory.down.Store(none)
-	s.directory.hangs.Store(none)
+func newMechanismTest(c Candidate) mechanismTest {
+	if c.Records == nil {
+		c.Records = func() int { return 0 }
+	}
+	directory := &tampered{Directory: c.Directory, org: c.Org, roles: []string{"one", "two"}, calls: map[string]int{}}
+	s := mechanismTest{Candidate: c, directory: directory}
 	s.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.com",
-		Directory:  s.directory,
+		Directory:  directory,
 		Mechanisms: []auth.Mechanism{c.Mechanism, theRival},
 		Timeout:    time.Second, // long enough that a busy machine is no outage
 		Observe: func(ctx context.Context, e auth.Event) {
@@ -141,9 +144,10 @@ type reply struct {
 	do         func(*http.Request) // nil, or what the handler does
 }
 
-type mechanismTest struct {
-	testing.TB
-	*mechanismSuite
+// in returns the server in another subtest.
+func (t mechanismTest) in(tb testing.TB) mechanismTest {
+	t.TB = tb
+	return t
 }
 
 // request returns a request to a path of an org, with what present adds.
@@ -173,8 +177,22 @@ func (t mechanismTest) sent(present func(*http.Request)) *reply {
 // inside calls do with a request as a mechanism gets it.
 func (t mechanismTest) inside(present func(*http.Request), do func(*http.Request)) {
 	t.Helper()
-	if got := t.serve(t.request(t.Org, "/inside", present), &reply{do: do}); got.status != http.StatusOK {
-		t.Errorf("a public route was answered with %d %s: does the Directory have the org, and its Guard the path?", got.status, got.body)
+	got := t.serve(t.request(t.Org, "/inside", present), &reply{do: do})
+	t.check(got.status == http.StatusOK, "a public route: got %d %s: does the Directory have the org, and its Guard the path?", got.status, got.body)
+}
+
+// while runs do while something is wrong with one kind of look-ups.
+func (t mechanismTest) while(kind, how string, do func()) {
+	t.directory.wrong.Store(&tampering{kind, how})
+	defer t.directory.wrong.Store(nil)
+	do()
+}
+
+// check fails unless ok.
+func (t mechanismTest) check(ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Errorf(format, args...)
 	}
 }
 
@@ -188,11 +206,4 @@ func (t mechanismTest) want(what string, got *reply, status int) {
 	default:
 		t.Errorf("%s: got %d %s, want %d (%v)", what, got.status, strings.TrimSpace(got.body), status, got.err)
 	}
-}
-
-func (t mechanismTest) recorded() int {
-	if t.Records == nil {
-		return 0
-	}
-	return t.Records()
 }

@@ -1,14 +1,15 @@
 package authtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -22,38 +23,37 @@ func (t mechanismTest) absent() {
 		"other headers": func(r *http.Request) { r.Header.Set("X-Unrelated", "1"); r.Header.Set("Cookie", "unrelated=1") },
 	} {
 		t.inside(present, func(r *http.Request) {
-			if got := t.Mechanism.Presented(r); got != auth.Absent {
-				t.Errorf("%s: presence %d, want Absent", what, got)
-			}
+			got := t.Mechanism.Presented(r)
+			t.check(got == auth.Absent, "%s: presence %d, want Absent", what, got)
 		})
 		t.want(what, t.sent(present), http.StatusUnauthorized)
 	}
 }
 
 func (t mechanismTest) presented() {
-	present := map[string]func(*http.Request){"valid": t.Present}
-	for what, refused := range t.Refused {
-		present[what] = refused
-	}
-	for what, present := range present {
+	for what, present := range t.credentials() {
 		t.inside(present, func(r *http.Request) {
-			looked, recorded := t.directory.counts(), t.recorded()
+			looked, recorded := t.directory.counts(), t.Records()
 			first := t.Mechanism.Presented(r)
-			if first == auth.Absent {
-				t.Errorf("%s: Absent, so that it would be ignored and not refused", what)
-			}
+			t.check(first != auth.Absent, "%s: Absent, so that it would be ignored and not refused", what)
 			changed := r.Clone(r.Context())
 			body := &unread{}
 			changed.Body, changed.ContentLength, changed.Method, changed.RemoteAddr = body, 1, http.MethodPost, ""
 			changed.URL.Path, changed.URL.RawQuery, changed.Host = "/other", "a=b", "other.example"
-			if again := t.Mechanism.Presented(changed); again != first || body.read {
-				t.Errorf("%s: presence %d with another body, URL and method, want %d (body read: %t)", what, again, first, body.read)
-			}
-			if t.directory.counts() != looked || t.recorded() != recorded {
-				t.Errorf("%s: Presented looked something up, or recorded it", what)
-			}
+			again := t.Mechanism.Presented(changed)
+			t.check(again == first, "%s: presence %d with another body, URL and method, want %d", what, again, first)
+			t.check(!body.read, "%s: Presented reads the body", what)
+			t.check(maps.Equal(t.directory.counts(), looked), "%s: Presented looked something up", what)
+			t.check(t.Records() == recorded, "%s: Presented recorded something", what)
 		})
 	}
+}
+
+// credentials returns how each kind of request has its credential: a valid one, and those that are refused.
+func (t mechanismTest) credentials() map[string]func(*http.Request) {
+	all := map[string]func(*http.Request){"valid": t.Present}
+	maps.Copy(all, t.Refused)
+	return all
 }
 
 // unread is a body that nobody may read.
@@ -66,33 +66,23 @@ func (t mechanismTest) admitted() {
 	got := t.sent(t.Present)
 	t.want("a valid credential", got, http.StatusOK)
 	p := got.principal
-	if string(p.Org) != t.Org || p.Account == "" || p.Caller == "" || p.Mechanism == "" {
-		t.Errorf("org %q, account %q, caller %q, mechanism %q", p.Org, p.Account, p.Caller, p.Mechanism)
-	}
+	named := string(p.Org) == t.Org && p.Account != "" && p.Caller != "" && p.Mechanism != ""
+	t.check(named, "org %q, account %q, caller %q, mechanism %q", p.Org, p.Account, p.Caller, p.Mechanism)
 	for _, id := range []string{p.Account, p.Caller} {
-		if _, err := t.Directory.Account(t.Context(), auth.OrgKey(t.Org), id); err != nil {
-			t.Errorf("account %q: %v", id, err)
-		}
+		_, err := t.Directory.Account(t.Context(), auth.OrgKey(t.Org), id)
+		t.check(err == nil, "account %q: %v", id, err)
 	}
 }
 
 func (t mechanismTest) wrong() {
-	if len(t.Refused) == 0 {
-		t.Error("Candidate.Refused is empty")
-	}
+	t.check(len(t.Refused) > 0, "Candidate.Refused is empty")
 	body := ""
 	for what, present := range t.Refused {
 		got := t.sent(present)
 		t.want(what, got, http.StatusUnauthorized)
-		if body == "" {
-			body = got.body
-		}
-		if got.body != body {
-			t.Errorf("%s: got %s, and for another reason %s", what, got.body, body)
-		}
-		if len(got.challenges) == 0 {
-			t.Errorf("%s: without a challenge, which a 401 must have", what)
-		}
+		body = cmp.Or(body, got.body)
+		t.check(got.body == body, "%s: got %s, and for another reason %s", what, got.body, body)
+		t.check(len(got.challenges) > 0, "%s: without a challenge, which a 401 must have", what)
 	}
 }
 
@@ -105,9 +95,7 @@ func (t mechanismTest) refusedAlike(what string) {
 		wrong := t.sent(present)
 		alike = alike || wrong.body == got.body || wrong.status != http.StatusUnauthorized
 	}
-	if got.status == http.StatusUnauthorized && !alike {
-		t.Errorf("%s: got %s, and another body for a wrong credential", what, got.body)
-	}
+	t.check(alike || got.status != http.StatusUnauthorized, "%s: got %s, and another body for a wrong credential", what, got.body)
 }
 
 func (t mechanismTest) otherOrg() {
@@ -122,46 +110,39 @@ func (t mechanismTest) sentToOther() *reply {
 }
 
 func (t mechanismTest) account() {
-	t.refusedInStates(&t.directory.accounts)
+	t.refusedWithout(accounts)
 	t.want("after that", t.sent(t.Present), http.StatusOK)
 }
 
 func (t mechanismTest) app() {
 	if t.sent(t.Present).principal.App != "" {
-		t.refusedInStates(&t.directory.apps)
+		t.refusedWithout(apps)
 	}
 }
 
-func (t mechanismTest) refusedInStates(of *atomic.Int32) {
-	defer of.Store(asItIs)
-	for what, state := range states {
-		of.Store(state)
-		t.refusedAlike(what)
+// refusedWithout has the account or the app of a valid credential end.
+func (t mechanismTest) refusedWithout(kind string) {
+	for _, how := range []string{disabled, deleted} {
+		t.while(kind, how, func() { t.refusedAlike(how) })
 	}
 }
 
 func (t mechanismTest) directoryDown() {
-	defer t.directory.down.Store(none)
 	for _, kind := range t.lookups() {
-		t.directory.down.Store(kind)
-		t.want("while "+kindNames[kind]+" cannot be looked up", t.sent(t.Present), http.StatusServiceUnavailable)
+		t.while(kind, down, func() {
+			t.want("while "+kind+" cannot be looked up", t.sent(t.Present), http.StatusServiceUnavailable)
+		})
 	}
-	t.directory.down.Store(none)
 	t.want("after that", t.sent(t.Present), http.StatusOK)
 }
 
 // lookups returns the kinds that a valid request looks up.
-func (t mechanismTest) lookups() (kinds []int32) {
+func (t mechanismTest) lookups() []string {
 	before := t.directory.counts()
 	t.sent(t.Present)
-	for kind, count := range t.directory.counts() {
-		if count > before[kind] {
-			kinds = append(kinds, int32(kind))
-		}
-	}
-	if len(kinds) == 0 {
-		t.Error("a valid request looks up nothing in the directory")
-	}
+	after := t.directory.counts()
+	kinds := slices.DeleteFunc([]string{apps, accounts, roles}, func(kind string) bool { return after[kind] == before[kind] })
+	t.check(len(kinds) > 0, "a valid request looks up nothing in the directory")
 	return kinds
 }
 
@@ -181,39 +162,29 @@ func (t mechanismTest) ended() {
 	cancel()
 	t.inside(t.Present, func(r *http.Request) {
 		_, err := t.Mechanism.Authenticate(ctx, r, auth.TenantFrom(r.Context()))
-		if !errors.Is(err, auth.ErrUnavailable) {
-			t.Errorf("with a context that has ended: error %v, want one that wraps auth.ErrUnavailable", err)
-		}
+		t.check(errors.Is(err, auth.ErrUnavailable), "with a context that has ended: error %v, want auth.ErrUnavailable", err)
 	})
-	defer t.directory.hangs.Store(none)
 	for _, kind := range t.lookups() {
-		t.directory.hangs.Store(kind)
 		began := time.Now()
-		t.want("while the look-up of "+kindNames[kind]+" hangs", t.sent(t.Present), http.StatusServiceUnavailable)
-		if time.Since(began) >= hung {
-			t.Errorf("the look-up of %s does not use the context of Authenticate, which ends with the Guard's Timeout", kindNames[kind])
-		}
+		t.while(kind, hangs, func() {
+			t.want("while the look-up of "+kind+" hangs", t.sent(t.Present), http.StatusServiceUnavailable)
+		})
+		t.check(time.Since(began) < hung, "the look-up of %s does not use the context of Authenticate, which has a timeout", kind)
 	}
 }
 
 func (t mechanismTest) records() {
 	check := func(what string, send func() *reply) {
-		before := t.recorded()
-		if got := send(); got.status != http.StatusOK && t.recorded() != before {
-			t.Errorf("%s: recorded", what)
-		}
+		before := t.Records()
+		t.check(send().status == http.StatusOK || t.Records() == before, "%s: recorded", what)
 	}
 	valid := func() *reply { return t.sent(t.Present) }
 	for what, present := range t.Refused {
 		check(what, func() *reply { return t.sent(present) })
 	}
 	check("at another org", t.sentToOther)
-	t.directory.accounts.Store(disabled)
-	check("a disabled account", valid)
-	t.directory.accounts.Store(asItIs)
-	t.directory.down.Store(accounts)
-	check("a directory that fails", valid)
-	t.directory.down.Store(none)
+	t.while(accounts, disabled, func() { check("a disabled account", valid) })
+	t.while(accounts, down, func() { check("a directory that fails", valid) })
 }
 
 // secrets compares what observers are told with what a request has in its headers. A client key is
@@ -228,9 +199,8 @@ func (t mechanismTest) secrets() {
 		}
 		for _, values := range r.Header {
 			for part := range strings.FieldsFuncSeq(strings.Join(values, " "), func(c rune) bool { return strings.ContainsRune(` ;,="`, c) }) {
-				if len(part) >= least && strings.Contains(got.err.Error()+got.body, part) {
-					t.Errorf("%s: the error has %d characters of the credential", what, len(part))
-				}
+				told := len(part) >= least && strings.Contains(got.err.Error()+got.body, part)
+				t.check(!told, "%s: the error has %d characters of the credential", what, len(part))
 			}
 		}
 	}
@@ -240,19 +210,17 @@ func (t mechanismTest) secrets() {
 func (t mechanismTest) beside() {
 	var presence auth.Presence
 	t.inside(t.Present, func(r *http.Request) { presence = t.Mechanism.Presented(r) })
-	before := t.recorded()
+	before := t.Records()
 	got := t.sent(func(r *http.Request) {
 		t.Present(r)
 		r.Header.Set(rivalHeader, "1")
 	})
 	if presence == auth.InHeader {
 		t.want("beside another header", got, http.StatusBadRequest)
-	} else if got.principal.Mechanism != theRival.Name() {
-		t.Errorf("a cookie beside a header of another mechanism: got %d and %q", got.status, got.principal.Mechanism)
+	} else {
+		t.check(got.principal.Mechanism == theRival.Name(), "a cookie beside another's header: got %d %s", got.status, got.body)
 	}
-	if t.recorded() != before {
-		t.Error("a use was recorded that did not admit the request")
-	}
+	t.check(t.Records() == before, "a use was recorded that did not admit the request")
 }
 
 // twice doubles each header of the credential. A proxy and a server may read different ones.
@@ -263,68 +231,50 @@ func (t mechanismTest) twice() {
 			r.Header[name] = append(slices.Clone(values), values...)
 		}
 	})
-	if got.status < 400 || got.status >= 500 {
-		t.Errorf("got %d, want a refusal", got.status)
-	}
+	t.check(got.status/100 == 4, "got %d, want a refusal", got.status)
 }
 
 func (t mechanismTest) making() {
 	p := t.sent(t.Present).principal
-	switch {
-	case t.Proof && p.Authenticated.IsZero():
-		t.Error("a proof without Authenticated, so that it is limited as a token is")
-	case !t.Proof && !p.Authenticated.IsZero():
-		t.Error("Authenticated although whoever has the credential can send it: it would make what has no end")
+	if t.Proof {
+		t.check(!p.Authenticated.IsZero(), "a proof without Authenticated, so that it is limited as a token is")
+	} else {
+		t.check(p.Authenticated.IsZero(), "Authenticated although whoever has the credential can send it: it would make what has no end")
+		t.check(p.AsAdministrator(true).MayMake(auth.Everything(p.Account)) != nil, "it may make a credential without limits")
 	}
-	if !t.Proof && p.AsAdministrator(true).MayMake(auth.Everything(p.Account)) == nil {
-		t.Error("it may make a credential without limits")
-	}
-	if t.Ends && p.Expires.IsZero() {
-		t.Error("no Expires: what it makes would outlive it")
-	}
+	t.check(!t.Ends || !p.Expires.IsZero(), "no Expires: what it makes would outlive it")
 	for _, chain := range p.Scope.Missing(p.Granted) {
 		t.Errorf("it may grant %q, which it may not do", chain)
 	}
 }
 
 func (t mechanismTest) aliasing() {
-	t.directory.accounts.Store(roled)
-	defer t.directory.accounts.Store(asItIs)
-	first := t.sent(t.Present).principal
-	want := slices.Clone(first.Roles)
-	for i := range first.Roles {
-		first.Roles[i] = "scribbled"
-	}
-	if got := t.sent(t.Present).principal.Roles; !slices.Equal(got, want) {
-		t.Errorf("the next request has the roles %q, want %q: clone the account's", got, want)
-	}
+	t.while(accounts, roled, func() {
+		first := t.sent(t.Present).principal.Roles
+		want := slices.Clone(first)
+		for i := range first {
+			first[i] = "scribbled"
+		}
+		got := t.sent(t.Present).principal.Roles
+		t.check(slices.Equal(got, want), "the next request has the roles %q, want %q: clone the account's", got, want)
+	})
 }
 
 func (t mechanismTest) atOnce() {
 	const each = 16
-	type sending struct {
-		what   string
-		r      *http.Request
-		status int
-	}
-	var all []sending
-	add := func(what string, present func(*http.Request)) {
+	begin := make(chan struct{})
+	var wg sync.WaitGroup
+	for what, present := range t.credentials() {
 		alone := t.sent(present).status
 		for range each {
-			all = append(all, sending{what, t.request(t.Org, "/resource", present), alone})
+			r := t.request(t.Org, "/resource", present)
+			wg.Go(func() {
+				<-begin
+				got := t.send(r)
+				t.check(got.status == alone, "%s: got %d, and %d alone (%v)", what, got.status, alone, got.err)
+			})
 		}
 	}
-	add("valid", t.Present)
-	for what, present := range t.Refused {
-		add(what, present)
-	}
-	var wg sync.WaitGroup
-	for _, one := range all {
-		wg.Go(func() {
-			if got := t.send(one.r); got.status != one.status {
-				t.Errorf("%s: got %d, and %d alone (%v)", one.what, got.status, one.status, got.err)
-			}
-		})
-	}
+	close(begin)
 	wg.Wait()
 }

@@ -3,7 +3,9 @@ package authtest
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,57 +16,56 @@ import (
 // up before the mechanism runs.
 type tampered struct {
 	auth.Directory
-	org            string // the code of the Candidate's
-	calls          [3]atomic.Int64
-	down, hangs    atomic.Int32 // the kind of look-up, or none
-	accounts, apps atomic.Int32
-	roles          []string
+	org   string // the code of the Candidate's
+	roles []string
+
+	wrong atomic.Pointer[tampering] // nil: nothing
+	mu    sync.Mutex
+	calls map[string]int // by the kind of look-up
 }
+
+// tampering is what is wrong with one kind of look-ups.
+type tampering struct{ kind, how string }
 
 // Kinds of look-ups.
 const (
-	apps int32 = iota
-	accounts
-	roles
-	none
+	apps     = "apps"
+	accounts = "accounts"
+	roles    = "roles"
+
+	// What can be wrong.
+	disabled = "disabled"
+	deleted  = "deleted"
+	roled    = "roled" // with roles that all callers share, as Directory allows
+	down     = "down"
+	hangs    = "hangs"
 )
 
-var kindNames = [...]string{"apps", "accounts", "roles"}
-
-func (d *tampered) counts() (counts [3]int64) {
-	for kind := range counts {
-		counts[kind] = d.calls[kind].Load()
-	}
-	return counts
+// counts returns how often each kind was looked up.
+func (d *tampered) counts() map[string]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.calls)
 }
 
-// States of the accounts and the apps.
-const (
-	asItIs int32 = iota
-	disabled
-	gone
-	roled // with roles that all callers share, as Directory allows
-)
-
-var states = map[string]int32{"disabled": disabled, "deleted": gone}
-
-var errDown = errors.New("authtest: the directory is down")
-
-func (d *tampered) answer(ctx context.Context, kind int32) error {
-	d.calls[kind].Add(1)
-	if d.hangs.Load() == kind {
+// look counts a look-up. It returns what is wrong with what it will find, or an error.
+func (d *tampered) look(ctx context.Context, kind string) (how string, err error) {
+	d.mu.Lock()
+	d.calls[kind]++
+	d.mu.Unlock()
+	if wrong := d.wrong.Load(); wrong != nil && wrong.kind == kind {
+		how = wrong.how
+	}
+	if how == hangs {
 		select {
 		case <-ctx.Done():
 		case <-time.After(hung):
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if how == down && ctx.Err() == nil {
+		return "", errors.New("authtest: the directory is down")
 	}
-	if d.down.Load() == kind {
-		return errDown
-	}
-	return nil
+	return how, ctx.Err()
 }
 
 // other is the code and the key of another org. It has every account: ids are unique only within an
@@ -87,42 +88,43 @@ func (d *tampered) Org(ctx context.Context, code string) (*auth.Org, error) {
 }
 
 func (d *tampered) App(ctx context.Context, clientKey string) (*auth.App, error) {
-	return tamper(ctx, d, apps, d.apps.Load(), func() (*auth.App, error) { return d.Directory.App(ctx, clientKey) },
-		func(a *auth.App) { a.Disabled = true })
+	return tamper(ctx, d, apps, func() (*auth.App, error) { return d.Directory.App(ctx, clientKey) },
+		func(a *auth.App, how string) { a.Disabled = how == disabled })
 }
 
 func (d *tampered) Account(ctx context.Context, org auth.OrgKey, id string) (*auth.Account, error) {
-	state := d.accounts.Load()
-	look := func() (*auth.Account, error) { return d.Directory.Account(ctx, org, id) }
-	if org == other {
-		look, state = func() (*auth.Account, error) { return &auth.Account{ID: id, Org: org}, nil }, asItIs
-	}
-	return tamper(ctx, d, accounts, state, look, func(a *auth.Account) {
-		if a.Disabled = state == disabled; state == roled {
+	return tamper(ctx, d, accounts, func() (*auth.Account, error) {
+		if org == other {
+			return &auth.Account{ID: id, Org: org}, nil
+		}
+		return d.Directory.Account(ctx, org, id)
+	}, func(a *auth.Account, how string) {
+		if a.Disabled = how == disabled; how == roled {
 			a.Roles = d.roles
 		}
 	})
 }
 
-// tamper returns what look finds, in another state.
-func tamper[T any](ctx context.Context, d *tampered, kind, state int32, look func() (*T, error), change func(*T)) (*T, error) {
-	if err := d.answer(ctx, kind); err != nil {
+// tamper returns what find does, changed by what is wrong with it.
+func tamper[T any](ctx context.Context, d *tampered, kind string, find func() (*T, error), change func(*T, string)) (*T, error) {
+	how, err := d.look(ctx, kind)
+	if err != nil {
 		return nil, err
 	}
-	found, err := look()
+	found, err := find()
 	switch {
-	case err != nil || state == asItIs:
+	case err != nil || how == "":
 		return found, err
-	case state == gone:
+	case how == deleted:
 		return nil, auth.ErrNotFound
 	}
 	changed := *found
-	change(&changed)
+	change(&changed, how)
 	return &changed, nil
 }
 
 func (d *tampered) Roles(ctx context.Context, org auth.OrgKey, names []string) ([]auth.Role, error) {
-	if err := d.answer(ctx, roles); err != nil {
+	if _, err := d.look(ctx, roles); err != nil {
 		return nil, err
 	}
 	return d.Directory.Roles(ctx, org, names)

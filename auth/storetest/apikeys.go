@@ -3,6 +3,7 @@ package storetest
 import (
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -58,22 +59,15 @@ func (k *apiKeys) record() apikey.Record {
 // add adds a record and returns it.
 func (k *apiKeys) add(t *testing.T, change func(*apikey.Record)) apikey.Record {
 	t.Helper()
-	r := k.record()
-	if change != nil {
-		change(&r)
-	}
-	if err := k.Add(t.Context(), r, suite.Many); err != nil {
-		t.Fatalf("Add: %v", err)
-	}
+	r := suite.With(k.record(), change)
+	suite.Must(t, "Add", k.Add(t.Context(), r, suite.Many))
 	return r
 }
 
 func (k *apiKeys) get(t *testing.T, id string) apikey.Record {
 	t.Helper()
 	r, err := k.Get(t.Context(), id)
-	if err != nil {
-		t.Fatalf("Get: %v", err)
-	}
+	suite.Must(t, "Get", err)
 	return r
 }
 
@@ -94,28 +88,22 @@ func testKeyRecord(t *testing.T, k *apiKeys) {
 	empty := k.add(t, func(r *apikey.Record) { r.Name, r.Scope, r.Maker = "", nil, "" })
 	closed := k.add(t, func(r *apikey.Record) { r.Networks, r.Scope = []netip.Prefix{}, []string{} }) // an empty Networks admits nobody
 	for _, want := range []apikey.Record{full, empty, closed} {
-		if got := k.get(t, want.ID); !reflect.DeepEqual(got, want) {
-			t.Errorf("got  %+v\nwant %+v", got, want)
-		}
+		suite.Same(t, "Get", k.get(t, want.ID), want)
 	}
 	used := k.record()
 	used.Uses, used.Used, used.Seen, used.From = 2, 2, used.Created, netip.MustParsePrefix("192.0.2.0/24")
 	suite.Expect(t, "Add", k.Add(t.Context(), used, suite.Many), nil)
-	if got := k.get(t, used.ID); got.Used != 0 || !got.Seen.IsZero() || got.From.IsValid() {
-		t.Errorf("a new key has the uses of %+v", got)
-	}
+	got := k.get(t, used.ID)
+	suite.Check(t, got.Used == 0 && got.Seen.IsZero() && !got.From.IsValid(), "a new key has the uses of %+v", got)
 }
 
 func testKeyTwice(t *testing.T, k *apiKeys) {
 	first := k.add(t, nil)
-	again := k.record()
-	again.ID, again.Org, again.Account = first.ID, k.f.NewOrg(), k.f.NewAccount()
+	again := suite.With(k.record(), func(r *apikey.Record) { r.ID, r.Org, r.Account = first.ID, k.f.NewOrg(), k.f.NewAccount() })
 	suite.Expect(t, "the same id in another org", k.Add(t.Context(), again, suite.Many), auth.ErrConflict)
-	if got := k.get(t, first.ID); got.Hash != first.Hash || got.Org != first.Org {
-		t.Errorf("it replaced the first one: %+v", got)
-	}
+	suite.Same(t, "the first one", k.get(t, first.ID), first)
 	id := suite.Random()[:13]
-	suite.Winner(t, func(int) error {
+	suite.Wins(t, 1, func(int) error {
 		r := k.record()
 		r.ID, r.Account = id, k.f.NewAccount()
 		return k.Add(t.Context(), r, suite.Many)
@@ -141,18 +129,15 @@ func testKeyLimit(t *testing.T, k *apiKeys) {
 	usedUp := k.add(t, keyUses(1))
 	suite.Expect(t, "the one use", k.Use(t.Context(), usedUp.ID, usedUp.Created, netip.Prefix{}), nil)
 	disabled := k.add(t, func(r *apikey.Record) { r.Disabled = true })
-	late := k.record()
-	late.Created = late.Created.Add(time.Minute) // when the first has ended
+	late := suite.With(k.record(), func(r *apikey.Record) { r.Created = r.Created.Add(time.Minute) }) // when the first has ended
 	suite.Expect(t, "Add of a second", k.Add(t.Context(), late, 2), nil)
 	k.gone(t, "the ended one", ended.ID)
 	k.gone(t, "the one that is used up", usedUp.ID)
 	suite.Expect(t, "Add of a third", k.Add(t.Context(), k.record(), 2), apikey.ErrTooMany)
 	k.get(t, disabled.ID)
-	other := k.record()
-	other.Account = k.f.NewAccount()
+	other := suite.With(k.record(), func(r *apikey.Record) { r.Account = k.f.NewAccount() })
 	suite.Expect(t, "another account", k.Add(t.Context(), other, 2), nil)
-	other = k.record()
-	other.Org = k.f.NewOrg()
+	other = suite.With(k.record(), func(r *apikey.Record) { r.Org = k.f.NewOrg() })
 	suite.Expect(t, "the account's id in another org", k.Add(t.Context(), other, 2), nil)
 }
 
@@ -165,16 +150,13 @@ func testKeyUses(t *testing.T, k *apiKeys) {
 	r := k.add(t, keyUses(2))
 	for want := int64(1); want <= 2; want++ {
 		suite.Expect(t, "Use", k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}), nil)
-		if got := k.get(t, r.ID); got.Used != want || got.Uses != 2 {
-			t.Errorf("after %d uses: %d of %d", want, got.Used, got.Uses)
-		}
+		got := k.get(t, r.ID)
+		suite.Check(t, got.Used == want && got.Uses == 2, "after %d uses: %d of %d", want, got.Used, got.Uses)
 	}
 	for range 3 {
 		suite.Expect(t, "a third", k.Use(t.Context(), r.ID, r.Created, netip.Prefix{}), auth.ErrNotFound)
 	}
-	if got := k.get(t, r.ID); got.Used != 2 {
-		t.Errorf("refused uses count: %d", got.Used)
-	}
+	suite.Same(t, "uses, without those that were refused", k.get(t, r.ID).Used, 2)
 }
 
 func testKeyUsesRace(t *testing.T, k *apiKeys) {
@@ -190,9 +172,7 @@ func testKeySeen(t *testing.T, k *apiKeys) {
 		uses := suite.Seen(t, r.Created, func(at time.Time, from netip.Prefix) {
 			suite.Expect(t, "Use", k.Use(t.Context(), r.ID, at, from), nil)
 		}, func() (time.Time, netip.Prefix) { got := k.get(t, r.ID); return got.Seen, got.From })
-		if got := k.get(t, r.ID); got.Used != min(limit, uses) {
-			t.Errorf("%d uses, of %d", got.Used, limit)
-		}
+		suite.Same(t, fmt.Sprint("uses, of ", limit), k.get(t, r.ID).Used, min(limit, uses))
 	}
 }
 
@@ -203,11 +183,9 @@ func testKeySwap(t *testing.T, k *apiKeys) {
 	after.Name, after.Scope, after.Disabled, after.Expires = "new", []string{}, true, before.Created.Add(time.Hour)
 	after.Networks = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	suite.Expect(t, "Swap", k.Swap(t.Context(), before, after, nil, 0), nil)
-	got, want := k.get(t, before.ID), after
+	want := after
 	want.Used, want.Seen, want.From = 1, before.Created, netip.MustParsePrefix("192.0.2.0/24")
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
+	suite.Same(t, "Get", k.get(t, before.ID), want)
 	suite.Expect(t, "by what it was before", k.Swap(t.Context(), before, before, nil, 0), auth.ErrConflict)
 	suite.Expect(t, "back", k.Swap(t.Context(), after, before, nil, 0), nil)
 }
@@ -215,15 +193,13 @@ func testKeySwap(t *testing.T, k *apiKeys) {
 func testKeySwapRace(t *testing.T, k *apiKeys) {
 	before := k.add(t, nil)
 	names := make([]string, suite.Crowd)
-	i := suite.Winner(t, func(i int) error {
+	i := suite.Wins(t, 1, func(i int) error {
 		after := before
 		names[i] = suite.Random()
 		after.Name = names[i]
 		return k.Swap(t.Context(), before, after, nil, 0)
 	}, auth.ErrConflict)
-	if k.get(t, before.ID).Name != names[i] {
-		t.Error("it has the name of another one")
-	}
+	suite.Same(t, "the name", k.get(t, before.ID).Name, names[i])
 }
 
 func testKeySuccessor(t *testing.T, k *apiKeys) {
@@ -231,30 +207,24 @@ func testKeySuccessor(t *testing.T, k *apiKeys) {
 	after, next := before, k.record()
 	after.Successor, after.Expires = next.ID, before.Created.Add(time.Hour)
 	suite.Expect(t, "over the limit", k.Swap(t.Context(), before, after, &next, 1), apikey.ErrTooMany)
-	taken := next
-	taken.ID = before.ID
+	taken := suite.With(next, func(r *apikey.Record) { r.ID = before.ID })
 	suite.Expect(t, "an id that exists", k.Swap(t.Context(), before, after, &taken, suite.Many), auth.ErrConflict)
-	if got := k.get(t, before.ID); got.Successor != "" || !got.Expires.IsZero() {
-		t.Errorf("an error has changed it: %+v", got)
-	}
+	suite.Same(t, "after an error", k.get(t, before.ID), before)
 	k.gone(t, "the successor", next.ID)
 
-	suite.Winner(t, func(int) error {
+	suite.Wins(t, 1, func(int) error {
 		successor, replaced := k.record(), before
 		replaced.Successor, replaced.Expires = successor.ID, before.Created.Add(time.Hour)
 		return k.Swap(t.Context(), before, replaced, &successor, suite.Many)
 	}, auth.ErrConflict)
 	old := k.get(t, before.ID)
 	k.get(t, old.Successor)
-	if page, _, err := k.List(t.Context(), apikey.Of{Org: k.org}, "", apikey.MaxPage); len(page) != 2 || err != nil {
-		t.Errorf("%d keys, %v, want the old one and its successor", len(page), err)
-	}
+	suite.Same(t, "keys, the old one and its successor", len(k.pages(t, apikey.Of{Org: k.org}, apikey.MaxPage)), 2)
 
 	// A key that ends at once makes room for its successor.
 	last := k.record()
 	ended := k.get(t, old.Successor)
-	now := ended
-	now.Successor, now.Expires = last.ID, last.Created
+	now := suite.With(ended, func(r *apikey.Record) { r.Successor, r.Expires = last.ID, last.Created })
 	suite.Expect(t, "at the limit", k.Swap(t.Context(), ended, now, &last, 2), nil)
 	k.get(t, last.ID)
 }
@@ -262,17 +232,15 @@ func testKeySuccessor(t *testing.T, k *apiKeys) {
 // testUseDuringSwap changes a key while it is used: neither may undo the other.
 func testUseDuringSwap(t *testing.T, k *apiKeys) {
 	before := k.add(t, keyUses(suite.Crowd))
-	after := before
-	after.Name = "changed"
+	after := suite.With(before, func(r *apikey.Record) { r.Name = "changed" })
 	suite.Wins(t, suite.Crowd, func(i int) error {
 		if i == suite.Crowd/2 {
 			return k.Swap(t.Context(), before, after, nil, 0)
 		}
 		return k.Use(t.Context(), before.ID, before.Created, netip.Prefix{})
 	})
-	if got := k.get(t, before.ID); got.Used != suite.Crowd-1 || got.Name != "changed" {
-		t.Errorf("%d uses of %d, with the name %q", got.Used, suite.Crowd-1, got.Name)
-	}
+	got := k.get(t, before.ID)
+	suite.Check(t, got.Used == suite.Crowd-1 && got.Name == "changed", "%d uses, with the name %q", got.Used, got.Name)
 }
 
 func testKeyRevoke(t *testing.T, k *apiKeys) {
@@ -289,9 +257,7 @@ func testKeyRevoke(t *testing.T, k *apiKeys) {
 		k.gone(t, "after Swap", one.ID)
 	}
 	k.get(t, other.ID)
-	if page, _, err := k.List(t.Context(), apikey.Of{Org: k.org}, "", apikey.MaxPage); len(page) != 1 || err != nil {
-		t.Errorf("List = %+v, %v", page, err)
-	}
+	suite.Same(t, "the keys that are left", k.pages(t, apikey.Of{Org: k.org}, apikey.MaxPage), []apikey.Record{other})
 }
 
 func testKeyList(t *testing.T, k *apiKeys) {
@@ -299,12 +265,8 @@ func testKeyList(t *testing.T, k *apiKeys) {
 	var all []apikey.Record
 	for i := range 12 {
 		all = append(all, k.add(t, func(r *apikey.Record) {
-			if i%2 == 0 {
-				r.Account = second
-			}
-			if i%3 == 0 {
-				r.App = app
-			}
+			r.Account = []string{second, k.account}[i%2]
+			r.App = []string{app, "", ""}[i%3]
 			if i%4 == 0 {
 				r.Expires = r.Created.Add(time.Duration(i+1) * 24 * time.Hour)
 			}
@@ -318,23 +280,20 @@ func testKeyList(t *testing.T, k *apiKeys) {
 	} {
 		want := slices.DeleteFunc(slices.Clone(all), func(r apikey.Record) bool { return !of.Has(&r) })
 		for _, limit := range suite.Limits(len(want) + 2) {
-			if got := k.pages(t, of, limit); !reflect.DeepEqual(got, want) && len(got)+len(want) > 0 {
-				t.Errorf("%+v in pages of %d: %d records, want %d", of, limit, len(got), len(want))
-			}
+			got := k.pages(t, of, limit)
+			same := len(got)+len(want) == 0 || reflect.DeepEqual(got, want)
+			suite.Check(t, same, "%+v in pages of %d: %d records, want %d", of, limit, len(got), len(want))
 		}
 	}
 	var records []apikey.Record
 	for r, err := range apikey.Records(t.Context(), k, apikey.Of{Org: k.org}) {
-		suite.Expect(t, "Records", err, nil)
+		suite.Must(t, "Records", err)
 		records = append(records, r)
 	}
-	if !reflect.DeepEqual(records, all) {
-		t.Errorf("Records has %d, want %d", len(records), len(all))
-	}
+	suite.Same(t, "Records", records, all)
 	for _, limit := range []int{-1, 0, apikey.MaxPage + 1} {
-		if _, _, err := k.List(t.Context(), apikey.Of{Org: k.org}, "", limit); err == nil {
-			t.Errorf("the limit %d is taken", limit)
-		}
+		_, _, err := k.List(t.Context(), apikey.Of{Org: k.org}, "", limit)
+		suite.Fails(t, fmt.Sprint("the limit ", limit), err)
 	}
 }
 
@@ -355,15 +314,10 @@ func testKeyContext(t *testing.T, k *apiKeys) {
 		"Add": k.Add(ctx, fresh, suite.Many), "Get": get, "Use": k.Use(ctx, r.ID, r.Created, netip.Prefix{}), "List": list,
 		"Swap": k.Swap(ctx, r, r, nil, 0), "Revoke": k.Revoke(ctx, k.org, r.ID),
 	} {
-		if err == nil || suite.Matches(err, auth.ErrNotFound, auth.ErrConflict, apikey.ErrTooMany) && !errors.Is(err, auth.ErrUnavailable) {
-			t.Errorf("%s: error %v, want that of the context", verb, err)
-		}
+		absent := suite.Matches(err, auth.ErrNotFound, auth.ErrConflict, apikey.ErrTooMany) && !errors.Is(err, auth.ErrUnavailable)
+		suite.Check(t, err != nil && !absent, "%s: error %v, want that of the context", verb, err)
 	}
-	if page != nil {
-		t.Error("List returns records beside an error")
-	}
+	suite.Check(t, page == nil, "List returns records beside an error")
 	k.gone(t, "what was not added", fresh.ID)
-	if got := k.get(t, r.ID); got.Used != 0 {
-		t.Errorf("%d uses", got.Used)
-	}
+	suite.Same(t, "its uses", k.get(t, r.ID).Used, 0)
 }

@@ -43,9 +43,7 @@ func (c *credentials) with(t *testing.T, restrictions signature.Credential) (sto
 	t.Helper()
 	clientKey, secret = signing.Generate()
 	key, err := signing.NewKey(clientKey, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	suite.Must(t, "NewKey", err)
 	restrictions.Key = key
 	return c.open(t, secret, &restrictions), clientKey, secret
 }
@@ -53,12 +51,8 @@ func (c *credentials) with(t *testing.T, restrictions signature.Credential) (sto
 func find(t *testing.T, store signature.Credentials, clientKey string) *signature.Credential {
 	t.Helper()
 	found, err := store.Credential(t.Context(), clientKey)
-	if err != nil {
-		t.Fatalf("Credential: %v", err)
-	}
-	if found.Key.ClientKey() != clientKey {
-		t.Fatalf("found %v, want %s", found.Key, clientKey)
-	}
+	suite.Must(t, "Credential", err)
+	suite.Same(t, "client key", found.Key.ClientKey(), clientKey)
 	return found
 }
 
@@ -79,10 +73,9 @@ func testRestrictions(t *testing.T, c *credentials) {
 	}
 	store, clientKey, _ := c.with(t, want)
 	got := find(t, store, clientKey)
-	if got.Account != want.Account || !slices.Equal(got.Accounts, want.Accounts) || !slices.Equal(got.Scope, want.Scope) || !slices.Equal(got.Networks, want.Networks) ||
-		!got.NotBefore.Equal(want.NotBefore) || !got.NotAfter.Equal(want.NotAfter) || got.Disabled != want.Disabled || got.MinVersion != want.MinVersion {
-		t.Errorf("restrictions %+v, want %+v", got, want)
-	}
+	same := got.Account == want.Account && slices.Equal(got.Accounts, want.Accounts) && slices.Equal(got.Scope, want.Scope) && slices.Equal(got.Networks, want.Networks) &&
+		got.NotBefore.Equal(want.NotBefore) && got.NotAfter.Equal(want.NotAfter) && got.Disabled == want.Disabled && got.MinVersion == want.MinVersion
+	suite.Check(t, same, "restrictions %+v, want %+v", got, want)
 }
 
 // testCredentialSeen is for a store that is a signature.Seeing.
@@ -93,39 +86,34 @@ func testCredentialSeen(t *testing.T, c *credentials) {
 		t.Skip("it records no use")
 	}
 	at := c.f.Time().UTC().Truncate(time.Millisecond)
-	if found := find(t, store, clientKey); !found.Seen.IsZero() || found.From.IsValid() {
-		t.Errorf("a new one: %v from %v", found.Seen, found.From)
-	}
+	found := find(t, store, clientKey)
+	suite.Check(t, found.Seen.IsZero() && !found.From.IsValid(), "a new one: %v from %v", found.Seen, found.From)
 	suite.Seen(t, at, func(at time.Time, from netip.Prefix) { seeing.See(t.Context(), clientKey, at, from.Addr()) },
 		func() (time.Time, netip.Prefix) { found := find(t, store, clientKey); return found.Seen, found.From })
 	unknown, _ := signing.Generate()
 	seeing.See(t.Context(), unknown, at, netip.Addr{})
-	if _, err := store.Credential(t.Context(), unknown); !auth.IsNotFound(err) {
-		t.Errorf("an unknown one: %v", err)
-	}
+	_, err := store.Credential(t.Context(), unknown)
+	suite.Check(t, auth.IsNotFound(err), "an unknown one: %v", err)
 }
 
 func testUnrestricted(t *testing.T, c *credentials) {
 	store, clientKey, _ := c.with(t, signature.Credential{})
 	got := find(t, store, clientKey)
-	if got.Account != "" || got.Accounts != nil || got.Scope != nil || got.Networks != nil || !got.NotBefore.IsZero() || !got.NotAfter.IsZero() || got.Disabled || got.MinVersion > 1 {
-		t.Errorf("restrictions %+v, want none", got)
-	}
+	none := got.Account == "" && got.Accounts == nil && got.Scope == nil && got.Networks == nil && got.NotBefore.IsZero() && got.NotAfter.IsZero() && !got.Disabled
+	suite.Check(t, none && got.MinVersion <= 1, "restrictions %+v, want none", got)
 	// An empty Networks admits nobody, and an empty Scope permits nothing. Nil does not
 	// restrict.
 	store, clientKey, _ = c.with(t, signature.Credential{Networks: []netip.Prefix{}, Scope: []string{}})
-	if got := find(t, store, clientKey); got.Networks == nil || got.Scope == nil {
-		t.Error("no network or no chain at all came back as any")
-	}
+	got = find(t, store, clientKey)
+	suite.Check(t, got.Networks != nil && got.Scope != nil, "no network or no chain at all came back as any")
 }
 
 func testKeyVerifies(t *testing.T, c *credentials) {
 	store, clientKey, secret := c.with(t, signature.Credential{})
 	_, other := signing.Generate()
 	key := find(t, store, clientKey).Key
-	if key.Holds(secret, c.f.Time()) == nil || key.Holds(other, c.f.Time()) != nil || len(key.Secrets()) != 1 {
-		t.Errorf("it holds %d secrets, and the right one: %t", len(key.Secrets()), key.Holds(secret, c.f.Time()) != nil)
-	}
+	right, wrong := key.Holds(secret, c.f.Time()) != nil, key.Holds(other, c.f.Time()) != nil
+	suite.Check(t, right && !wrong && len(key.Secrets()) == 1, "%d secrets, the right one: %t, another: %t", len(key.Secrets()), right, wrong)
 }
 
 func testPublicKeys(t *testing.T, c *credentials) {
@@ -133,20 +121,15 @@ func testPublicKeys(t *testing.T, c *credentials) {
 	var public []ed25519.PublicKey
 	for range 2 {
 		key, _, err := ed25519.GenerateKey(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		suite.Must(t, "GenerateKey", err)
 		public = append(public, key)
 	}
 	key, err := signing.NewPublicKey(clientKey, public...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	suite.Must(t, "NewPublicKey", err)
 	found := find(t, c.open(t, "", &signature.Credential{Key: key, MinVersion: 2, Disabled: true}), clientKey)
 	same := slices.EqualFunc(found.Key.PublicKeys(), public, func(a, b ed25519.PublicKey) bool { return a.Equal(b) })
-	if !same || len(found.Key.Secrets()) != 0 || found.MinVersion != 2 || !found.Disabled {
-		t.Errorf("%d secrets, public keys as they were: %t, restrictions %+v", len(found.Key.Secrets()), same, found)
-	}
+	ok := same && len(found.Key.Secrets()) == 0 && found.MinVersion == 2 && found.Disabled
+	suite.Check(t, ok, "%d secrets, public keys as they were: %t, restrictions %+v", len(found.Key.Secrets()), same, found)
 }
 
 func testUnknownClientKey(t *testing.T, c *credentials) {
@@ -159,15 +142,12 @@ func testUnknownClientKey(t *testing.T, c *credentials) {
 			continue
 		}
 		found, err := store.Credential(t.Context(), unknown)
-		if found != nil || !errors.Is(err, auth.ErrNotFound) {
-			t.Errorf("%.40q: %v, %v, want auth.ErrNotFound", unknown, found, err)
-		}
+		suite.Check(t, found == nil && errors.Is(err, auth.ErrNotFound), "%.40q: %v, %v, want auth.ErrNotFound", unknown, found, err)
 	}
 }
 
 func testCredentialsContext(t *testing.T, c *credentials) {
 	store, clientKey, _ := c.with(t, signature.Credential{})
-	if _, err := store.Credential(suite.Ended(t), clientKey); errors.Is(err, auth.ErrNotFound) {
-		t.Errorf("error %v, want that of the context", err)
-	}
+	_, err := store.Credential(suite.Ended(t), clientKey)
+	suite.Check(t, !errors.Is(err, auth.ErrNotFound), "error %v, want that of the context", err)
 }

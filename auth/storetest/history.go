@@ -3,11 +3,13 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
-	"sync"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/history"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 const (
@@ -26,15 +28,14 @@ func History(t *testing.T, stores ...any) {
 	t.Helper()
 	all := history.Stores{Run: rand.Text()}
 	for _, store := range stores {
-		before := len(all.Names())
-		add(&all.Replays, store)
-		add(&all.Ledger, store)
-		add(&all.Sessions, store)
-		add(&all.Attempts, store)
-		add(&all.Factors, store)
-		add(&all.Keys, store)
-		add(&all.Idempotency, store)
-		if len(all.Names()) == before {
+		value, known := reflect.ValueOf(store), false
+		for _, field := range reflect.ValueOf(&all).Elem().Fields() {
+			if field.Kind() == reflect.Interface && field.IsNil() && value.IsValid() && value.Type().Implements(field.Type()) {
+				field.Set(value)
+				known = true
+			}
+		}
+		if !known {
 			t.Fatalf("%T is none of the stores that History knows, or there are two of its kind", store)
 		}
 	}
@@ -49,38 +50,22 @@ func History(t *testing.T, stores ...any) {
 	}
 }
 
-// add sets what a store is, unless another one is it.
-func add[T any](of *T, store any) {
-	if s, ok := store.(T); ok && any(*of) == nil {
-		*of = s
-	}
-}
-
 // historyOf makes the calls of one group.
-func historyOf(t *testing.T, stores *history.Stores, kind string, id int64) (all []history.Op) {
+func historyOf(t *testing.T, stores *history.Stores, kind string, id int64) []history.Op {
 	begin := time.Now()
 	group := history.NewGroup(kind, id, begin.UnixMilli(), uint64(begin.UnixNano()))
 	time.Sleep(2 * time.Millisecond) // in the first millisecond of an epoch all requests are stale
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for client := range historyClients {
-		wg.Go(func() {
-			for {
-				o, ok := group.Next(history.MaxOps)
-				if !ok {
-					return
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-				o.Client, o.From = client, int64(time.Since(begin))
-				stores.Do(ctx, &o)
-				o.To = int64(time.Since(begin))
-				cancel()
-				mu.Lock()
-				all = append(all, o)
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	return all
+	var calls [historyClients][]history.Op
+	suite.AtOnce(historyClients, func(client int) error {
+		for o, ok := group.Next(history.MaxOps); ok; o, ok = group.Next(history.MaxOps) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			o.Client, o.From = client, int64(time.Since(begin))
+			stores.Do(ctx, &o)
+			o.To = int64(time.Since(begin))
+			cancel()
+			calls[client] = append(calls[client], o)
+		}
+		return nil
+	})
+	return slices.Concat(calls[:]...)
 }

@@ -1,11 +1,9 @@
 package storetest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -60,8 +58,7 @@ func (s *repeats) entry() idempotency.Entry {
 
 // again returns another attempt of e, with other bytes.
 func again(e idempotency.Entry) idempotency.Entry {
-	e.Fence, e.Sealed = suite.Random(), []byte("\x00another\xff"+suite.Random())
-	return e
+	return with(e, suite.Random(), []byte("\x00another\xff"+suite.Random()))
 }
 
 func with(e idempotency.Entry, fence string, sealed []byte) idempotency.Entry {
@@ -73,17 +70,21 @@ func with(e idempotency.Entry, fence string, sealed []byte) idempotency.Entry {
 func (s *repeats) begins(t *testing.T, what string, e, want idempotency.Entry) {
 	t.Helper()
 	got, err := s.Begin(t.Context(), e, s.o)
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: got %+v, %v\nwant %+v", what, got, err, want)
-	}
+	suite.Must(t, what, err)
+	suite.Same(t, what, got, want)
+}
+
+// anew fails the test unless Begin of e stores it, and returns e.
+func (s *repeats) anew(t *testing.T, what string, e idempotency.Entry) idempotency.Entry {
+	t.Helper()
+	s.begins(t, what, e, e)
+	return e
 }
 
 // begun returns an entry that was begun.
 func (s *repeats) begun(t *testing.T) idempotency.Entry {
 	t.Helper()
-	e := s.entry()
-	s.begins(t, "a new one", e, e)
-	return e
+	return s.anew(t, "a new one", s.entry())
 }
 
 func (s *repeats) end(t *testing.T, e idempotency.Entry, sealed string) idempotency.Entry {
@@ -106,7 +107,7 @@ func (s *repeats) race(t *testing.T, e idempotency.Entry) (found idempotency.Ent
 	t.Helper()
 	var held [suite.Crowd]idempotency.Entry
 	lost := errors.New("another one has the fence")
-	won := suite.Winner(t, func(i int) (err error) {
+	won := suite.Wins(t, 1, func(i int) (err error) {
 		attempt := again(e)
 		if held[i], err = s.Begin(t.Context(), attempt, s.o); err == nil && held[i].Fence != attempt.Fence {
 			err = lost
@@ -114,9 +115,7 @@ func (s *repeats) race(t *testing.T, e idempotency.Entry) (found idempotency.Ent
 		return err
 	}, lost)
 	for _, other := range held {
-		if !reflect.DeepEqual(other, held[won]) {
-			t.Errorf("one found %+v, another one %+v", held[won], other)
-		}
+		suite.Same(t, "what another one found", other, held[won])
 	}
 	return held[won]
 }
@@ -146,9 +145,7 @@ func testTakeOverRace(t *testing.T, s *repeats) {
 	first := s.begun(t)
 	s.f.Wait(2 * s.brief)
 	s.o.Lease = long
-	if found := s.race(t, first); !bytes.Equal(found.Sealed, first.Sealed) {
-		t.Errorf("found %q", found.Sealed)
-	}
+	suite.Same(t, "what was sealed", s.race(t, first).Sealed, first.Sealed)
 }
 
 func testTakenOver(t *testing.T, s *repeats) {
@@ -183,7 +180,7 @@ func testFence(t *testing.T, s *repeats) {
 
 func testEndRace(t *testing.T, s *repeats) {
 	e := s.begun(t)
-	i := suite.Winner(t, func(i int) error {
+	i := suite.Wins(t, 1, func(i int) error {
 		return s.End(t.Context(), with(e, e.Fence, fmt.Appendf(nil, "done by %d", i)))
 	}, auth.ErrConflict)
 	s.begins(t, "it has the response of the one", again(e), with(e, "", fmt.Appendf(nil, "done by %d", i)))
@@ -193,8 +190,7 @@ func testRelease(t *testing.T, s *repeats) {
 	e := s.begun(t)
 	suite.Expect(t, "End", s.End(t.Context(), with(e, e.Fence, nil)), nil)
 	suite.Expect(t, "again", s.End(t.Context(), with(e, e.Fence, nil)), auth.ErrConflict)
-	next := again(e)
-	s.begins(t, "a new attempt", next, next)
+	s.anew(t, "a new attempt", again(e))
 }
 
 func testRepeatKept(t *testing.T, s *repeats) {
@@ -205,8 +201,7 @@ func testRepeatKept(t *testing.T, s *repeats) {
 	s.begins(t, "before the end", again(complete), done)
 	s.f.Wait(4 * s.brief)
 	for _, e := range []idempotency.Entry{complete, never} {
-		next := again(e)
-		s.begins(t, "after it", next, next)
+		next := s.anew(t, "after it", again(e))
 		suite.Expect(t, "End of the earlier one", s.End(t.Context(), e), auth.ErrConflict)
 		s.begins(t, "of the new one", again(next), s.end(t, next, "new"))
 	}
@@ -254,8 +249,7 @@ func testRoom(t *testing.T, s *repeats) {
 	s.full(t, "after it was taken over")
 	s.f.Wait(5 * s.brief)
 	s.begun(t)
-	next := again(second)
-	s.begins(t, "a forgotten one, again", next, next)
+	s.anew(t, "a forgotten one, again", again(second))
 	s.full(t, "as many as at first")
 }
 
@@ -272,9 +266,7 @@ func testAgainCounts(t *testing.T, s *repeats) {
 	s.f.Wait(12 * s.brief)
 	s.o.Keep = time.Hour
 	for i := range all {
-		e := again(all[n-1-i])
-		e.Sealed = all[0].Sealed // of the same length
-		s.begins(t, "again", e, e)
+		s.anew(t, "again", with(all[n-1-i], suite.Random(), all[0].Sealed)) // of the same length
 	}
 	s.full(t, "as many as at first")
 }

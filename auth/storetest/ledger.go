@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func Ledger(t *testing.T, open func(t *testing.T) token.Ledger, f Features) {
 }
 
 func testList(t *testing.T, l *suite.Ledger) {
-	l.ListsNone(t, "a subject without tokens")
+	l.Lists(t, "a subject without tokens", l.Of(l.Subject), token.MaxPage)
 	now := l.F.Time().UTC().Truncate(time.Second)
 	third := l.Add(t, func(r *token.Record) { r.Issued = now })
 	first := l.Add(t, func(r *token.Record) { r.Issued, r.MaxUses = now.Add(-time.Hour), 3 })
@@ -71,7 +72,7 @@ func testSpend(t *testing.T, l *suite.Ledger) {
 	for range 3 {
 		l.Spends(t, "third", r, token.ErrExhausted, token.ErrRevoked)
 	}
-	l.ListsNone(t, "a spent one")
+	l.Lists(t, "a spent one", l.Of(l.Subject), token.MaxPage)
 }
 
 func testSpendRace(t *testing.T, l *suite.Ledger) {
@@ -94,15 +95,13 @@ func testSpendOther(t *testing.T, l *suite.Ledger) {
 		"zero byte":  func(r *token.Record) { r.Subject += "\x00" },
 		"no UTF-8":   func(r *token.Record) { r.Subject += "\xff" },
 	} {
-		other := r
-		change(&other)
+		other := suite.With(r, change)
 		if l.F.Account != nil && !utf8.ValidString(strings.ReplaceAll(other.Subject, "\x00", "\xff")) {
 			continue
 		}
 		l.Spends(t, name, other, token.ErrRevoked)
 	}
-	other := r
-	other.Issued, other.Expires, other.Uses = time.Time{}, r.Issued.Add(time.Hour), 7
+	other := suite.With(r, func(r *token.Record) { r.Issued, r.Expires, r.Uses = time.Time{}, r.Issued.Add(time.Hour), 7 })
 	l.Spends(t, "times and uses are not compared", other, nil)
 	l.Spends(t, "the record", r, nil)
 }
@@ -120,12 +119,10 @@ func testExpiry(t *testing.T, l *suite.Ledger) {
 	l.Spends(t, "permanent, after", r, token.ErrRevoked)
 	l.Spends(t, "made by it, after", child, token.ErrRevoked)
 	l.Spends(t, "limited, after", counted, token.ErrRevoked)
-	l.ListsNone(t, "expired ones")
+	l.Lists(t, "expired ones", l.Of(l.Subject), token.MaxPage)
 	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), token.ErrNotFound)
 	suite.Expect(t, "Issue at the limit", l.Issue(t.Context(), l.Record(), nil, 1), nil)
-	if n, err := l.RevokeSubject(t.Context(), l.Of(l.Subject)); n != 1 || err != nil {
-		t.Errorf("RevokeSubject = %d, %v, want the live one", n, err)
-	}
+	l.RevokesSubject(t, "the live one", l.Of(l.Subject), 1)
 }
 
 // testLedgerContext also accepts a ledger that succeeds, because it waits for
@@ -134,9 +131,8 @@ func testLedgerContext(t *testing.T, l *suite.Ledger) {
 	ctx := suite.Ended(t)
 	refused := func(verb string, err error) bool {
 		t.Helper()
-		if suite.Matches(err, token.ErrRevoked, token.ErrExhausted, token.ErrTooMany, token.ErrNotFound) {
-			t.Errorf("%s: error %v, want that of the context", verb, err)
-		}
+		absent := suite.Matches(err, token.ErrRevoked, token.ErrExhausted, token.ErrTooMany, token.ErrNotFound)
+		suite.Check(t, !absent, "%s: error %v, want that of the context", verb, err)
 		return err != nil
 	}
 	if r := l.Record(); refused("Issue", l.Issue(ctx, r, nil, suite.Many)) {
@@ -153,7 +149,59 @@ func testLedgerContext(t *testing.T, l *suite.Ledger) {
 	if _, err := l.RevokeSubject(ctx, l.Of(l.Subject)); refused("RevokeSubject", err) {
 		l.Spends(t, "what was not revoked with its subject", r, nil)
 	}
-	if list, _, err := l.List(ctx, l.Of(l.Subject), token.Position{}, token.MaxPage); refused("List", err) && list != nil {
-		t.Error("List returns records beside an error")
+	list, _, err := l.List(ctx, l.Of(l.Subject), token.Position{}, token.MaxPage)
+	suite.Check(t, !refused("List", err) || list == nil, "List returns records beside an error")
+}
+
+var anywhere = netip.MustParsePrefix("192.0.2.0/24")
+
+// used returns the record of a token that is used at a time.
+func used(r token.Record, at time.Time, from netip.Prefix) token.Record {
+	r.Seen, r.From = at, from
+	return r
+}
+
+// seen fails unless the record of a token, as Get and List have it, was last used then and there.
+func seen(t *testing.T, l *suite.Ledger, what string, r token.Record, at time.Time, from netip.Prefix) {
+	t.Helper()
+	got := l.Gets(t, what, r.Holder(), r.ID, nil)
+	suite.Check(t, got.Seen.Equal(at) && got.From == from, "%s: %v from %v, want %v from %v", what, got.Seen, got.From, at, from)
+}
+
+func testSeen(t *testing.T, l *suite.Ledger) {
+	at := l.F.Time().UTC().Truncate(time.Millisecond)
+	for _, uses := range []int64{0, suite.Many} {
+		r := l.Add(t, func(r *token.Record) { r.MaxUses, r.Seen, r.From = uses, at, anywhere })
+		seen(t, l, "issued with a use", r, time.Time{}, netip.Prefix{})
+		suite.Seen(t, at, func(at time.Time, from netip.Prefix) {
+			l.Spends(t, "a use", used(r, at, from), nil)
+			l.Spends(t, "a use that is not to be recorded", used(r, time.Time{}, anywhere), nil)
+		}, func() (time.Time, netip.Prefix) {
+			got := l.Gets(t, "a record", r.Holder(), r.ID, nil)
+			return got.Seen, got.From
+		})
+		other := suite.With(used(r, at.Add(9*time.Hour), anywhere), func(r *token.Record) { r.KeyID = suite.Random() })
+		l.Spends(t, "another token's", other, token.ErrRevoked)
+		seen(t, l, "after a refused use", r, at.Add(2*time.Hour), netip.Prefix{})
+		next := renew(t, l, r, 0)
+		seen(t, l, "renewed", next, at.Add(2*time.Hour), netip.Prefix{})
+		suite.Expect(t, "Revoke", l.Revoke(t.Context(), next.Holder(), next.ID), nil)
+		l.Spends(t, "a revoked one", used(next, at.Add(9*time.Hour), anywhere), token.ErrRevoked)
+		l.Gets(t, "revoked", next.Holder(), next.ID, token.ErrNotFound)
+	}
+}
+
+func testSeenRace(t *testing.T, l *suite.Ledger) {
+	at := l.F.Time().UTC().Truncate(time.Millisecond)
+	for _, uses := range []int64{0, suite.Many} {
+		r := l.Add(t, suite.Limited(uses))
+		suite.Wins(t, suite.Crowd, func(i int) error {
+			return l.Use(t.Context(), used(r, at.Add(time.Duration(i)*time.Millisecond), anywhere))
+		})
+		// Which of them is recorded first is open. None replaces it.
+		first := l.Gets(t, "used", r.Holder(), r.ID, nil).Seen
+		suite.Check(t, !first.Before(at), "seen at %v, before the first use at %v", first, at)
+		l.Spends(t, "one more", used(r, first.Add(time.Hour-time.Millisecond), netip.Prefix{}), nil)
+		seen(t, l, "after one more", r, first, anywhere)
 	}
 }

@@ -33,20 +33,17 @@ func testRenew(t *testing.T, l *suite.Ledger) {
 		l.Spends(t, "the successor", second, nil)
 		l.Spends(t, "the one before, within its grace", first, nil)
 		got, err := l.Get(t.Context(), second.Holder(), second.ID)
-		if got.Uses = 0; err != nil || !suite.SameRecord(got, second) {
-			t.Errorf("Get = %+v, %v, want %+v", got, err, second)
-		}
+		got.Uses = 0
+		suite.Check(t, err == nil && suite.SameRecord(got, second), "Get = %+v, %v, want %+v", got, err, second)
 		third := renew(t, l, second, time.Hour)
 		l.Spends(t, "the successor's", third, nil)
 		l.Spends(t, "the one before that", second, nil)
 		l.Spends(t, "what the first has made", child, nil)
 		l.Spends(t, "another one", beside, nil)
 		l.Spends(t, "one to come", successor(third), token.ErrRevoked)
-		forged := third
-		forged.KeyID = suite.Random()
+		forged := suite.With(third, func(r *token.Record) { r.KeyID = suite.Random() })
 		l.Spends(t, "of another key", forged, token.ErrRevoked)
-		one := l.Record()
-		one.KeyID = third.KeyID
+		one := suite.With(l.Record(), func(r *token.Record) { r.KeyID = third.KeyID })
 		suite.Expect(t, "Issue at the limit", l.Issue(t.Context(), one, nil, 1), token.ErrTooMany)
 		suite.Expect(t, "Revoke", l.Revoke(t.Context(), third.Holder(), third.ID), nil)
 		l.Spends(t, "revoked", third, token.ErrRevoked)
@@ -85,9 +82,7 @@ func testReuse(t *testing.T, l *suite.Ledger) {
 					"other uses":      func(r *token.Record) { r.MaxUses += 7 },
 					"another app":     func(r *token.Record) { r.ClientKey = suite.Random() },
 				} {
-					other := first
-					change(&other)
-					suite.Expect(t, name+" of "+what, use(other), token.ErrRevoked)
+					suite.Expect(t, name+" of "+what, use(suite.With(first, change)), token.ErrRevoked)
 				}
 				l.Spends(t, "the successor, afterwards", second, nil)
 				err := use(first)
@@ -132,9 +127,9 @@ func testEndedWithinAGrace(t *testing.T, l *suite.Ledger) {
 		suite.Expect(t, "Revoke", l.Revoke(t.Context(), maker.Holder(), maker.ID), nil)
 
 		for what, r := range map[string]token.Record{"spent": spent, "spent, its successor": last, "without its maker": made, "without its maker, its successor": next} {
-			if err := use(r); !errors.Is(err, token.ErrRevoked) && !errors.Is(err, token.ErrExhausted) || errors.Is(err, token.ErrReused) {
-				t.Errorf("%s of a renewed token, %s = %v", name, what, err)
-			}
+			err := use(r)
+			ended := suite.Matches(err, token.ErrRevoked, token.ErrExhausted) && !errors.Is(err, token.ErrReused)
+			suite.Check(t, ended, "%s of a renewed token, %s = %v", name, what, err)
 		}
 	}
 }
@@ -144,15 +139,14 @@ func testRenewRace(t *testing.T, l *suite.Ledger) {
 		r := l.Add(t, suite.Limited(uses))
 		next := successor(r)
 		suite.Wins(t, suite.Crowd, func(int) error { return l.Renew(t.Context(), r, next, time.Hour) })
-		if got, err := l.Get(t.Context(), r.Holder(), r.ID); got.Generation != 1 || err != nil {
-			t.Errorf("Generation = %d, %v, want one successor", got.Generation, err)
-		}
+		got, err := l.Get(t.Context(), r.Holder(), r.ID)
+		suite.Check(t, got.Generation == 1 && err == nil, "Generation = %d, %v, want one successor", got.Generation, err)
 		l.Spends(t, "the successor", next, nil)
 
 		// Without a grace the second one presents an ended token.
 		r = l.Add(t, suite.Limited(uses))
 		next = successor(r)
-		suite.Winner(t, func(int) error { return l.Renew(t.Context(), r, next, 0) }, token.ErrRevoked)
+		suite.Wins(t, 1, func(int) error { return l.Renew(t.Context(), r, next, 0) }, token.ErrRevoked)
 		l.Spends(t, "the successor, of an ended family", next, token.ErrRevoked)
 	}
 }
@@ -176,12 +170,10 @@ func testRenewEnds(t *testing.T, l *suite.Ledger) {
 		{soon.Add(time.Hour), soon, soon},
 	} {
 		r := l.Add(t, func(r *token.Record) { r.Expires = c.own })
-		next := successor(r)
-		next.Expires = c.next
+		next := suite.With(successor(r), func(r *token.Record) { r.Expires = c.next })
 		suite.Expect(t, "Renew", l.Renew(t.Context(), r, next, time.Hour), nil)
-		if got, err := l.Get(t.Context(), r.Holder(), r.ID); !got.Expires.Equal(c.want) || err != nil {
-			t.Errorf("from %v, renewed until %v: Expires = %v, %v, want %v", c.own, c.next, got.Expires, err, c.want)
-		}
+		got, err := l.Get(t.Context(), r.Holder(), r.ID)
+		suite.Check(t, got.Expires.Equal(c.want) && err == nil, "%+v: Expires = %v, %v", c, got.Expires, err)
 		l.Spends(t, "before its end", next, nil)
 		if !c.want.IsZero() {
 			defer func() { l.Dead(t, "after its end", next) }()

@@ -28,25 +28,21 @@ func (r *register[R]) zero() (none R) { return none }
 
 // in returns the register of another org.
 func (r *register[R]) in(org auth.OrgKey) *register[R] {
-	other := *r
-	other.Org = org
+	other := suite.With(*r, func(r *register[R]) { r.Org = org })
 	return &other
 }
 
 // has fails unless the key has this record.
 func (r *register[R]) has(key string, want R) {
 	r.Helper()
-	if got, err := r.load(r.Context(), r.Org, key); err != nil || !r.same(got, want) {
-		r.Errorf("%s, %v, want %s", r.show(got), err, r.show(want))
-	}
+	got, err := r.load(r.Context(), r.Org, key)
+	suite.Check(r.T, err == nil && r.same(got, want), "%s, %v, want %s", r.show(got), err, r.show(want))
 }
 
 func (r *register[R]) set(key string, old, next R) R {
 	r.Helper()
 	stored, err := r.swap(r.Context(), r.Org, key, old, next)
-	if err != nil {
-		r.Fatalf("%s for %s: %v", r.show(next), r.show(old), err)
-	}
+	suite.Must(r.T, r.show(next)+" for "+r.show(old), err)
 	r.has(key, stored)
 	return stored
 }
@@ -80,19 +76,13 @@ func (r *register[R]) conflict() {
 
 func (r *register[R]) apart() {
 	saved := make([]R, len(r.keys))
-	in := func(i int) *register[R] {
-		if suffix := r.keys[i][0]; suffix != "" {
-			return r.in(r.Other(suffix))
-		}
-		return r
-	}
 	for range 2 { // what is saved leaves others of its version alone
 		for i, name := range r.keys {
-			saved[i] = in(i).set(name[1], saved[i], r.fresh())
+			saved[i] = r.in(r.Other(name[0])).set(name[1], saved[i], r.fresh())
 		}
 	}
 	for i, name := range r.keys {
-		in(i).has(name[1], saved[i])
+		r.in(r.Other(name[0])).has(name[1], saved[i])
 	}
 }
 
@@ -121,7 +111,7 @@ func (r *register[R]) race() {
 	r.has(r.key, now)
 	for round := range 12 {
 		var stored [suite.Crowd]R
-		now = stored[suite.Winner(r.T, func(i int) (err error) {
+		now = stored[suite.Wins(r.T, 1, func(i int) (err error) {
 			next := r.fresh()
 			if round%3 == 2 {
 				next = r.zero()

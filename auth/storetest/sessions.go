@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,19 +58,15 @@ func sessionRoundTrip(t *suite.Sessions) {
 		t.Lives(s)
 		t.Lists(t.Org, account, s)
 		got, err := t.Store.Get(t.Context(), s.Org, s.Hash)
-		if err == nil && got.Created.Location() != time.UTC {
-			t.Errorf("a time in %v", got.Created.Location())
-		}
+		suite.Check(t.T, err != nil || got.Created.Location() == time.UTC, "a time in %v", got.Created.Location())
 	}
-	empty := t.One("empty")
-	empty.Address, empty.Agent = "", ""
+	empty := suite.With(t.One("empty"), func(s *session.Session) { s.Address, s.Agent = "", "" })
 	t.Create(0, empty)
 	t.Lives(empty)
 }
 
 func sessionUnknown(t *suite.Sessions) {
-	t.Nothing(t.One("ann"))
-	t.Nothing(session.Session{Org: t.Org})
+	t.Nothing(t.One("ann"), session.Session{Org: t.Org})
 	t.Lists(t.Org, "ann")
 	t.DeletesAll(0, t.Org, "ann", "")
 	t.DeletesOrg(0, t.Org)
@@ -81,7 +78,7 @@ func sessionTouch(t *suite.Sessions) {
 	start := s.Seen
 	for _, ahead := range []time.Duration{1, 0, 61_001, 61_001, 61_000, -5000} {
 		seen := start.Add(ahead * time.Millisecond)
-		t.Is(nil, "Touch", func() error { return t.Store.Touch(t.Context(), s.Org, s.Hash, seen) })
+		suite.Expect(t.T, "Touch", t.Store.Touch(t.Context(), s.Org, s.Hash, seen), nil)
 		if seen.After(s.Seen) {
 			s.Seen = seen
 		}
@@ -90,29 +87,26 @@ func sessionTouch(t *suite.Sessions) {
 }
 
 func sessionReplace(t *suite.Sessions) {
-	s := t.Ticket("ann")
-	s.Remember = true
+	s := suite.With(t.Ticket("ann"), func(s *session.Session) { s.Remember = true })
 	t.Create(0, s)
 	old, forged := s, t.One("eve")
 	forged.Authenticated, forged.Seen = s.Seen.Add(1001*time.Millisecond), s.Seen.Add(2002*time.Millisecond)
 	forged.Org, forged.Address, forged.Agent = t.Other("-2"), "203.0.113.1", "other"
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), old.Org, old.Hash, forged) })
+	suite.Expect(t.T, "Replace", t.Store.Replace(t.Context(), old.Org, old.Hash, forged), nil)
 	s.Hash, s.Authenticated, s.Seen = forged.Hash, forged.Authenticated, forged.Seen
 	t.Lives(s)
 	t.Lists(t.Org, "ann", s)
 	t.Lists(forged.Org, "eve")
 
-	next := s
-	next.Hash = suite.NewHash()
+	next := suite.Rehashed(s)
 	t.Ends(auth.ErrNotFound, old)
-	t.Is(auth.ErrNotFound, "Touch by the hash before", func() error { return t.Store.Touch(t.Context(), old.Org, old.Hash, t.Time()) })
-	t.Is(auth.ErrNotFound, "Replace of the hash before", func() error { return t.Store.Replace(t.Context(), old.Org, old.Hash, next) })
+	suite.Expect(t.T, "Touch by the hash before", t.Store.Touch(t.Context(), old.Org, old.Hash, t.Time()), auth.ErrNotFound)
+	suite.Expect(t.T, "Replace of the hash before", t.Store.Replace(t.Context(), old.Org, old.Hash, next), auth.ErrNotFound)
 	t.Lives(s)
 
 	// The record stays the account's: DeleteID and the limit still find it.
-	t.Is(nil, "DeleteID", func() error { return t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID) })
-	t.Nothing(s)
-	t.Nothing(old)
+	suite.Expect(t.T, "DeleteID", t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID), nil)
+	t.Nothing(s, old)
 }
 
 // sessionForeign calls each verb for another org, to which the record must be unknown. An org that
@@ -120,9 +114,7 @@ func sessionReplace(t *suite.Sessions) {
 func sessionForeign(t *suite.Sessions) {
 	s, gone, latest := t.One("ann"), t.One("bob"), t.One("bob")
 	t.Create(1, s, gone, latest)
-	renewed := s
-	renewed.Hash = suite.NewHash()
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), s.Org, s.Hash, renewed) })
+	renewed := t.Renew(s)
 	for _, record := range []session.Session{s, renewed, gone} {
 		record.Org = t.Other("-2")
 		t.Nothing(record)
@@ -139,9 +131,7 @@ func sessionList(t *suite.Sessions) {
 	want := []session.Session{a, b, code, c}
 	t.Lists(t.Org, "ann", want...)
 	got, err := t.Store.List(t.Context(), t.Org, t.ID("ann"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	suite.Must(t.T, "List", err)
 	clear(got)
 	t.Lists(t.Org, "ann", want...)
 }
@@ -149,17 +139,11 @@ func sessionList(t *suite.Sessions) {
 func sessionApart(t *suite.Sessions) {
 	var all []session.Session
 	for _, account := range t.Odd() {
-		s := t.One(account)
-		s.Agent = account
-		all = append(all, s)
+		all = append(all, suite.With(t.One(account), func(s *session.Session) { s.Agent = account }))
 	}
 	// Pairs of org and account that are the same text when joined.
 	for _, c := range [][2]string{{":x", "y"}, {"", "x:y"}, {"/x", "y"}, {"", "x/y"}, {"x", "y"}, {"", "xy"}, {" x", "y"}, {"", "x y"}} {
-		s := t.One(c[1])
-		if c[0] != "" {
-			s.Org = t.Other(c[0])
-		}
-		all = append(all, s)
+		all = append(all, suite.With(t.One(c[1]), func(s *session.Session) { s.Org = t.Other(c[0]) }))
 	}
 	t.Create(1, all...)
 	t.Lives(all...)
@@ -174,9 +158,7 @@ func sessionApart(t *suite.Sessions) {
 func sessionCancelled(t *suite.Sessions) {
 	s, fresh := t.One("ann"), t.One("ann")
 	t.Create(0, s)
-	ctx := suite.Ended(t.T)
-	next := s
-	next.Hash = suite.NewHash()
+	ctx, next := suite.Ended(t.T), suite.Rehashed(s)
 	for verb, run := range t.Verbs(ctx, s, next, fresh) {
 		// These errors say something about the record, which nobody has looked up.
 		suite.Fails(t.T, verb, run(), auth.ErrNotFound, session.ErrEvicted)
@@ -190,9 +172,7 @@ func sessionHashTaken(t *suite.Sessions) {
 	old, other, before := t.One("ann"), t.One("bob"), t.One("cay")
 	after := t.One("cay")
 	t.Create(1, old, other, before, after)
-	s := old
-	s.Hash = suite.NewHash()
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), old.Org, old.Hash, s) })
+	s := t.Renew(old)
 
 	refused := func(what string, err error) {
 		t.Helper()
@@ -205,14 +185,47 @@ func sessionHashTaken(t *suite.Sessions) {
 		"that opens a session": s.Hash, "that opened one before a Replace": old.Hash, "of a session that was evicted": before.Hash,
 	} {
 		for _, limit := range []int{0, 1} {
-			twin := t.One("ann")
-			twin.Hash = hash
+			twin := suite.With(t.One("ann"), func(s *session.Session) { s.Hash = hash })
 			refused("Create with a hash "+what, t.Store.Create(t.Context(), twin, limit))
 		}
 	}
-	next := other
-	next.Hash = s.Hash
+	next := suite.With(other, func(other *session.Session) { other.Hash = s.Hash })
 	refused("Replace with a hash that opens a session", t.Store.Replace(t.Context(), other.Org, other.Hash, next))
 	t.Lists(t.Org, "ann", s)
 	t.Lists(t.Org, "bob", other)
+}
+
+func sessionRaceCreate(t *suite.Sessions) {
+	const limit = 3
+	var all [suite.Crowd]session.Session
+	for i := range all {
+		all[i] = t.One("ann")
+	}
+	suite.Wins(t.T, suite.Crowd, func(i int) error { return t.Store.Create(t.Context(), all[i], limit) })
+	living := slices.DeleteFunc(all[:], func(s session.Session) bool {
+		_, err := t.Store.Get(t.Context(), s.Org, s.Hash)
+		suite.Expect(t.T, "Get", err, nil, session.ErrEvicted)
+		return err != nil
+	})
+	suite.Same(t.T, "records that live", len(living), limit)
+	t.Lists(t.Org, "ann", living...)
+}
+
+func sessionRaceReplace(t *suite.Sessions) {
+	s := t.One("ann")
+	t.Create(0, s)
+	var next [suite.Crowd]session.Session
+	for i := range next {
+		next[i] = suite.Rehashed(s)
+		next[i].Seen = s.Seen.Add(time.Duration(i) * time.Second)
+	}
+	won := suite.Wins(t.T, 1, func(i int) error { return t.Store.Replace(t.Context(), s.Org, s.Hash, next[i]) }, auth.ErrNotFound)
+	for i := range next {
+		if i != won {
+			t.Ends(auth.ErrNotFound, next[i])
+		}
+	}
+	t.Ends(auth.ErrNotFound, s)
+	t.Lives(next[won])
+	t.Lists(t.Org, "ann", next[won])
 }

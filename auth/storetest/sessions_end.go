@@ -20,8 +20,7 @@ func sessionExpiry(t *suite.Sessions) {
 	t.Lives(first, second, later)
 	t.Wait(suite.Brief + 200*time.Millisecond)
 	t.Lists(t.Org, "ann", later)
-	t.Nothing(first)
-	t.Nothing(second)
+	t.Nothing(first, second)
 	t.DeletesAll(1, t.Org, "ann", "")
 	t.DeletesAll(0, t.Org, "bob", "")
 	t.DeletesAll(1, t.Org, "cay", "")
@@ -30,18 +29,14 @@ func sessionExpiry(t *suite.Sessions) {
 func sessionDeletePrevious(t *suite.Sessions) {
 	first, other := t.One("ann"), t.One("ann")
 	t.Create(0, first, other)
-	second, third := first, first
-	second.Hash, third.Hash = suite.NewHash(), suite.NewHash()
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), first.Org, first.Hash, second) })
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), second.Org, second.Hash, third) })
-	t.Is(nil, "Delete by the hash before the last two", func() error { return t.Store.Delete(t.Context(), first.Org, first.Hash) })
+	second := t.Renew(first)
+	third := t.Renew(second)
+	t.Deletes(first) // its hash is the one before the last two
 	t.Lives(third, other)
-	t.Is(nil, "Delete by the hash before", func() error { return t.Store.Delete(t.Context(), second.Org, second.Hash) })
-	t.Nothing(first)
-	t.Nothing(second)
-	t.Nothing(third)
+	t.Deletes(second)
+	t.Nothing(first, second, third)
 	t.Lists(t.Org, "ann", other)
-	t.Is(nil, "Delete", func() error { return t.Store.Delete(t.Context(), other.Org, other.Hash) })
+	t.Deletes(other)
 	t.Nothing(other)
 	t.Lists(t.Org, "ann")
 }
@@ -53,22 +48,20 @@ func sessionDeleteID(t *suite.Sessions) {
 		{string(t.Org), "bob", s.ID}, {string(t.Other("-2")), "ann", s.ID}, {string(t.Org), "", s.ID}, {"", "ann", s.ID},
 		{string(t.Org), "ann", ""}, {string(t.Org), "ann", s.ID[:31]}, {string(t.Org), "ann", "%"}, {string(t.Org), "ann", suite.NewID()},
 	} {
-		t.Is(auth.ErrNotFound, fmt.Sprintf("DeleteID%q", c), func() error { return t.Store.DeleteID(t.Context(), auth.OrgKey(c[0]), t.ID(c[1]), c[2]) })
+		suite.Expect(t.T, fmt.Sprintf("DeleteID%q", c), t.Store.DeleteID(t.Context(), auth.OrgKey(c[0]), t.ID(c[1]), c[2]), auth.ErrNotFound)
 	}
 	t.Lives(s, other, bob)
-	t.Is(nil, "DeleteID", func() error { return t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID) })
+	suite.Expect(t.T, "DeleteID", t.Store.DeleteID(t.Context(), t.Org, t.ID("ann"), s.ID), nil)
 	t.Nothing(s)
 	t.Lives(other, bob)
 }
 
 func sessionDeleteAccount(t *suite.Sessions) {
 	a, b, code, bob := t.One("ann"), t.One("ann"), t.Ticket("ann"), t.One("bob")
-	foreign := t.One("ann")
-	foreign.Org = t.Other("-2")
+	foreign := suite.With(t.One("ann"), func(s *session.Session) { s.Org = t.Other("-2") })
 	t.Create(0, a, b, code, bob, foreign)
 	t.DeletesAll(1, t.Org, "ann", a.ID)
-	t.Nothing(b)
-	t.Nothing(code)
+	t.Nothing(b, code)
 	t.Lives(a, bob, foreign)
 	t.DeletesAll(1, t.Org, "ann", bob.ID)
 	t.Nothing(a)
@@ -85,8 +78,7 @@ func sessionDeleteOrg(t *suite.Sessions) {
 		others = append(others, ":"+t.Org, auth.OrgKey(strings.ToLower(string(t.Org))), t.Org[:len(t.Org)-1])
 	}
 	for _, org := range others {
-		s := t.One("ann")
-		s.Org = org
+		s := suite.With(t.One("ann"), func(s *session.Session) { s.Org = org })
 		t.Create(0, s)
 		foreign = append(foreign, s)
 	}
@@ -118,7 +110,7 @@ func sessionLimit(t *suite.Sessions) {
 	t.Create(4, c, d, a, b)
 	t.Lives(a, b, c, d)
 	used := t.Time().UTC().Truncate(time.Millisecond)
-	t.Is(nil, "Touch", func() error { return t.Store.Touch(t.Context(), d.Org, d.Hash, used) })
+	suite.Expect(t.T, "Touch", t.Store.Touch(t.Context(), d.Org, d.Hash, used), nil)
 	d.Seen = used
 	t.Create(4, e)
 	t.Ends(session.ErrEvicted, a)
@@ -133,10 +125,9 @@ func sessionLimit(t *suite.Sessions) {
 }
 
 func sessionLimitApart(t *suite.Sessions) {
-	s, code, enrol, other := t.One("ann"), t.Ticket("ann"), t.One("ann"), t.One("bob")
-	enrol.Ticket = "enrol"
-	foreign := t.One("ann")
-	foreign.Org = t.Other("-2")
+	s, code, other := t.One("ann"), t.Ticket("ann"), t.One("bob")
+	enrol := suite.With(t.One("ann"), func(s *session.Session) { s.Ticket = "enrol" })
+	foreign := suite.With(t.One("ann"), func(s *session.Session) { s.Org = t.Other("-2") })
 	t.Create(1, s, code, enrol, other, foreign)
 	t.Lives(s, code, enrol, other, foreign)
 	next := t.Ticket("ann")
@@ -159,11 +150,45 @@ func sessionEvicted(t *suite.Sessions) {
 	t.Ends(session.ErrEvicted, old)
 	t.AnswersNothing(old)
 	t.Ends(session.ErrEvicted, old)
-	t.Is(nil, "Delete", func() error { return t.Store.Delete(t.Context(), old.Org, old.Hash) })
+	t.Deletes(old)
 	t.DeletesAll(0, t.Org, "ann", s.ID)
 	t.Ends(session.ErrEvicted, old)
 	t.Lists(t.Org, "ann", s)
 	t.Wait(suite.Brief + 200*time.Millisecond)
 	t.Nothing(old)
 	t.Lives(s)
+}
+
+// sessionRaceDeleteID redeems a ticket many times: whoever gets nil may go on.
+func sessionRaceDeleteID(t *suite.Sessions) {
+	s := t.Ticket("ann")
+	t.Create(0, s)
+	suite.Wins(t.T, 1, func(int) error { return t.Store.DeleteID(t.Context(), s.Org, s.Account, s.ID) }, auth.ErrNotFound)
+	t.Nothing(s)
+}
+
+// sessionRaceEnd ends a record by each verb in turn, while other calls touch and replace
+// it.
+func sessionRaceEnd(t *suite.Sessions) {
+	ends := []string{"Delete", "DeleteID", "DeleteAll", "DeleteOrg", "Create"}
+	for round := range 200 {
+		s := t.One(fmt.Sprint("ann-", round))
+		next, newer := suite.Rehashed(s), suite.Rehashed(s)
+		newer.ID, newer.Created = suite.NewID(), s.Created.Add(time.Second)
+		t.Create(0, s)
+		verbs, end := t.Verbs(t.Context(), s, next, newer), ends[round%len(ends)]
+		errs := suite.AtOnce(4, func(i int) error {
+			if i < 3 {
+				return []func() error{verbs["Replace"], verbs["Touch"], t.Verbs(t.Context(), next, s, s)["Touch"]}[i]()
+			}
+			err := verbs[end]()
+			if err == nil {
+				t.Gone("at once", s, next)
+			}
+			return err
+		})
+		suite.Tally(t.T, errs[:3], auth.ErrNotFound)
+		suite.Expect(t.T, fmt.Sprint(end, ", round ", round), errs[3], nil)
+		t.Gone("after all", s, next)
+	}
 }

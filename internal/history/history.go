@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -58,12 +59,12 @@ type Group struct {
 	mu    sync.Mutex
 	rand  *rand.Rand
 	given int64
-	made  map[int64]bool // what must be made once
+	fresh int64 // how many names of things the calls have brought: hashes of sessions, fences
 }
 
 // NewGroup returns a group. The stream of its calls follows from seed, kind and id.
 func NewGroup(kind string, id, at int64, seed uint64) *Group {
-	return &Group{Kind: kind, ID: id, At: at, rand: rand.New(rand.NewPCG(seed, uint64(id))), made: map[int64]bool{}}
+	return &Group{Kind: kind, ID: id, At: at, rand: rand.New(rand.NewPCG(seed, uint64(id)))}
 }
 
 // Next returns the next of most calls; ok is false if there are no more.
@@ -75,32 +76,20 @@ func (g *Group) Next(most int) (o Op, ok bool) {
 	}
 	o = Op{Kind: g.Kind, Group: g.ID, At: g.At}
 	k := Kinds[g.Kind]
-	n := 0
+	var choices []Choice // each as often as its weight says
 	for _, c := range k.Choices {
-		n += c.Weight
+		choices = append(choices, slices.Repeat([]Choice{c}, c.Weight)...)
 	}
-	n = g.rand.IntN(n)
-	for _, c := range k.Choices {
-		if n -= c.Weight; n < 0 {
-			o.Verb = c.Verb
-			for i, below := range c.Below {
-				o.A[i] = g.rand.Int64N(max(below, 1))
-			}
-			break
-		}
+	c := choices[g.rand.IntN(len(choices))]
+	o.Verb = c.Verb
+	for i, below := range c.Below {
+		o.A[i] = g.rand.Int64N(max(below, 1))
 	}
 	if k.Change != nil {
 		k.Change(g, &o)
 	}
 	g.given++
 	return o, true
-}
-
-// Once reports whether something was not made before.
-func (g *Group) Once(what int64) bool {
-	before := g.made[what]
-	g.made[what] = true
-	return !before
 }
 
 // Given returns how many calls were given.
@@ -184,13 +173,13 @@ func explained(steps []Op, at tried, before map[tried]bool) bool {
 		return false
 	}
 	before[at] = true
-	end, open := int64(1<<63-1), false
+	end := int64(math.MaxInt64)
 	for i := range steps {
 		if !at.done[i] && steps[i].Result != Unknown {
-			end, open = min(end, steps[i].To), true
+			end = min(end, steps[i].To)
 		}
 	}
-	if !open {
+	if end == math.MaxInt64 {
 		return true // the unknown ones may never take effect
 	}
 	for i := range steps {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -11,11 +12,11 @@ var Kinds = map[string]Kind{
 	"claims": {Choices: []Choice{{"Claim", 1, [3]int64{4, 4}}}, Change: changeClaim, Start: claims{}, Step: stepClaim,
 		Has: func(s *Stores) bool { return s.Replays != nil }, Call: (*Stores).claim},
 	"tokens": {Choices: []Choice{{"Spend", 15, [3]int64{6}}, {"Get", 1, [3]int64{6}}, {"Revoke", 4, [3]int64{6}}, {"RevokeSubject", 2, [3]int64{2}}, {"List", 2, [3]int64{2}}},
-		Change: func(g *Group, o *Op) { makeFirst(g, o, "Issue", int64(len(family)), 1) }, Start: things{},
+		Change: func(g *Group, o *Op) { issueFirst(g, o, family, 1) }, Start: things{},
 		Step: func(s any, o *Op) (any, bool) { return stepThing(s.(things), family, tokenLimit, o) }, Listed: listedTokens,
 		Has: func(s *Stores) bool { return s.Ledger != nil }, Call: (*Stores).token},
 	"keys": {Choices: []Choice{{"Spend", 7, [3]int64{3}}, {"Get", 2, [3]int64{3}}, {"Revoke", 1, [3]int64{3}}},
-		Change: func(g *Group, o *Op) { makeFirst(g, o, "Issue", int64(len(keyring)), 2) }, Start: things{},
+		Change: func(g *Group, o *Op) { issueFirst(g, o, keyring, 2) }, Start: things{},
 		Step: func(s any, o *Op) (any, bool) { return stepThing(s.(things), keyring, keyLimit, o) },
 		Has:  func(s *Stores) bool { return s.Keys != nil }, Call: (*Stores).key},
 	"sessions": {Choices: []Choice{{"Get", 11, [3]int64{}}, {"Touch", 4, [3]int64{}}, {"Replace", 6, [3]int64{}}, {"Delete", 2, [3]int64{}}, {"DeleteAll", 1, [3]int64{}}, {"List", 2, [3]int64{}}},
@@ -101,10 +102,10 @@ func (s *things) count(of []thing, subject int64) (n int) {
 	return n
 }
 
-// makeFirst makes each thing once, every so many calls.
-func makeFirst(g *Group, o *Op, verb string, things, every int64) {
-	if id := g.given / every; g.given%every == 0 && id < things && g.Once(id) {
-		o.Verb, o.A = verb, [4]int64{id}
+// issueFirst issues each thing once, every so many calls.
+func issueFirst(g *Group, o *Op, things []thing, every int64) {
+	if id := g.given / every; g.given%every == 0 && id < int64(len(things)) {
+		o.Verb, o.A = "Issue", [4]int64{id}
 	}
 }
 
@@ -159,7 +160,7 @@ func stepThing(s things, of []thing, limit int, o *Op) (any, bool) {
 
 const (
 	records      = 3
-	sessionLimit = 2
+	sessionLimit = records - 1
 )
 
 // sessions are none (0), live (1), ended (2) or evicted (3). Hashes below records are those of Create.
@@ -178,18 +179,18 @@ func (s *sessions) find(hash int64, is int8) int {
 }
 
 func changeSession(g *Group, o *Op) {
-	if id := g.given; id < records-1 && g.Once(id) || g.given >= 12 && g.Once(records-1) {
-		id = min(id, records-1)
+	if g.given < records-1 || g.given == 12 {
+		id := min(g.given, records-1)
 		o.Verb, o.A = "Create", [4]int64{id, id}
 		return
 	}
 	o.A = [4]int64{g.rand.Int64N(records), 100 + g.rand.Int64N(50)}
-	if n := int64(len(g.made)) - records; n > 0 && g.rand.IntN(2) == 0 {
-		o.A[0] = 12 + g.rand.Int64N(n+1)
+	if g.fresh > 0 && g.rand.IntN(2) == 0 {
+		o.A[0] = 12 + g.rand.Int64N(g.fresh)
 	}
 	if o.Verb == "Replace" {
-		o.A[1], o.A[2] = 10+int64(len(g.made)), o.A[1]
-		g.Once(o.A[1])
+		o.A[1], o.A[2] = 12+g.fresh, o.A[1]
+		g.fresh++
 	}
 }
 
@@ -226,19 +227,9 @@ func stepSession(state any, o *Op) (any, bool) {
 
 func (s sessions) create(o *Op) sessions {
 	id := o.A[0]
-	for {
-		others, oldest := 0, -1
-		for i := range s {
-			if s[i].is != 1 || int64(i) == id {
-				continue
-			}
-			if others++; oldest < 0 || s[i].seen < s[oldest].seen {
-				oldest = i
-			}
-		}
-		if others < sessionLimit {
-			break
-		}
+	a, b := (id+1)%records, (id+2)%records
+	if s[a].is == 1 && s[b].is == 1 { // at the limit; of two that were used at the same time the older one goes
+		oldest := slices.MinFunc([]int64{min(a, b), max(a, b)}, func(a, b int64) int { return cmp.Compare(s[a].seen, s[b].seen) })
 		s[oldest].is = 3
 	}
 	s[id].is, s[id].hash, s[id].previous, s[id].seen = 1, int8(o.A[1]), -1, int16(id)
@@ -271,10 +262,9 @@ type repeated struct {
 func shortLease(o *Op) bool { return o.Group%2 == 1 }
 
 func changeRepeat(g *Group, o *Op) {
-	last := int64(len(g.made))
-	if o.A[0] = 1 + g.rand.Int64N(last+1); o.Verb == "Begin" {
-		o.A[0] = last + 1
-		g.Once(last + 1)
+	if o.A[0] = 1 + g.rand.Int64N(g.fresh+1); o.Verb == "Begin" {
+		g.fresh++
+		o.A[0] = g.fresh
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -52,7 +53,7 @@ var words = []struct {
 	err  error
 	word string
 }{
-	{auth.ErrUnavailable, Unknown}, {context.DeadlineExceeded, Unknown}, {context.Canceled, Unknown},
+	{nil, "ok"}, {auth.ErrUnavailable, Unknown}, {context.DeadlineExceeded, Unknown}, {context.Canceled, Unknown},
 	{signing.ErrReplayed, "replayed"}, {signing.ErrStale, "stale"},
 	{token.ErrRevoked, "revoked"}, {token.ErrExhausted, "exhausted"}, {token.ErrTooMany, "too many"}, {apikey.ErrTooMany, "too many"},
 	{session.ErrEvicted, "evicted"}, {auth.ErrConflict, "conflict"},
@@ -60,9 +61,6 @@ var words = []struct {
 }
 
 func resultOf(err error) string {
-	if err == nil {
-		return "ok"
-	}
 	for _, w := range words {
 		if errors.Is(err, w.err) {
 			return w.word
@@ -189,12 +187,8 @@ func (s *Stores) list(o *Op, what string, numbers int64, id string) {
 }
 
 func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
-	key, record := fmt.Sprintf("%x", s.sum(o, "attempt", 0)), func(n int64) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.FormatInt(n, 10)
-	}
+	key := fmt.Sprintf("%x", s.sum(o, "attempt", 0))
+	record := func(n int64) string { return strings.TrimPrefix(strconv.FormatInt(n, 10), "0") } // of 0 there is none
 	if o.Verb == "Swap" {
 		done, err := s.Attempts.Swap(ctx, org(o), key, record(o.A[0]), record(o.A[1]))
 		if err == nil && !done {
@@ -203,8 +197,8 @@ func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
 		return err
 	}
 	found, err := s.Attempts.Load(ctx, org(o), key)
-	if found != "" && err == nil {
-		o.N, err = strconv.ParseInt(found, 10, 64)
+	if err == nil {
+		o.N, err = strconv.ParseInt("0"+found, 10, 64)
 		o.N <<= 32
 	}
 	return err

@@ -44,13 +44,8 @@ func (l *Ledger) Record() token.Record {
 // Add adds a record and returns it.
 func (l *Ledger) Add(t *testing.T, change func(*token.Record)) token.Record {
 	t.Helper()
-	r := l.Record()
-	if change != nil {
-		change(&r)
-	}
-	if err := l.Issue(t.Context(), r, nil, Many); err != nil {
-		t.Fatalf("Issue: %v", err)
-	}
+	r := With(l.Record(), change)
+	Must(t, "Issue", l.Issue(t.Context(), r, nil, Many))
 	return r
 }
 
@@ -66,24 +61,11 @@ func (l *Ledger) Spends(t *testing.T, what string, r token.Record, want ...error
 	Expect(t, what, l.Use(t.Context(), r), want...)
 }
 
-// All lists the records of a subject.
-func (l *Ledger) All(t *testing.T, app, subject string) []token.Record {
-	t.Helper()
-	return l.Pages(t, token.Holder{Org: l.Org, ClientKey: app, Subject: subject}, token.MaxPage)
-}
-
 // Lists fails unless the records of a holder are these, in pages of a limit.
 func (l *Ledger) Lists(t *testing.T, what string, of token.Holder, limit int, want ...token.Record) {
 	t.Helper()
-	if got := l.Pages(t, of, limit); !slices.EqualFunc(got, want, SameRecord) {
-		t.Errorf("%s, in pages of %d: List = %+v, want %+v", what, limit, got, want)
-	}
-}
-
-// ListsNone fails if the ledger's own subject has records.
-func (l *Ledger) ListsNone(t *testing.T, what string) {
-	t.Helper()
-	l.Lists(t, what, l.Of(l.Subject), token.MaxPage)
+	got := l.Pages(t, of, limit)
+	Check(t, slices.EqualFunc(got, want, SameRecord), "%s, in pages of %d: List = %+v, want %+v", what, limit, got, want)
 }
 
 // Limited changes a record to one of this many uses.
@@ -108,12 +90,7 @@ func (l *Ledger) Child(parent token.Record) token.Record {
 // Make issues a child of a record.
 func (l *Ledger) Make(t *testing.T, parent token.Record, change func(*token.Record)) token.Record {
 	t.Helper()
-	return l.Add(t, func(r *token.Record) {
-		*r = l.Child(parent)
-		if change != nil {
-			change(r)
-		}
-	})
+	return l.Add(t, func(r *token.Record) { *r = With(l.Child(parent), change) })
 }
 
 // Dead fails unless each verb treats the issued record r as not live. Call it for
@@ -121,9 +98,8 @@ func (l *Ledger) Make(t *testing.T, parent token.Record, change func(*token.Reco
 func (l *Ledger) Dead(t *testing.T, what string, r token.Record) {
 	t.Helper()
 	l.Spends(t, what+": Spend", r, token.ErrRevoked)
-	if slices.ContainsFunc(l.All(t, r.ClientKey, r.Subject), func(listed token.Record) bool { return listed.ID == r.ID }) {
-		t.Errorf("%s: listed", what)
-	}
+	listed := slices.ContainsFunc(l.Pages(t, r.Holder(), token.MaxPage), func(listed token.Record) bool { return listed.ID == r.ID })
+	Check(t, !listed, "%s: listed", what)
 	l.Barren(t, what, r, token.ErrRevoked)
 	Expect(t, what+": Revoke", l.Revoke(t.Context(), r.Holder(), r.ID), token.ErrNotFound)
 }
@@ -131,8 +107,7 @@ func (l *Ledger) Dead(t *testing.T, what string, r token.Record) {
 // Barren fails unless Issue of a child of parent returns want and changes nothing.
 func (l *Ledger) Barren(t *testing.T, what string, parent token.Record, want error) {
 	t.Helper()
-	child := l.Child(parent)
-	child.ClientKey = parent.ClientKey
+	child := With(l.Child(parent), func(r *token.Record) { r.ClientKey = parent.ClientKey })
 	Expect(t, what+": Issue of a child", l.Issue(t.Context(), child, nil, Many), want)
 	l.Spends(t, what+": a child that was not issued", child, token.ErrRevoked)
 	child.Parent = ""
@@ -170,19 +145,24 @@ func (l *Ledger) RefusedAfter(ctx context.Context, r token.Record, ended *atomic
 	}
 }
 
-// Gets expects the record that List has, or an error and the zero Record.
-func (l *Ledger) Gets(t *testing.T, what string, of token.Holder, id string, want error) {
+// Gets expects the record that List has, or an error and the zero Record. It returns what Get does.
+func (l *Ledger) Gets(t *testing.T, what string, of token.Holder, id string, want error) token.Record {
 	t.Helper()
 	got, err := l.Get(t.Context(), of, id)
 	Expect(t, what+": Get", err, want)
-	if want != nil && got != (token.Record{}) {
-		t.Errorf("%s: Get = %+v beside an error", what, got)
-	}
 	if want != nil {
-		return
+		Same(t, what+": Get beside an error", got, token.Record{})
+		return got
 	}
-	listed := l.All(t, of.ClientKey, got.Subject)
-	if got.ID != id || !slices.Contains(listed, got) {
-		t.Errorf("%s: Get = %+v, but List has %+v", what, got, listed)
-	}
+	of.Subject = got.Subject
+	listed := l.Pages(t, of, token.MaxPage)
+	Check(t, got.ID == id && slices.Contains(listed, got), "%s: Get = %+v, but List has %+v", what, got, listed)
+	return got
+}
+
+// RevokesSubject fails unless RevokeSubject of a holder ends so many live records.
+func (l *Ledger) RevokesSubject(t *testing.T, what string, of token.Holder, want int) {
+	t.Helper()
+	n, err := l.RevokeSubject(t.Context(), of)
+	Check(t, n == want && err == nil, "RevokeSubject of %s = %d, %v, want %d", what, n, err, want)
 }

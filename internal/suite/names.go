@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,14 @@ func Run[F any](t *testing.T, tests Tests[F], run func(t *testing.T, test F)) {
 	for _, c := range tests {
 		t.Run(c.Name, func(t *testing.T) { run(t, c.Test) })
 	}
+}
+
+// With returns v after a change; nil: none.
+func With[V any](v V, change func(*V)) V {
+	if change != nil {
+		change(&v)
+	}
+	return v
 }
 
 // Crowd is how many callers take part in a race.
@@ -59,48 +68,56 @@ func Tally(t *testing.T, errs []error, others ...error) (succeeded int) {
 	for _, err := range errs {
 		if err == nil {
 			succeeded++
-			continue
-		}
-		if !Matches(err, others...) {
-			t.Errorf("error %v, want one of %v", err, others)
+		} else {
+			Expect(t, "at once", err, others...)
 		}
 	}
 	return succeeded
 }
 
-// Wins lets a crowd call f at once, and fails unless n calls succeed. All others must return one of lost.
-func Wins(t *testing.T, n int, f func(i int) error, lost ...error) {
+// Wins lets a crowd call f at once, and fails unless n calls succeed. All others must return one of lost. It
+// returns the index of the first call that succeeded.
+func Wins(t *testing.T, n int, f func(i int) error, lost ...error) (first int) {
 	t.Helper()
-	if got := Tally(t, AtOnce(Crowd, f), lost...); got != n {
-		t.Errorf("%d calls of %d won, want %d", got, Crowd, n)
+	errs := AtOnce(Crowd, f)
+	if got := Tally(t, errs, lost...); got != n {
+		t.Fatalf("%d calls of %d won, want %d", got, Crowd, n)
+	}
+	return slices.Index(errs, nil)
+}
+
+// Check fails unless ok.
+func Check(t *testing.T, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Errorf(format, args...)
 	}
 }
 
-// Winner lets a crowd call f at once, and returns the index of the only call that succeeds. All others must
-// return lost.
-func Winner(t *testing.T, f func(i int) error, lost error) int {
+// Same fails unless got is want, in all that they contain.
+func Same[V any](t *testing.T, what string, got, want V) {
 	t.Helper()
-	errs := AtOnce(Crowd, f)
-	if n := Tally(t, errs, lost); n != 1 {
-		t.Fatalf("%d calls of %d won", n, Crowd)
+	Check(t, reflect.DeepEqual(got, want), "%s: got  %+v\nwant %+v", what, got, want)
+}
+
+// Must ends the test if there is an error.
+func Must(t *testing.T, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
 	}
-	return slices.Index(errs, nil)
 }
 
 // Fails fails unless err is an error that matches none of others.
 func Fails(t *testing.T, what string, err error, others ...error) {
 	t.Helper()
-	if err == nil || Matches(err, others...) {
-		t.Errorf("%s: error %v, want another one", what, err)
-	}
+	Check(t, err != nil && !Matches(err, others...), "%s: error %v, want another one", what, err)
 }
 
 // Expect fails unless err matches one of want. A nil in want matches a nil error.
 func Expect(t *testing.T, what string, err error, want ...error) {
 	t.Helper()
-	if !Matches(err, want...) {
-		t.Errorf("%s: error %v, want %v", what, err, want)
-	}
+	Check(t, Matches(err, want...), "%s: error %v, want %v", what, err, want)
 }
 
 // Matches reports whether err matches one of the targets.
@@ -143,9 +160,7 @@ func Seen(t *testing.T, at time.Time, use func(at time.Time, from netip.Prefix),
 			made++
 			seen, from = recorded()
 		}
-		if !is() {
-			t.Errorf("used after %v: seen after %v from %v", u.after, seen.Sub(at), from)
-		}
+		Check(t, is(), "used after %v: seen after %v from %v", u.after, seen.Sub(at), from)
 	}
 	return made
 }

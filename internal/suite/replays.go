@@ -18,37 +18,28 @@ type Replays struct {
 
 // NewReplays returns s with such a key, once it accepts claims.
 func NewReplays(t *testing.T, s signing.Replays, f Features) *Replays {
-	r := &Replays{Features: f, Store: s, Key: Random()}
-	r.warm(t)
-	return r
-}
-
-// warm waits until the store accepts claims. A new store refuses requests that were
-// signed before it was opened, as stale.
-func (r *Replays) warm(t *testing.T) {
 	t.Helper()
+	r := &Replays{Features: f, Store: s, Key: Random()}
+	// A new store refuses requests that were signed before it was opened, as stale.
 	for range 100 {
 		u := r.Fresh()
 		u.ClientKey = Random()
-		err := r.Store.Claim(t.Context(), u)
-		if err == nil {
-			return
-		}
+		err := s.Claim(t.Context(), u)
 		if !errors.Is(err, signing.ErrStale) {
-			t.Fatalf("first claim: %v", err)
+			Must(t, "first claim", err)
+			return r
 		}
 		r.Wait(2 * time.Millisecond)
 	}
 	t.Fatal("every claim is stale: does the store's clock differ from Features.Now?")
+	return nil
 }
-
-const tolerance = 5 * time.Minute
 
 // Fresh returns a single-use request that is signed now, as a verifier claims it.
 func (r *Replays) Fresh() signing.Use {
 	now := r.Time()
 	signed := time.UnixMilli(now.UnixMilli())
-	u := signing.Use{ClientKey: r.Key, Nonce: NewNonce(), Signed: signed, Seen: now, Keep: signed.Add(tolerance)}
+	u := signing.Use{ClientKey: r.Key, Nonce: NewNonce(), Signed: signed, Seen: now, Keep: signed.Add(5 * time.Minute)}
 	rand.Read(u.Signature[:])
 	return u
 }

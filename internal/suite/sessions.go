@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -45,17 +45,13 @@ func (t *Sessions) One(account string) session.Session {
 }
 
 func (t *Sessions) Ticket(account string) session.Session {
-	s := t.One(account)
-	s.Ticket = "code"
-	return s
+	return With(t.One(account), func(s *session.Session) { s.Ticket = "code" })
 }
 
 func (t *Sessions) Create(limit int, all ...session.Session) {
 	t.Helper()
 	for _, s := range all {
-		if err := t.Store.Create(t.Context(), s, limit); err != nil {
-			t.Fatalf("Create: %v", err)
-		}
+		Must(t.T, "Create", t.Store.Create(t.Context(), s, limit))
 	}
 }
 
@@ -64,11 +60,7 @@ func (t *Sessions) Lives(all ...session.Session) {
 	t.Helper()
 	for _, want := range all {
 		got, err := t.Store.Get(t.Context(), want.Org, want.Hash)
-		if err != nil {
-			t.Errorf("Get: %v", err)
-		} else if !sameSession(got, want) {
-			t.Errorf("Get = %+v\nwant  %+v", got, want)
-		}
+		Check(t.T, err == nil && sameSession(got, want), "Get = %+v, %v\nwant  %+v", got, err, want)
 	}
 }
 
@@ -76,40 +68,47 @@ func (t *Sessions) Lives(all ...session.Session) {
 func (t *Sessions) Ends(want error, all ...session.Session) {
 	t.Helper()
 	for _, s := range all {
-		t.Is(want, "Get", func() error { _, err := t.Store.Get(t.Context(), s.Org, s.Hash); return err })
+		_, err := t.Store.Get(t.Context(), s.Org, s.Hash)
+		Expect(t.T, "Get", err, want)
 	}
 }
 
-func (t *Sessions) Is(want error, verb string, run func() error) {
+// Rehashed returns a record with another hash.
+func Rehashed(s session.Session) session.Session {
+	s.Hash = NewHash()
+	return s
+}
+
+// Renew gives a record another hash, and returns it with that one.
+func (t *Sessions) Renew(s session.Session) session.Session {
 	t.Helper()
-	if err := run(); !errors.Is(err, want) {
-		t.Errorf("%s: %v, want %v", verb, err, want)
-	}
+	next := Rehashed(s)
+	Expect(t.T, "Replace", t.Store.Replace(t.Context(), s.Org, s.Hash, next), nil)
+	return next
 }
 
 func (t *Sessions) Lists(org auth.OrgKey, account string, want ...session.Session) {
 	t.Helper()
 	got, err := t.Store.List(t.Context(), org, t.ID(account))
-	if err != nil {
-		t.Fatalf("List: %v", err)
-	}
-	if !slices.EqualFunc(got, want, sameSession) {
-		t.Errorf("List(%q, %q) = %+v\nwant %+v", org, account, got, want)
-	}
+	Check(t.T, err == nil && slices.EqualFunc(got, want, sameSession), "List(%q, %q) = %+v, %v\nwant %+v", org, account, got, err, want)
+}
+
+// Deletes fails unless Delete of the hash of a record returns nil, as it does if there is no such record.
+func (t *Sessions) Deletes(s session.Session) {
+	t.Helper()
+	Expect(t.T, "Delete", t.Store.Delete(t.Context(), s.Org, s.Hash), nil)
 }
 
 func (t *Sessions) DeletesAll(want int, org auth.OrgKey, account, except string) {
 	t.Helper()
-	if n, err := t.Store.DeleteAll(t.Context(), org, t.ID(account), except); n != want || err != nil {
-		t.Errorf("DeleteAll = %d, %v; want %d", n, err, want)
-	}
+	n, err := t.Store.DeleteAll(t.Context(), org, t.ID(account), except)
+	Check(t.T, n == want && err == nil, "DeleteAll = %d, %v; want %d", n, err, want)
 }
 
 func (t *Sessions) DeletesOrg(want int, org auth.OrgKey) {
 	t.Helper()
-	if n, err := t.Store.DeleteOrg(t.Context(), org); n != want || err != nil {
-		t.Errorf("DeleteOrg = %d, %v; want %d", n, err, want)
-	}
+	n, err := t.Store.DeleteOrg(t.Context(), org)
+	Check(t.T, n == want && err == nil, "DeleteOrg = %d, %v; want %d", n, err, want)
 }
 
 // sameSession compares times as instants.
@@ -122,23 +121,23 @@ func sameSession(a, b session.Session) bool {
 	return same && a == b
 }
 
-// Nothing fails unless all verbs treat the hash and the ID as unknown.
-func (t *Sessions) Nothing(s session.Session) {
+// Nothing fails unless all verbs treat each hash and each ID as unknown.
+func (t *Sessions) Nothing(all ...session.Session) {
 	t.Helper()
-	ctx := t.Context()
-	t.Ends(auth.ErrNotFound, s)
-	t.AnswersNothing(s)
-	t.Is(nil, "Delete", func() error { return t.Store.Delete(ctx, s.Org, s.Hash) })
-	t.Ends(auth.ErrNotFound, s)
+	for _, s := range all {
+		t.Ends(auth.ErrNotFound, s)
+		t.AnswersNothing(s)
+		t.Deletes(s)
+		t.Ends(auth.ErrNotFound, s)
+	}
 }
 
 // AnswersNothing fails if a verb that changes a record finds this one.
 func (t *Sessions) AnswersNothing(s session.Session) {
 	t.Helper()
-	next := s
-	next.Hash = NewHash()
+	next := Rehashed(s)
 	for _, verb := range []string{"Touch", "Replace", "DeleteID"} {
-		t.Is(auth.ErrNotFound, verb, t.Verbs(t.Context(), s, next, s)[verb])
+		Expect(t.T, verb, t.Verbs(t.Context(), s, next, s)[verb](), auth.ErrNotFound)
 		t.Ends(auth.ErrNotFound, next)
 	}
 }
@@ -146,14 +145,11 @@ func (t *Sessions) AnswersNothing(s session.Session) {
 func (t *Sessions) Gone(when string, all ...session.Session) {
 	for i, s := range all {
 		_, err := t.Store.Get(t.Context(), s.Org, s.Hash)
-		if !errors.Is(err, auth.ErrNotFound) && !errors.Is(err, session.ErrEvicted) {
-			t.Errorf("%s: Get of hash %d after its end: %v", when, i, err)
-		}
+		Expect(t.T, fmt.Sprintf("%s: Get of hash %d after its end", when, i), err, auth.ErrNotFound, session.ErrEvicted)
 	}
 	list, err := t.Store.List(t.Context(), all[0].Org, all[0].Account)
-	if err != nil || slices.ContainsFunc(list, func(s session.Session) bool { return s.ID == all[0].ID }) {
-		t.Errorf("%s: List after its end: %+v, %v", when, list, err)
-	}
+	listed := slices.ContainsFunc(list, func(s session.Session) bool { return s.ID == all[0].ID })
+	Check(t.T, err == nil && !listed, "%s: List after its end: %+v, %v", when, list, err)
 }
 
 // Verbs are all verbs about a session; next is what Replace makes of it, and fresh what Create makes.

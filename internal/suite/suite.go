@@ -17,12 +17,7 @@ type Features struct {
 }
 
 // NewAccount returns an account that no subtest has used.
-func (f Features) NewAccount() string {
-	if f.Account == nil {
-		return Random()
-	}
-	return f.Account()
-}
+func (f Features) NewAccount() string { return f.AccountNamed(Random()) }
 
 // AccountNamed returns the name, or an account where names have another form.
 func (f Features) AccountNamed(name string) string {
@@ -81,9 +76,10 @@ func (c *Cast) ID(name string) string {
 	return c.ids[name]
 }
 
-// Other returns another org than Org. In a store of texts, its name is like that of Org.
+// Other returns another org than Org, unless the suffix is empty. In a store of texts, its name is like that
+// of Org.
 func (c *Cast) Other(suffix string) auth.OrgKey {
-	if c.Features.Org == nil {
+	if c.Features.Org == nil || suffix == "" {
 		return c.Org + auth.OrgKey(suffix)
 	}
 	key := "org " + suffix

@@ -91,7 +91,7 @@ func testRevokeSubjectRace(t *testing.T, l *suite.Ledger) {
 // idsOf lists the ids of the ledger's own subject.
 func idsOf(t *testing.T, l *suite.Ledger) (ids []string) {
 	t.Helper()
-	for _, r := range l.All(t, l.App, l.Subject) {
+	for _, r := range l.Pages(t, l.Of(l.Subject), token.MaxPage) {
 		ids = append(ids, r.ID)
 	}
 	return ids

@@ -98,7 +98,7 @@ func testReplacedAllTheTime(t *testing.T, l *suite.Ledger) {
 	}
 	suite.Expect(t, "with a greater limit", l.Issue(t.Context(), next, nil, math.MaxInt32), nil)
 	next = l.Record()
-	named := l.All(t, l.App, l.Subject)[0].KeyID
+	named := l.Pages(t, l.Of(l.Subject), token.MaxPage)[0].KeyID
 	suite.Expect(t, "one of them is of a key that verifies", l.Issue(t.Context(), next, []string{named}, limit+1), nil)
 	another := l.Record()
 	another.Subject = l.F.NewAccount()

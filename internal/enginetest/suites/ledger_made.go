@@ -35,7 +35,7 @@ func testLedgerNames(t *testing.T, l *suite.Ledger) {
 	}
 	subject := l.F.AccountNamed(names[1])
 	r := l.Add(t, func(r *token.Record) { r.Subject = subject })
-	if list := l.All(t, l.App, subject); len(list) != 1 || !suite.SameRecord(list[0], r) {
+	if list := l.Pages(t, l.Of(subject), token.MaxPage); len(list) != 1 || !suite.SameRecord(list[0], r) {
 		t.Errorf("List of %q = %+v", subject, list)
 	}
 }
@@ -135,7 +135,7 @@ func testDeepest(t *testing.T, l *suite.Ledger) {
 	l.Make(t, row[len(row)-2], nil)
 	counted := l.Make(t, row[len(row)-2], suite.Limited(1))
 	l.Spends(t, "counted, with the most ancestors", counted, nil)
-	if list := l.All(t, l.App, last.Subject); len(list) != 1 {
+	if list := l.Pages(t, l.Of(last.Subject), token.MaxPage); len(list) != 1 {
 		t.Errorf("List = %+v, want the last one", list)
 	}
 }

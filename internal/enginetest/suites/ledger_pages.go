@@ -192,8 +192,8 @@ func walkOnce(t *testing.T, l *suite.Ledger, lasting map[string]bool, gone []tok
 
 func testListAliasing(t *testing.T, l *suite.Ledger) {
 	r := l.Add(t, nil)
-	l.All(t, l.App, l.Subject)[0] = token.Record{}
-	if got := l.All(t, l.App, l.Subject); len(got) != 1 || !suite.SameRecord(got[0], r) {
+	l.Pages(t, l.Of(l.Subject), token.MaxPage)[0] = token.Record{}
+	if got := l.Pages(t, l.Of(l.Subject), token.MaxPage); len(got) != 1 || !suite.SameRecord(got[0], r) {
 		t.Errorf("List = %+v, want %+v", got, r)
 	}
 }

@@ -122,8 +122,7 @@ func sessionReplacedAndEvicted(t *suite.Sessions) {
 	evicted, latest := t.One("bob"), t.One("bob")
 	t.Create(0, evicted)
 	before := evicted
-	evicted.Hash = suite.NewHash()
-	t.Is(nil, "Replace", func() error { return t.Store.Replace(t.Context(), before.Org, before.Hash, evicted) })
+	evicted = t.Renew(before)
 	t.Create(1, latest)
 	t.Ends(session.ErrEvicted, evicted)
 	t.Ends(auth.ErrNotFound, before)

@@ -26,7 +26,7 @@ func Verbs(t testing.TB, events []auth.Event, agent string) (lines []string) {
 	t.Helper()
 	ids := map[string]string{}
 	number := func(id string) string {
-		if ids[id] == "" {
+		if id != "" && ids[id] == "" {
 			ids[id] = fmt.Sprintf("#%d", len(ids)+1)
 		}
 		return ids[id]
@@ -38,27 +38,17 @@ func Verbs(t testing.TB, events []auth.Event, agent string) (lines []string) {
 		if e.Org == "" || !e.Address.IsValid() || e.Route == "" || e.Request != Request || e.Time.IsZero() || e.Agent != agent {
 			t.Errorf("%s lacks something: %+v", e.Verb, e)
 		}
-		line := e.Verb
-		add := func(format, text string) {
-			if text != "" {
-				line += fmt.Sprintf(format, text)
-			}
+		line, by := e.Verb, e.By
+		if kind, id, ok := strings.Cut(by, ":"); ok && kind != "app" {
+			by = kind + ":" + number(id)
 		}
-		add(" (%s)", e.Reason)
-		if e.Count != 0 {
-			line += fmt.Sprintf(" ×%d", e.Count)
-		}
-		line += " " + string(e.Org) + "/" + e.Account
-		add(" by %s", e.Actor)
-		if kind, id, ok := strings.Cut(e.By, ":"); ok && kind != "app" {
-			line += " with " + kind + ":" + number(id)
-		} else {
-			add(" with %s", e.By)
-		}
-		add(", app %s", e.App)
-		for _, one := range [][2]string{{"credential", e.Credential}, {"token", e.Token}, {"session", e.Session}} {
-			if one[1] != "" {
-				line += ", " + one[0] + " " + number(one[1])
+		for _, part := range []struct{ before, value, after string }{
+			{" (", e.Reason, ")"}, {" ×", strings.TrimPrefix(fmt.Sprint(e.Count), "0"), ""}, {" ", string(e.Org) + "/" + e.Account, ""},
+			{" by ", e.Actor, ""}, {" with ", by, ""}, {", app ", e.App, ""},
+			{", credential ", number(e.Credential), ""}, {", token ", number(e.Token), ""}, {", session ", number(e.Session), ""},
+		} {
+			if part.value != "" {
+				line += part.before + part.value + part.after
 			}
 		}
 		lines = append(lines, line)

@@ -24,7 +24,7 @@ type Reply struct {
 // adds a Host line unless there is one.
 func Send(t testing.TB, server *httptest.Server, lines ...string) Reply {
 	t.Helper()
-	if !hasHost(lines) {
+	if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(strings.ToLower(line), "host:") }) {
 		lines = append(lines, "Host: "+server.Listener.Addr().String())
 	}
 	return Write(t, server, strings.Join(lines, "\r\n")+"\r\n\r\n")
@@ -33,27 +33,22 @@ func Send(t testing.TB, server *httptest.Server, lines ...string) Reply {
 // Write sends text unchanged and reads one response.
 func Write(t testing.TB, server *httptest.Server, text string) Reply {
 	t.Helper()
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("no response to %.80q: %v", text, err)
+		}
 	}
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	must(err)
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.WriteString(conn, text); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(conn, text)
+	must(err)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatalf("no response to %.80q: %v", text, err)
-	}
+	must(err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(err)
 	return Reply{response, string(body)}
-}
-
-func hasHost(lines []string) bool {
-	return slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(strings.ToLower(line), "host:") })
 }
