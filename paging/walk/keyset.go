@@ -60,24 +60,18 @@ func (k *keyset) needsItems() bool { return len(k.keys) > 1 }
 
 // String returns the position for List.After.
 func (k *keyset) String() string {
-	if k.values == nil {
+	switch {
+	case k.values == nil:
 		return ""
-	}
-	if !k.needsItems() {
+	case !k.needsItems():
 		return k.id()
 	}
 	text, _ := json.Marshal(k.values) // of nil, bool, string and json.Number
 	return string(text)
 }
 
-// id returns the _id of the last item, or "" at the beginning.
-func (k *keyset) id() string {
-	if k.values == nil {
-		return ""
-	}
-	id, _ := k.values[len(k.values)-1].(string)
-	return id
-}
+// id returns the _id of the last item.
+func (k *keyset) id() string { return k.values[len(k.values)-1].(string) }
 
 // pageQuery returns q for the page after the position.
 func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
@@ -99,16 +93,15 @@ func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 // position, it returns ErrStalled and does not move. texts are the JSON of the items, if the
 // position needs it. It then looks at the first and the last item only.
 func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
-	last := len(ids) - 1
-	if !k.needsItems() {
-		if err := k.inOrder(ids); err != nil {
-			return err
+	before, last := k.values, len(ids)-1
+	var text json.RawMessage
+	for i, id := range ids {
+		if k.needsItems() {
+			if text = texts[i]; 0 < i && i < last {
+				continue
+			}
 		}
-		return k.moveTo([]any{ids[last]})
-	}
-	before := k.values
-	for _, i := range []int{0, last}[:min(len(ids), 2)] {
-		values, err := k.valuesOf(texts[i], ids[i])
+		values, err := k.valuesOf(text, id)
 		if err == nil && before != nil {
 			err = k.follows(before, values)
 		}
@@ -117,11 +110,8 @@ func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
 		}
 		before = values
 	}
-	if err := k.moveTo(before); err != nil {
-		return err
-	}
-	k.unsent = k.unsentIn(texts[last])
-	return nil
+	k.unsent = k.unsentIn(text)
+	return k.moveTo(before)
 }
 
 // unsentIn returns a descending sort key that an item lacks, or "".
@@ -134,24 +124,10 @@ func (k *keyset) unsentIn(text json.RawMessage) string {
 	return ""
 }
 
-// inOrder returns ErrStalled if an id does not come after the id before it. The first
-// id must come after the position.
-func (k *keyset) inOrder(ids []string) error {
-	before := k.id()
-	for _, id := range ids {
-		if before != "" && k.idOrder(before, id) >= 0 {
-			return fmt.Errorf("%w: %q follows %q", ErrStalled, id, before)
-		}
-		before = id
-	}
-	return nil
-}
-
 // idOrder is below 0 if the id after comes after the one before: as a text, or as a number if all
 // ids are integers.
 func (k *keyset) idOrder(before, after string) int {
-	desc := k.keys[len(k.keys)-1].Desc
-	if desc {
+	if k.keys[len(k.keys)-1].Desc {
 		before, after = after, before
 	}
 	if order := strings.Compare(before, after); order < 0 && !k.numeric {
