@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tenantkit/tenantkit/internal/sqldialect"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -33,10 +32,7 @@ func Statement(q paging.Query, table Table, visible RowScope, dialect Dialect) (
 
 // compile compiles the statement that write writes, for the rows that the condition visible allows.
 func compile(q paging.Query, table *Table, visible RowScope, dialect Dialect, write writer) (text string, args []any, err error) {
-	if !sqldialect.Known(dialect) {
-		return "", nil, programError{fmt.Errorf("sqlpage: %d is no dialect", dialect)}
-	}
-	if err := table.validate(); err != nil {
+	if err := table.validate(dialect); err != nil {
 		return "", nil, programError{err}
 	}
 	order := q.Order()
@@ -52,10 +48,10 @@ func compile(q paging.Query, table *Table, visible RowScope, dialect Dialect, wr
 		}
 	}
 	text = write(s, q, s.visible(visible))
-	if s.err != nil {
+	switch {
+	case s.err != nil:
 		return "", nil, programError{s.err}
-	}
-	if len(text) > maxStatement {
+	case len(text) > maxStatement:
 		return "", nil, errTooLong
 	}
 	return text, s.args, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
+	"github.com/tenantkit/tenantkit/internal/sqldialect"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -51,14 +52,16 @@ type Column struct {
 	UnsafeExpression string
 }
 
-// validate returns an error if the table is not valid, apart from its columns. A
+// validate returns an error if the dialect or the table is not valid, apart from its columns. A
 // statement validates the columns that it uses.
-func (t *Table) validate() error {
+func (t *Table) validate(d Dialect) error {
 	schema, name, qualified := strings.Cut(t.Name, ".")
 	_, id := t.Properties["_id"]
 	_, object := t.Properties["object"]
 	tenant := t.Properties[t.Tenant]
 	switch {
+	case !sqldialect.Known(d):
+		return fmt.Errorf("sqlpage: %d is no dialect", d)
 	case !validName(schema) || qualified && !validName(name):
 		return fmt.Errorf("sqlpage: %q is no table name", t.Name)
 	case len(t.Select) == 0 || slices.ContainsFunc(t.Select, invalidName):
