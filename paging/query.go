@@ -85,7 +85,7 @@ func (q Query) encode(values url.Values, prefix string) {
 		values.Set(prefix+"where", q.whereText())
 	}
 	if len(q.Sort) > 0 {
-		values.Set(prefix+"sort", string(appendSort(nil, q.Sort)))
+		values.Set(prefix+"sort", string(appendAll(nil, "{}", q.Sort)))
 	}
 	if q.Skip != 0 {
 		values.Set(prefix+"skip", strconv.Itoa(q.Skip))
