@@ -198,8 +198,8 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sqlpag
 	for rows.Next() {
 		s.reset() // a document is decoded into what is there
 		if err := rows.Scan(into...); err != nil {
-			if rows.Err() == nil {
-				err = declarationError{err}
+			if rows.Err() == nil { // a value that the field of its column cannot hold
+				return nil, false, v.list.named(err)
 			}
 			return nil, false, v.list.failed(err)
 		}
@@ -273,16 +273,14 @@ func (l *List) failed(err error) error {
 	switch {
 	case errors.As(err, new(*paging.Error)):
 		return err // 400, because of the filter or the scope
-	case errors.Is(err, sqlpage.ErrProgram) || errors.As(err, new(declarationError)) || isPermanent(err):
-		return fmt.Errorf("sqllist: table %s: %w", l.table.Name, err)
+	case errors.Is(err, sqlpage.ErrProgram) || isPermanent(err):
+		return l.named(err)
 	}
-	return faults.Wrap(fmt.Errorf("sqllist: table %s: %w", l.table.Name, err), "error.storeUnavailable")
+	return faults.Wrap(l.named(err), "error.storeUnavailable")
 }
 
-// declarationError reports a value that the field of its column cannot hold.
-type declarationError struct{ error }
-
-func (e declarationError) Unwrap() error { return e.error }
+// named adds the name of the table to an error.
+func (l *List) named(err error) error { return fmt.Errorf("sqllist: table %s: %w", l.table.Name, err) }
 
 // isPermanent reports whether the database refuses the statement itself: classes 22 and 42 of
 // SQLSTATE, such as a column that it does not have, or SQLITE_ERROR.
