@@ -26,7 +26,7 @@ func (c column) key() key {
 	}
 	switch {
 	case c.isText():
-		k.bytewise = bytewise(c.dialect)
+		k.bytewise = bytewise[c.dialect]
 	case c.Type == paging.Date && c.Storage == 0:
 		// Clients see milliseconds, and a cursor has what they see. So rows of one
 		// millisecond must be in the order of the next key, not of the microseconds.

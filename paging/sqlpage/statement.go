@@ -380,7 +380,7 @@ func (a array) in(s *statement, values []any) string {
 // text returns the text of an element, or NULL.
 func (a array) text() string {
 	if a.dialect == PostgreSQL {
-		return "e" + bytewise(PostgreSQL)
+		return "e" + bytewise[PostgreSQL]
 	}
 	return "CASE e.type WHEN 'text' THEN e.value END"
 }
