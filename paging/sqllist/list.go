@@ -233,39 +233,39 @@ func (v *view) append(text []byte, s *scanner, root string) (_ []byte, err error
 	text = appendText(append(text, `{"_id":`...), *s.id)
 	text = append(text, v.list.object...)
 	for _, c := range v.shown {
-		switch {
-		case c.always || !c.document && reads(c.path):
-			start := len(text)
-			text, err = s.write[c.at](append(text, c.member...))
-			if c.omit && string(text[start+len(c.member):]) == "null" {
-				text = text[:start]
-			}
-		case c.document:
-			text, err = v.appendDocument(text, c, s.write[c.at], reads)
+		whole := c.always || !c.document && reads(c.path)
+		if !whole && !c.document {
+			continue
 		}
-		if err != nil {
+		start := len(text)
+		if text, err = s.write[c.at](append(text, c.member...)); err != nil {
 			return nil, err
+		}
+		switch {
+		case c.omit && string(text[start+len(c.member):]) == "null":
+			text = text[:start]
+		case !whole:
+			part, err := v.partOf(text[start+1:], reads)
+			if err != nil {
+				return nil, err
+			}
+			text = append(text[:start], part...)
 		}
 	}
 	return append(text, '}'), nil
 }
 
-// appendDocument appends the part of a document that is asked for and may be read.
-func (v *view) appendDocument(text []byte, c shown, write writer, reads func(path string) bool) ([]byte, error) {
-	whole, err := write(append([]byte{'{'}, c.member[1:]...))
-	if err != nil || c.omit && string(whole[len(c.member):]) == "null" {
-		return text, err
-	}
-	part, err := envelope.Select(envelope.Verbatim(append(whole, '}')), func(path string) bool {
+// partOf returns the part of a document that is asked for and may be read, with a comma before it.
+// member is the document with its name.
+func (v *view) partOf(member []byte, reads func(path string) bool) ([]byte, error) {
+	part, err := envelope.Select(envelope.Verbatim(slices.Concat([]byte{'{'}, member, []byte{'}'})), func(path string) bool {
 		return v.query.Wants(path) && reads(v.prefix+path)
 	})
-	if err != nil {
+	if err != nil || len(part) == len("{}") {
 		return nil, err
 	}
-	if part = part[1 : len(part)-1]; len(part) > 0 {
-		text = append(append(text, ','), part...)
-	}
-	return text, nil
+	part[0] = ','
+	return part[:len(part)-1], nil
 }
 
 // failed returns the error for what went wrong with a statement.
