@@ -81,21 +81,16 @@ func (q Query) Encode() string {
 }
 
 func (q Query) encode(values url.Values, prefix string) {
-	if !q.Where.constant() || q.Where.op == OpOr {
-		values.Set(prefix+"where", q.whereText())
+	set := func(argument, value string, present bool) {
+		if present {
+			values.Set(prefix+argument, value)
+		}
 	}
-	if len(q.Sort) > 0 {
-		values.Set(prefix+"sort", string(appendAll(nil, "{}", q.Sort)))
-	}
-	if q.Skip != 0 {
-		values.Set(prefix+"skip", strconv.Itoa(q.Skip))
-	}
-	if q.Limit != 0 {
-		values.Set(prefix+"limit", strconv.Itoa(q.Limit))
-	}
-	if q.CountTo > 0 {
-		values.Set(prefix+"count", "true")
-	}
+	set("where", q.whereText(), !q.Where.constant() || q.Where.op == OpOr)
+	set("sort", string(appendAll(nil, "{}", q.Sort)), len(q.Sort) > 0)
+	set("skip", strconv.Itoa(q.Skip), q.Skip != 0)
+	set("limit", strconv.Itoa(q.Limit), q.Limit != 0)
+	set("count", "true", q.CountTo > 0)
 	for property, sub := range q.Lists {
 		sub.encode(values, prefix+property+".")
 	}

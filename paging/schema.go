@@ -2,6 +2,7 @@ package paging
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
@@ -125,17 +126,11 @@ func (s *Schema) property(path string) *Property {
 	if identifies(path) {
 		return &identity
 	}
-	var found *Property
-	for i := range s.Properties {
-		p := &s.Properties[i]
-		if p.Path == path {
-			found = p
-		}
-		if p.Hidden && covers(p.Path, path) {
-			return nil
-		}
+	i := slices.IndexFunc(s.Properties, func(p Property) bool { return p.Path == path })
+	if i < 0 || slices.ContainsFunc(s.Properties, func(p Property) bool { return p.Hidden && covers(p.Path, path) }) {
+		return nil
 	}
-	return found
+	return &s.Properties[i]
 }
 
 // MaxBytes is how many bytes a page has, besides its last item. A page that would have more
