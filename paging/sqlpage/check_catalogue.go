@@ -112,7 +112,7 @@ func (c *check) read(query string, args []any, each func(scan func(...any) error
 
 // sorts looks for an index for each sort in each direction. Nothing says what is below a view.
 func (c *check) sorts() error {
-	if c.view || slices.ContainsFunc(slices.Concat([]string{"_id", c.table.Tenant}, c.table.Where, c.within), func(path string) bool { return c.wrong[path] }) {
+	if c.view || slices.ContainsFunc(slices.Concat([]string{"_id"}, c.table.leading(), c.within), func(path string) bool { return c.wrong[path] }) {
 		return nil
 	}
 	found := map[string]string{}

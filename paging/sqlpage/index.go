@@ -63,10 +63,7 @@ func (t *Table) indexes(schema paging.Schema, dialect Dialect, within []string) 
 		}
 	}
 	var leading []paging.Key
-	if t.Tenant != "" {
-		leading = append(leading, paging.Key{Path: t.Tenant})
-	}
-	for _, path := range append(slices.Clone(t.Where), within...) {
+	for _, path := range slices.Concat(t.leading(), within) {
 		leading = append(leading, paging.Key{Path: path})
 	}
 	var indexes []index

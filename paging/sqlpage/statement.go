@@ -85,7 +85,7 @@ type statement struct {
 	keys    []sortKey // of all properties of sort
 
 	args []any
-	once []bound // the arguments of bindOnce
+	once map[argument]string // the placeholders of bindOnce
 	err  error
 }
 
@@ -100,12 +100,6 @@ type sorted struct {
 
 // sortKey is an expression that rows are sorted by, and its direction.
 type sortKey struct{ expression, direction string }
-
-// bound is an argument with its placeholder.
-type bound struct {
-	argument
-	placeholder string
-}
 
 // rowName is the alias of the table in a statement.
 const rowName = "r"
@@ -137,13 +131,13 @@ func isText(text string) bool { return utf8.ValidString(text) && !strings.Contai
 
 // bindOnce is bind for an argument that the statement may use several times.
 func (s *statement) bindOnce(a argument) string {
-	for _, b := range s.once {
-		if b.argument == a {
-			return b.placeholder
-		}
+	if s.once == nil {
+		s.once = map[argument]string{}
 	}
-	s.once = append(s.once, bound{a, s.bind(a)})
-	return s.once[len(s.once)-1].placeholder
+	if s.once[a] == "" {
+		s.once[a] = s.bind(a)
+	}
+	return s.once[a]
 }
 
 func (s *statement) page(q paging.Query, visible string) string {
