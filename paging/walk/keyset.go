@@ -35,11 +35,7 @@ func (k *keyset) resume(after string) error {
 		return k.moveTo([]any{after})
 	}
 	var values []any
-	r := strictjson.New(after, scalars)
-	for range r.Array {
-		values = append(values, readScalar(&r))
-	}
-	if r.End() != nil {
+	if decodeFlat(after, 1, &values) != nil {
 		return errAfter
 	}
 	return k.moveTo(values)
@@ -198,37 +194,24 @@ func (k *keyset) moveTo(values []any) error {
 }
 
 // scalar returns the value of an item's sort key. A missing key is null.
-func scalar(item json.RawMessage, path string) (any, error) {
+func scalar(item json.RawMessage, path string) (value any, err error) {
 	text, ok := member(item, path)
 	if !ok {
 		return nil, nil
 	}
-	r := strictjson.New(string(text), scalars)
-	value := readScalar(&r)
-	if err := r.End(); err != nil {
+	if err = decodeFlat(string(text), 0, &value); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return value, nil
 }
 
-// scalars limits the JSON of a sort key. moveTo refuses a NUL.
-var scalars = strictjson.Limits{Depth: 1, AllowNUL: true}
-
-var errNoOrder = errors.New("an object or array is in no order")
-
-// readScalar reads a string, a number, a boolean or null. It does not round numbers.
-func readScalar(r *strictjson.Reader) any {
-	switch r.Kind() {
-	case '{', '[':
-		r.Fail(errNoOrder)
-	case '"':
-		return r.Text()
-	case '0':
-		return json.Number(r.Number())
-	case 't', 'f':
-		return r.Bool()
-	default:
-		r.Skip()
+// decodeFlat reads JSON that nests objects and arrays to a depth at most. It does not round numbers.
+// moveTo rejects a NUL.
+func decodeFlat(text string, depth int, v any) error {
+	if err := strictjson.Check(text, strictjson.Limits{Depth: depth, AllowNUL: true}); err != nil {
+		return err
 	}
-	return nil
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	return d.Decode(v)
 }
