@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -177,22 +178,15 @@ func (n *node) isList() bool {
 var escapeName = strings.NewReplacer("%", "%25", ".", "%2E", "[", "%5B", "]", "%5D", "#", "%23")
 
 func memberPath(path, name string) string {
-	name = escapeName.Replace(name)
-	if name == "" {
-		name = "%"
-	}
+	name = cmp.Or(escapeName.Replace(name), "%")
 	if path == "" {
 		return name
 	}
 	return path + "." + name
 }
 
-func arrayPath(path string) string {
-	if strings.HasSuffix(path, "[]") {
-		return path
-	}
-	return path + "[]"
-}
+// arrayPath is the path of elements, also of those of arrays in an array.
+func arrayPath(path string) string { return strings.TrimSuffix(path, "[]") + "[]" }
 
 func elementPath(path string, e *node) string {
 	// Stored values of another form or length stay out of paths.
