@@ -64,15 +64,14 @@ func (q Query) After(values ...any) (Query, error) {
 }
 
 func cursorOperand(v any) (value operand, ok bool) {
-	switch v := v.(type) {
+	switch v.(type) {
 	case nil:
 		return operand{}, true
-	case string: // scan accepts the same strings
-		return operand{'"', v}, utf8.ValidString(v) && !strings.Contains(v, "\x00")
-	case bool, json.Number:
-		return operandOf(v)
+	case string, bool, json.Number:
+		value, ok = operandOf(v)
 	}
-	return operand{}, false
+	// scan accepts the same strings
+	return value, ok && utf8.ValidString(value.text) && !strings.Contains(value.text, "\x00")
 }
 
 // conjuncts returns the parts of a conjunction, or f itself if f is none.
@@ -85,15 +84,11 @@ func (f Filter) conjuncts() []Filter {
 
 // marked returns f with its cursor mark set or cleared.
 func (f Filter) marked(cursor bool) Filter {
-	if f.op != OpAnd {
-		f.cursor = cursor
-		return f
+	parts := slices.Clone(f.conjuncts()) // each part, because a further And flattens f
+	for i := range parts {
+		parts[i].cursor = cursor
 	}
-	f.filters = slices.Clone(f.filters) // each part, because a further And flattens f
-	for i := range f.filters {
-		f.filters[i].cursor = cursor
-	}
-	return f
+	return allOf(parts)
 }
 
 // splitCursor returns the parts of f that are marked as a cursor, and the other

@@ -172,13 +172,12 @@ func afterPrefix(p string) (next string, ok bool) {
 	for p != "" {
 		last, size := utf8.DecodeLastRuneInString(p)
 		p = p[:len(p)-size]
-		switch last {
-		case utf8.MaxRune:
-			continue
-		case beforeSurrogates:
+		if last == beforeSurrogates {
 			last = afterSurrogates - 1
 		}
-		return p + string(last+1), true
+		if last < utf8.MaxRune {
+			return p + string(last+1), true
+		}
 	}
 	return "", false
 }

@@ -74,8 +74,9 @@ func (q Query) Wants(path string) bool {
 func (q Query) Encode() string {
 	values := url.Values{}
 	q.encode(values, "")
-	if paths := q.allPaths(); len(paths) > 0 {
-		values["paths[]"] = paths
+	if paths := values["paths[]"]; paths != nil {
+		slices.Sort(paths)
+		values["paths[]"] = slices.Compact(paths)
 	}
 	return values.Encode()
 }
@@ -91,19 +92,10 @@ func (q Query) encode(values url.Values, prefix string) {
 	set("skip", strconv.Itoa(q.Skip), q.Skip != 0)
 	set("limit", strconv.Itoa(q.Limit), q.Limit != 0)
 	set("count", "true", q.CountTo > 0)
+	for _, path := range q.Paths {
+		values.Add("paths[]", prefix+path)
+	}
 	for property, sub := range q.Lists {
 		sub.encode(values, prefix+property+".")
 	}
-}
-
-// allPaths returns the paths of the query and of its lists, without duplicates.
-func (q Query) allPaths() []string {
-	paths := slices.Clone(q.Paths)
-	for property, sub := range q.Lists {
-		for _, path := range sub.allPaths() {
-			paths = append(paths, joinPath(property, path))
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
 }
