@@ -64,11 +64,11 @@ const (
 )
 
 // Holds reports whether a comparison holds, given the order of the property's value
-// and the filter's value as Compare returns it. Call it only if both values have the
-// same type.
+// and the filter's value, or one of its values, as Compare returns it. Call it only if both
+// values have the same type.
 func (op Op) Holds(order int) bool {
 	switch op {
-	case OpEq:
+	case OpEq, OpIn:
 		return order == 0
 	case OpGt:
 		return order > 0
