@@ -223,13 +223,10 @@ func readObject(text string) (value any, refused string) {
 	}
 	limits := loose
 	limits.AllowDuplicates = false
-	r := strictjson.New(text, limits)
-	members := make(map[string]json.RawMessage)
-	for name := range r.Object {
-		members[strings.Clone(name)] = json.RawMessage(r.Skip())
-	}
-	if r.End() != nil {
+	if strictjson.Check(text, limits) != nil {
 		return nil, "has a name more than once"
 	}
+	members := make(map[string]json.RawMessage)
+	_ = json.Unmarshal([]byte(text), &members) // it is an object
 	return members, ""
 }
