@@ -22,7 +22,10 @@ func Check(ctx context.Context, db *sql.DB, dialect Dialect, schema paging.Schem
 	if _, err := table.indexes(paging.Schema{}, dialect, within); err != nil {
 		return err // an invalid table, dialect or within
 	}
-	c := &check{ctx: ctx, db: db, dialect: dialect, schema: &schema, table: &table, within: within, wrong: map[string]bool{}, named: []any{table.quotedName()}}
+	c := &check{
+		ctx: ctx, db: db, dialect: dialect, schema: &schema, table: &table, within: within,
+		wrong: map[string]bool{}, named: []any{table.quotedName()},
+	}
 	if dialect == SQLite {
 		schema, name := table.names()
 		c.named = []any{name, schema}
