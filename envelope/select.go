@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -66,116 +67,97 @@ type selection struct {
 	out  []byte
 }
 
+// value writes a value. Of an object or array in which nothing is kept, the caller removes the rest.
 func (s *selection) value(path string, n *node) bool {
 	switch {
 	case len(n.parts) == 0 || len(path) > maxPath:
 		return s.leaf(path, n)
 	case n.isList():
-		return s.orNothing(func() bool { return s.list(path, n) || s.keep(path) })
+		return s.list(path, n) || s.keep(path)
 	case n.isObject():
-		return s.orNothing(func() bool { return s.members(path, n) })
+		return s.members(path, n)
 	default:
-		return s.orNothing(func() bool { return s.elements(path, n) })
+		return s.elements(path, n)
 	}
-}
-
-// orNothing removes what write wrote if nothing of it was kept.
-func (s *selection) orNothing(write func() bool) bool {
-	mark := len(s.out)
-	kept := write()
-	if !kept {
-		s.out = s.out[:mark]
-	}
-	return kept
 }
 
 func (s *selection) leaf(path string, n *node) bool {
 	if n.isArray() {
 		path = arrayPath(path)
 	}
-	if !s.keep(path) {
-		return false
-	}
+	return s.keep(path) && s.text(n)
+}
+
+// text writes a whole value.
+func (s *selection) text(n *node) bool {
 	s.out = append(s.out, n.text...)
 	return true
 }
 
-// members writes an object. It always keeps _id and object.
-func (s *selection) members(path string, n *node) (kept bool) {
-	s.out = append(s.out, '{')
+// parts writes an object or array of the parts for which write returns true, and removes what write
+// wrote of the others.
+func (s *selection) parts(n *node, write func(p *part) bool) {
+	s.out = append(s.out, n.text[0])
 	for i := range n.parts {
-		m := &n.parts[i]
-		mark := len(s.out)
-		s.name(m)
-		switch {
-		case s.value(memberPath(path, m.name), &m.node):
-			kept = true
-		case m.identifies():
-			s.out = append(s.out, m.text...)
-		default:
+		p, mark := &n.parts[i], len(s.out)
+		if last := s.out[mark-1]; last != '{' && last != '[' {
+			s.out = append(s.out, ',')
+		}
+		if n.isObject() {
+			s.out = append(append(s.out, p.key...), ':')
+		}
+		if !write(p) {
 			s.out = s.out[:mark]
 		}
 	}
-	s.out = append(s.out, '}')
+	s.out = append(s.out, n.text[len(n.text)-1])
+}
+
+// members writes an object. It always keeps _id and object.
+func (s *selection) members(path string, n *node) (kept bool) {
+	s.parts(n, func(m *part) bool {
+		if s.value(memberPath(path, m.name), &m.node) {
+			kept = true
+			return true
+		}
+		return m.identifies() && s.text(&m.node)
+	})
 	return kept
 }
 
 func (s *selection) elements(path string, n *node) (kept bool) {
 	path = arrayPath(path)
-	s.out = append(s.out, '[')
-	for i := range n.parts {
-		e := &n.parts[i].node
-		kept = s.orNothing(func() bool {
-			s.separate()
-			return s.value(elementPath(path, e), e)
-		}) || kept
-	}
-	s.out = append(s.out, ']')
+	s.parts(n, func(e *part) bool {
+		written := s.value(elementPath(path, &e.node), &e.node)
+		kept = kept || written
+		return written
+	})
 	return kept
 }
 
 // list writes a list with all of its items, whatever is left of them.
 func (s *selection) list(path string, n *node) (kept bool) {
-	s.out = append(s.out, '{')
-	for i := range n.parts {
-		m := &n.parts[i]
+	s.parts(n, func(m *part) bool {
 		switch m.name {
 		case "object", "hasMore":
-			s.name(m)
-			s.out = append(s.out, m.text...)
+			return s.text(&m.node)
 		case "data":
-			s.name(m)
 			kept = s.items(path, &m.node) || kept
+			return true
 		}
-	}
-	s.out = append(s.out, '}')
+		return false
+	})
 	return kept
 }
 
 func (s *selection) items(path string, n *node) (kept bool) {
-	s.out = append(s.out, '[')
-	for i := range n.parts {
-		item := &n.parts[i].node
+	s.parts(n, func(item *part) bool {
 		if item.isObject() {
-			s.separate()
-			kept = s.members(path, item) || kept
+			kept = s.members(path, &item.node) || kept
 		}
-	}
-	s.out = append(s.out, ']')
+		return item.isObject()
+	})
 	return kept
-}
-
-func (s *selection) name(m *part) {
-	s.separate()
-	s.out = append(s.out, m.key...)
-	s.out = append(s.out, ':')
-}
-
-// separate writes a comma, except before the first part.
-func (s *selection) separate() {
-	if last := s.out[len(s.out)-1]; last != '{' && last != '[' {
-		s.out = append(s.out, ',')
-	}
 }
 
 // identifies reports whether the member is a plain _id or object, which says which
@@ -196,22 +178,15 @@ func (n *node) isList() bool {
 var escapeName = strings.NewReplacer("%", "%25", ".", "%2E", "[", "%5B", "]", "%5D", "#", "%23")
 
 func memberPath(path, name string) string {
-	name = escapeName.Replace(name)
-	if name == "" {
-		name = "%"
-	}
+	name = cmp.Or(escapeName.Replace(name), "%")
 	if path == "" {
 		return name
 	}
 	return path + "." + name
 }
 
-func arrayPath(path string) string {
-	if strings.HasSuffix(path, "[]") {
-		return path
-	}
-	return path + "[]"
-}
+// arrayPath is the path of elements, also of those of arrays in an array.
+func arrayPath(path string) string { return strings.TrimSuffix(path, "[]") + "[]" }
 
 func elementPath(path string, e *node) string {
 	// Stored values of another form or length stay out of paths.

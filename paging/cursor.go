@@ -33,18 +33,12 @@ func (q Query) Order() []Key {
 // repeated.
 func (q Query) Cursor() (values []any, rest Filter, ok bool) {
 	marked, rest := q.Where.splitCursor()
-	if marked.op != OpOr {
-		return nil, q.Where, false
+	if marked.op == OpOr {
+		if last, ok := cursorOf(q.Order(), marked); ok { // else Sort was changed since
+			return valuesOf(last), rest, true
+		}
 	}
-	c, ok := cursorOf(q.Order(), marked)
-	if !ok {
-		return nil, q.Where, false // Sort was changed since
-	}
-	values = make([]any, len(c.values))
-	for i, v := range c.values {
-		values[i] = v.any()
-	}
-	return values, rest, true
+	return nil, q.Where, false
 }
 
 // After returns the query for the items after a cursor. It replaces the cursor of q,
@@ -54,32 +48,30 @@ func (q Query) Cursor() (values []any, rest Filter, ok bool) {
 //
 // After returns an error if the number of values is wrong or if a value is not valid.
 func (q Query) After(values ...any) (Query, error) {
-	c := cursor{order: q.Order()}
-	if len(values) != len(c.order) {
-		return Query{}, fmt.Errorf("paging: %d values for a sort of %d keys", len(values), len(c.order))
+	order, last := q.Order(), make([]operand, len(values))
+	if len(values) != len(order) {
+		return Query{}, fmt.Errorf("paging: %d values for a sort of %d keys", len(values), len(order))
 	}
 	for i, v := range values {
-		value, ok := cursorOperand(v)
-		if !ok || c.order[i].Path == "_id" && value.kind != '"' {
-			return Query{}, fmt.Errorf("paging: the cursor's value of %s is not valid", c.order[i].Path)
+		var ok bool
+		if last[i], ok = cursorOperand(v); !ok || order[i].Path == "_id" && last[i].kind != '"' {
+			return Query{}, fmt.Errorf("paging: the cursor's value of %s is not valid", order[i].Path)
 		}
-		c.values = append(c.values, value)
 	}
 	_, rest := q.Where.splitCursor()
-	q.Where = And(rest, c.filter().marked(true))
+	q.Where = And(rest, following(order, last).marked(true))
 	return q, nil
 }
 
 func cursorOperand(v any) (value operand, ok bool) {
-	switch v := v.(type) {
+	switch v.(type) {
 	case nil:
 		return operand{}, true
-	case string: // scan accepts the same strings
-		return operand{'"', v}, utf8.ValidString(v) && !strings.Contains(v, "\x00")
-	case bool, json.Number:
-		return operandOf(v)
+	case string, bool, json.Number:
+		value, ok = operandOf(v)
 	}
-	return operand{}, false
+	// scan accepts the same strings
+	return value, ok && utf8.ValidString(value.text) && !strings.Contains(value.text, "\x00")
 }
 
 // conjuncts returns the parts of a conjunction, or f itself if f is none.
@@ -92,15 +84,11 @@ func (f Filter) conjuncts() []Filter {
 
 // marked returns f with its cursor mark set or cleared.
 func (f Filter) marked(cursor bool) Filter {
-	if f.op != OpAnd {
-		f.cursor = cursor
-		return f
+	parts := slices.Clone(f.conjuncts()) // each part, because a further And flattens f
+	for i := range parts {
+		parts[i].cursor = cursor
 	}
-	f.filters = slices.Clone(f.filters) // each part, because a further And flattens f
-	for i := range f.filters {
-		f.filters[i].cursor = cursor
-	}
-	return f
+	return allOf(parts)
 }
 
 // splitCursor returns the parts of f that are marked as a cursor, and the other
@@ -117,42 +105,29 @@ func (f Filter) splitCursor() (marked, rest Filter) {
 	return allOf(cursors), allOf(others)
 }
 
-// cursor holds the values that one item has for the keys of an order.
-type cursor struct {
-	order  []Key
-	values []operand
-}
-
-// cursorOf returns the cursor whose filter is f. ok is false if there is none.
-func cursorOf(order []Key, f Filter) (c cursor, ok bool) {
+// cursorOf returns the values of the cursor whose filter is f, one for each key of the order. ok is
+// false if f is not the filter of a cursor.
+func cursorOf(order []Key, f Filter) (values []operand, ok bool) {
 	last := f
 	if f.op == OpOr && len(f.filters) > 0 {
 		last = f.filters[len(f.filters)-1]
 	}
-	conditions := last.conjuncts()
-	if len(conditions) != len(order) {
-		return cursor{}, false
-	}
-	c.order = order
-	for _, condition := range conditions {
-		c.values = append(c.values, condition.value)
+	for _, condition := range last.conjuncts() {
+		values = append(values, condition.value)
 	}
 	// The _id of a cursor is a string, as in After.
-	if c.values[len(order)-1].kind != '"' || c.filter().String() != f.String() {
-		return cursor{}, false
-	}
-	return c, true
+	return values, len(values) == len(order) && values[len(order)-1].kind == '"' && following(order, values).String() == f.String()
 }
 
-// filter matches the items after the cursor: a > x, or a = x and b > y, and so on. It
+// following matches the items after the values of a cursor: a > x, or a = x and b > y, and so on. It
 // has an alternative for each key that can have a value after the cursor's.
-func (c cursor) filter() Filter {
+func following(order []Key, values []operand) Filter {
 	var alternatives, equal []Filter
-	for i, key := range c.order {
-		if beyond, ok := key.beyond(c.values[i]); ok {
+	for i, key := range order {
+		if beyond, ok := key.beyond(values[i]); ok {
 			alternatives = append(alternatives, allOf(append(slices.Clone(equal), beyond)))
 		}
-		equal = append(equal, Filter{op: OpEq, path: key.Path, value: c.values[i]})
+		equal = append(equal, Filter{op: OpEq, path: key.Path, value: values[i]})
 	}
 	return anyOf(alternatives)
 }

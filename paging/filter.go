@@ -64,11 +64,11 @@ const (
 )
 
 // Holds reports whether a comparison holds, given the order of the property's value
-// and the filter's value as Compare returns it. Call it only if both values have the
-// same type.
+// and the filter's value, or one of its values, as Compare returns it. Call it only if both
+// values have the same type.
 func (op Op) Holds(order int) bool {
 	switch op {
-	case OpEq:
+	case OpEq, OpIn:
 		return order == 0
 	case OpGt:
 		return order > 0
@@ -95,9 +95,13 @@ func (f Filter) Values() []any {
 	case OpEq, OpGt, OpGte, OpLt, OpLte:
 		return []any{f.value.any()}
 	}
-	var values []any
-	for _, v := range f.values {
-		values = append(values, v.any())
+	return valuesOf(f.values)
+}
+
+func valuesOf(operands []operand) []any {
+	values := slices.Grow([]any(nil), len(operands))
+	for _, o := range operands {
+		values = append(values, o.any())
 	}
 	return values
 }
@@ -168,13 +172,12 @@ func afterPrefix(p string) (next string, ok bool) {
 	for p != "" {
 		last, size := utf8.DecodeLastRuneInString(p)
 		p = p[:len(p)-size]
-		switch last {
-		case utf8.MaxRune:
-			continue
-		case beforeSurrogates:
+		if last == beforeSurrogates {
 			last = afterSurrogates - 1
 		}
-		return p + string(last+1), true
+		if last < utf8.MaxRune {
+			return p + string(last+1), true
+		}
 	}
 	return "", false
 }
@@ -315,7 +318,7 @@ func (f Filter) appendJSON(text []byte) []byte {
 	operator := operators[f.op]
 	if f.op <= OpOr {
 		text = append(appendString(append(text, '{'), operator), ':')
-		return append(appendArray(text, f.filters), '}')
+		return append(appendAll(text, "[]", f.filters), '}')
 	}
 	text = append(appendString(append(text, '{'), f.path), ':')
 	if operator == "$eq" {
@@ -324,7 +327,7 @@ func (f Filter) appendJSON(text []byte) []byte {
 	text = append(appendString(append(text, '{'), operator), ':')
 	switch f.op {
 	case OpIn:
-		text = appendArray(text, f.values)
+		text = appendAll(text, "[]", f.values)
 	case OpExists:
 		text = strconv.AppendBool(text, operators == &operatorNames)
 	default:
@@ -339,15 +342,16 @@ var (
 	negatedNames  = [OpExists + 1]string{OpOr: "$nor", OpEq: "$ne", OpIn: "$nin", OpExists: "$exists"}
 )
 
-func appendArray[T interface{ appendJSON([]byte) []byte }](text []byte, elements []T) []byte {
-	text = append(text, '[')
-	for i, element := range elements {
+// appendAll appends an array of elements, or an object of members.
+func appendAll[T interface{ appendJSON([]byte) []byte }](text []byte, brackets string, parts []T) []byte {
+	text = append(text, brackets[0])
+	for i, part := range parts {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = element.appendJSON(text)
+		text = part.appendJSON(text)
 	}
-	return append(text, ']')
+	return append(text, brackets[1])
 }
 
 func (o operand) appendJSON(text []byte) []byte {
@@ -382,19 +386,11 @@ func appendString(text []byte, s string) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendSort appends a sort as a JSON object, in the order of its keys.
-func appendSort(text []byte, keys []Key) []byte {
-	text = append(text, '{')
-	for i, key := range keys {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = appendString(text, key.Path)
-		if key.Desc {
-			text = append(text, ":-1"...)
-		} else {
-			text = append(text, ":1"...)
-		}
+// appendJSON appends the key as a member of a sort.
+func (k Key) appendJSON(text []byte) []byte {
+	text = appendString(text, k.Path)
+	if k.Desc {
+		return append(text, ":-1"...)
 	}
-	return append(text, '}')
+	return append(text, ":1"...)
 }

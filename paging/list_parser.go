@@ -26,7 +26,7 @@ func (l listParser) filterAndSort() (where Filter, sort []Key) {
 	before := len(l.problems)
 	var order []Key
 	if sort = l.sort(); len(l.problems) == before {
-		order = Query{Sort: sort}.Order()
+		order = sort
 	}
 	if text, ok := l.sent["where"]; ok {
 		where = parseWhere(text, joinPath(l.prefix, "where"), l.filterable, order, &l.Error)
@@ -87,10 +87,7 @@ func (l listParser) sort() []Key {
 	default:
 		keys = l.sortKey(keys, "", Key{Path: text})
 	}
-	if slices.ContainsFunc(keys, func(k Key) bool { return k.Path == "_id" }) {
-		return keys
-	}
-	return append(keys, Key{Path: "_id"})
+	return Query{Sort: keys}.Order()
 }
 
 func (l listParser) sortObject(text string) (keys []Key) {

@@ -74,41 +74,28 @@ func (q Query) Wants(path string) bool {
 func (q Query) Encode() string {
 	values := url.Values{}
 	q.encode(values, "")
-	if paths := q.allPaths(); len(paths) > 0 {
-		values["paths[]"] = paths
+	if paths := values["paths[]"]; paths != nil {
+		slices.Sort(paths)
+		values["paths[]"] = slices.Compact(paths)
 	}
 	return values.Encode()
 }
 
 func (q Query) encode(values url.Values, prefix string) {
-	if !q.Where.constant() || q.Where.op == OpOr {
-		values.Set(prefix+"where", q.whereText())
+	set := func(argument, value string, present bool) {
+		if present {
+			values.Set(prefix+argument, value)
+		}
 	}
-	if len(q.Sort) > 0 {
-		values.Set(prefix+"sort", string(appendSort(nil, q.Sort)))
-	}
-	if q.Skip != 0 {
-		values.Set(prefix+"skip", strconv.Itoa(q.Skip))
-	}
-	if q.Limit != 0 {
-		values.Set(prefix+"limit", strconv.Itoa(q.Limit))
-	}
-	if q.CountTo > 0 {
-		values.Set(prefix+"count", "true")
+	set("where", q.whereText(), !q.Where.constant() || q.Where.op == OpOr)
+	set("sort", string(appendAll(nil, "{}", q.Sort)), len(q.Sort) > 0)
+	set("skip", strconv.Itoa(q.Skip), q.Skip != 0)
+	set("limit", strconv.Itoa(q.Limit), q.Limit != 0)
+	set("count", "true", q.CountTo > 0)
+	for _, path := range q.Paths {
+		values.Add("paths[]", prefix+path)
 	}
 	for property, sub := range q.Lists {
 		sub.encode(values, prefix+property+".")
 	}
-}
-
-// allPaths returns the paths of the query and of its lists, without duplicates.
-func (q Query) allPaths() []string {
-	paths := slices.Clone(q.Paths)
-	for property, sub := range q.Lists {
-		for _, path := range sub.allPaths() {
-			paths = append(paths, joinPath(property, path))
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
 }

@@ -2,6 +2,7 @@ package paging
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
@@ -101,17 +102,13 @@ func (s *Schema) Visible(path string) bool {
 			if p.Hidden {
 				return false
 			}
-			visible = visible || p.List == nil || p.showsInList(path)
+			rest := below(p.Path, path)
+			visible = visible || p.List == nil || rest == "" || p.List.Visible(rest)
 		case covers(path, p.Path):
 			visible = visible || !p.Hidden
 		}
 	}
 	return visible
-}
-
-func (p *Property) showsInList(path string) bool {
-	rest := below(p.Path, path)
-	return rest == "" || p.List.Visible(rest)
 }
 
 // identity is the property of both _id and object.
@@ -125,17 +122,11 @@ func (s *Schema) property(path string) *Property {
 	if identifies(path) {
 		return &identity
 	}
-	var found *Property
-	for i := range s.Properties {
-		p := &s.Properties[i]
-		if p.Path == path {
-			found = p
-		}
-		if p.Hidden && covers(p.Path, path) {
-			return nil
-		}
+	i := slices.IndexFunc(s.Properties, func(p Property) bool { return p.Path == path })
+	if i < 0 || slices.ContainsFunc(s.Properties, func(p Property) bool { return p.Hidden && covers(p.Path, path) }) {
+		return nil
 	}
-	return found
+	return &s.Properties[i]
 }
 
 // MaxBytes is how many bytes a page has, besides its last item. A page that would have more
@@ -182,20 +173,13 @@ func validPath(path string) bool {
 // covers reports whether path is outer or lies below it. A [] or a #type that only
 // one of the paths has does not matter: callers ask for c_set and for c_set[]#c_foo.
 func covers(outer, path string) bool {
-	for {
-		a, outerRest, more := strings.Cut(outer, ".")
-		b, pathRest, deeper := strings.Cut(path, ".")
-		if !sameSegment(a, b) {
+	for segment := range strings.SplitSeq(outer, ".") {
+		var own string
+		if own, path, _ = strings.Cut(path, "."); !sameSegment(segment, own) {
 			return false
 		}
-		if !more {
-			return true
-		}
-		if !deeper {
-			return false
-		}
-		outer, path = outerRest, pathRest
 	}
+	return true
 }
 
 func sameSegment(a, b string) bool {

@@ -150,10 +150,12 @@ type mistake struct {
 	value         int // number of the value, from 1, if the mistake is its type; else 0
 }
 
-// wrong adds a mistake of the value that is read next, and skips the value.
-func (c *compiler) wrong(text string) {
+// wrong adds a mistake of the value that is read next, and skips the value. It returns what then
+// stands for the filter, which is not used.
+func (c *compiler) wrong(text string) (none Filter) {
 	c.mistaken(text, 0)
 	c.Skip()
+	return none
 }
 
 func (c *compiler) mistaken(text string, value int) {
@@ -198,8 +200,7 @@ func (c *compiler) parts(yield func(name string) bool) {
 
 func (c *compiler) where() Filter {
 	if c.Kind() != '{' {
-		c.wrong("must be a JSON object")
-		return Filter{}
+		return c.wrong("must be a JSON object")
 	}
 	return c.object()
 }
@@ -222,13 +223,11 @@ func (c *compiler) member(name string) Filter {
 	case name == "$nor":
 		return Not(anyOf(c.objects()))
 	case name == "$not":
-		c.wrong("$not belongs below a property; $nor can stand here")
+		return c.wrong("$not belongs below a property; $nor can stand here")
 	case strings.HasPrefix(name, "$"):
-		c.wrong("unknown operator")
-	default:
-		return c.condition(name)
+		return c.wrong("unknown operator")
 	}
-	return Filter{}
+	return c.condition(name)
 }
 
 // objects reads the array of objects below a logical operator.
@@ -257,8 +256,7 @@ func (c *compiler) objects() (filters []Filter) {
 func (c *compiler) condition(path string) Filter {
 	property, problem := c.properties(path)
 	if problem != "" {
-		c.wrong(problem)
-		return Filter{}
+		return c.wrong(problem)
 	}
 	c.path, c.property = path, property
 	if c.Kind() == '{' {
@@ -297,15 +295,13 @@ func (c *compiler) operator(name string) Filter {
 	case "$not":
 		return c.not()
 	}
-	c.wrong("unknown operator")
-	return Filter{}
+	return c.wrong("unknown operator")
 }
 
 func (c *compiler) compare(op Op) Filter {
 	c.nodes++
 	if c.Kind() == 'n' && op != OpEq {
-		c.wrong("null is neither greater nor less than anything")
-		return Filter{}
+		return c.wrong("null is neither greater nor less than anything")
 	}
 	return Filter{op: op, path: c.path, value: c.value()}
 }
@@ -314,8 +310,7 @@ func (c *compiler) in() Filter {
 	c.nodes++
 	f := Filter{op: OpIn, path: c.path}
 	if c.Kind() != '[' {
-		c.wrong("must be an array")
-		return f
+		return c.wrong("must be an array")
 	}
 	f.values = make([]operand, 0, few)
 	for range c.parts {
@@ -329,23 +324,20 @@ func (c *compiler) prefix() Filter {
 	switch {
 	case strings.Contains(c.path, "[]"):
 		// One element could be above the lower end of the range and another below the upper.
-		c.wrong("is not for elements of an array")
+		return c.wrong("is not for elements of an array")
 	case c.property.Type != String && c.property.Type != Any:
-		c.wrong("only a string has a prefix")
+		return c.wrong("only a string has a prefix")
 	case c.Kind() != '"':
-		c.wrong("must be of type string")
-	default:
-		return Prefix(c.path, c.Text())
+		return c.wrong("must be of type string")
 	}
-	return Filter{}
+	return Prefix(c.path, c.Text())
 }
 
 func (c *compiler) exists() Filter {
 	c.nodes++
 	f := Filter{op: OpExists, path: c.path}
 	if kind := c.Kind(); kind != 't' && kind != 'f' {
-		c.wrong("must be true or false")
-		return f
+		return c.wrong("must be true or false")
 	}
 	if c.Bool() {
 		return f
@@ -356,8 +348,7 @@ func (c *compiler) exists() Filter {
 func (c *compiler) not() Filter {
 	c.nodes++
 	if c.Kind() != '{' {
-		c.wrong("must be an object of operators")
-		return Filter{}
+		return c.wrong("must be an object of operators")
 	}
 	return Not(c.operators())
 }

@@ -64,7 +64,7 @@ func (f Form) Read(r *http.Request, limit int64) (values map[string]any, named [
 // but not the length of the text.
 func (f Form) Parse(text string) (values map[string]any, named []string, err error) {
 	// The whole text is checked first, so that every Kind gets valid JSON.
-	if err := check(text, loose); err != nil {
+	if err := strictjson.Check(text, loose); err != nil {
 		return nil, nil, wrongBody("malformed JSON: " + err.Error())
 	}
 	b := body{form: f, json: strictjson.New(text, loose), values: make(map[string]any), given: make(map[string]bool)}
@@ -84,12 +84,6 @@ func (f Form) Parse(text string) (values map[string]any, named []string, err err
 // loose are limits that allow NUL and repeated names. The Kinds check these, because
 // they can say where.
 var loose = strictjson.Limits{Depth: maxParts, Members: maxParts, AllowNUL: true, AllowDuplicates: true}
-
-func check(text string, limits strictjson.Limits) error {
-	r := strictjson.New(text, limits)
-	r.Skip()
-	return r.End()
-}
 
 func (f Form) field(path string) (Field, bool) {
 	i := slices.IndexFunc(f, func(field Field) bool { return field.Path == path })
@@ -229,13 +223,10 @@ func readObject(text string) (value any, refused string) {
 	}
 	limits := loose
 	limits.AllowDuplicates = false
-	r := strictjson.New(text, limits)
-	members := make(map[string]json.RawMessage)
-	for name := range r.Object {
-		members[strings.Clone(name)] = json.RawMessage(r.Skip())
-	}
-	if r.End() != nil {
+	if strictjson.Check(text, limits) != nil {
 		return nil, "has a name more than once"
 	}
+	members := make(map[string]json.RawMessage)
+	_ = json.Unmarshal([]byte(text), &members) // it is an object
 	return members, ""
 }

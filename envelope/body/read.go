@@ -126,7 +126,7 @@ func reader(t reflect.Type) func(text string) (any, string) {
 	limits := loose
 	limits.Depth = maxDepth
 	return func(text string) (any, string) {
-		if err := check(text, limits); err != nil {
+		if err := strictjson.Check(text, limits); err != nil {
 			return nil, err.Error()
 		}
 		v := reflect.New(t).Elem()
@@ -198,7 +198,7 @@ func decodeSlice(text string, to reflect.Value) (refused string) {
 // decodeAny reads a value with encoding/json, after it has checked that only one
 // reading is possible.
 func decodeAny(text string, to reflect.Value, refused string) string {
-	if err := check(text, strictjson.Limits{Depth: maxParts, Members: maxParts}); errors.Is(err, strictjson.ErrNUL) {
+	if err := strictjson.Check(text, strictjson.Limits{Depth: maxParts, Members: maxParts}); errors.Is(err, strictjson.ErrNUL) {
 		return "must not contain NUL"
 	} else if err != nil {
 		return err.Error()

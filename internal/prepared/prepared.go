@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -35,10 +36,11 @@ const (
 type DB struct {
 	db *sql.DB
 
+	open atomic.Int64 // statements that are not closed or are being prepared
+
 	mu     sync.Mutex
 	byText map[string]*statement
 	runs   uint64 // of kept statements
-	open   int    // statements that are not closed or are being prepared
 }
 
 // New returns a DB that keeps no statement yet.
@@ -85,7 +87,7 @@ func (d *DB) acquire(ctx context.Context, text string) *statement {
 	}
 	made, err := d.db.PrepareContext(ctx, text)
 	if err != nil {
-		d.closed()
+		d.open.Add(-1)
 		return nil
 	}
 	return d.keep(text, made)
@@ -96,13 +98,13 @@ func (d *DB) acquire(ctx context.Context, text string) *statement {
 func (d *DB) find(text string) (s *statement, room bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if s = d.use(text); s != nil || d.open >= MaxStatements {
+	if s = d.use(text); s != nil || d.open.Load() >= MaxStatements {
 		return s, false
 	}
 	if len(d.byText) == MaxStatements-1 && rand.Uint32()%admission != 0 {
 		return nil, false
 	}
-	d.open++
+	d.open.Add(1)
 	return nil, true
 }
 
@@ -127,7 +129,7 @@ func (d *DB) keep(text string, made *sql.Stmt) *statement {
 	}
 	d.byText[text] = &statement{Stmt: made, text: text}
 	s := d.use(text)
-	if d.open >= MaxStatements {
+	if d.open.Load() >= MaxStatements {
 		d.evict() // evict now, so that the next text finds room
 	}
 	return s
@@ -147,11 +149,5 @@ func (d *DB) evict() {
 func (d *DB) close(s *statement) {
 	s.users.Wait()
 	s.Close()
-	d.closed()
-}
-
-func (d *DB) closed() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.open--
+	d.open.Add(-1)
 }

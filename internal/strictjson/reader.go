@@ -75,6 +75,13 @@ func New(text string, limits Limits) Reader {
 	return r
 }
 
+// Check returns why a text is refused, or nil if it is one value of any type.
+func Check(text string, limits Limits) error {
+	r := New(text, limits)
+	r.Skip()
+	return r.End()
+}
+
 // Fail refuses the text for the caller's reason. Later failures are ignored.
 //
 //go:noinline

@@ -125,14 +125,11 @@ func compile(f paging.Filter) matcher {
 			_, ok := get(path)
 			return ok
 		}
-	case paging.OpIn:
+	case paging.OpIn, paging.OpEq, paging.OpGt, paging.OpGte, paging.OpLt, paging.OpLte:
 		values := f.Values()
 		return of(path, func(v any) bool {
-			return slices.ContainsFunc(values, func(value any) bool { return holds(paging.OpEq, v, value) })
+			return slices.ContainsFunc(values, func(value any) bool { return holds(f.Op(), v, value) })
 		})
-	case paging.OpEq, paging.OpGt, paging.OpGte, paging.OpLt, paging.OpLte:
-		value := f.Values()[0]
-		return of(path, func(v any) bool { return holds(f.Op(), v, value) })
 	}
 	panic("mempage: a filter of an unknown operator")
 }

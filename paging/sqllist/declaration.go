@@ -180,7 +180,7 @@ func (l *List) field(f reflect.StructField, tag string, index []int) error {
 		l.table.Tenant = p.Path
 	}
 	if p.Path == "_id" {
-		l.schema.ExampleID = exampleOf(c)
+		l.schema.ExampleID = examples[c.Storage]
 	}
 	if !document {
 		l.table.Properties[p.Path] = c
@@ -253,6 +253,9 @@ var storages = map[string]sqlpage.Storage{
 	"bigint": sqlpage.BigInt,
 }
 
+// examples are _ids of the storages that do not take every text.
+var examples = map[sqlpage.Storage]string{sqlpage.UUID: "5b000000-0000-4000-8000-000000000001", sqlpage.BigInt: "42"}
+
 // parseTag reads a tag: the name of the column and options.
 func parseTag(typ reflect.Type, tag string) (p paging.Property, c sqlpage.Column, tenant bool, err error) {
 	if typ.Kind() == reflect.Pointer {
@@ -323,7 +326,7 @@ func writesItself(typ reflect.Type) bool {
 func (l *List) Check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, grammar *scope.Grammar) error {
 	err := l.Describe().CheckID(grammar)
 	if err != nil {
-		err = fmt.Errorf("sqllist: table %s: %w", l.table.Name, err)
+		err = l.named(err)
 	}
 	return errors.Join(err, l.check(ctx, db, dialect))
 }
@@ -334,15 +337,4 @@ func (l *List) check(ctx context.Context, db *sql.DB, dialect sqlpage.Dialect, w
 		err = errors.Join(err, p.List.check(ctx, db, dialect, p.Parent))
 	}
 	return err
-}
-
-// exampleOf returns an _id of a column, or "" if it may be any text.
-func exampleOf(c sqlpage.Column) string {
-	switch c.Storage {
-	case sqlpage.UUID:
-		return "5b000000-0000-4000-8000-000000000001"
-	case sqlpage.BigInt:
-		return "42"
-	}
-	return ""
 }

@@ -137,7 +137,7 @@ func TestWrongDeclarations(t *testing.T) {
 		A             string `json:"a" page:"a,tenant"`
 		_             string `page:"b,tenant"`
 	}], notes)
-	fail("a tenant that is a number", "the tenant is no property of type String", sqllist.New[struct {
+	fail("a tenant that is a number", `"tenant" of Tenant or Where is no property of type String`, sqllist.New[struct {
 		envelope.Item `page:"id"`
 		_             int `page:"tenant,tenant"`
 	}], notes)

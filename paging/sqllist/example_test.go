@@ -125,7 +125,7 @@ func ExampleList_Where() {
 	fmt.Println(err)
 	// Output:
 	// CREATE INDEX IF NOT EXISTS "jobs_company_id_technician__id" ON "jobs" ("company_id", "technician", "id") <nil>
-	// sqllist: table jobs: sqlpage: table jobs: "" is no value for "technician" of Where
+	// sqllist: table jobs: sqlpage: table jobs: "" is no value for "technician"
 }
 
 func ExampleItems() {

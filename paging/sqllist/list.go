@@ -198,8 +198,8 @@ func (v *view) items(roots map[string]string, query func(sqlpage.Table) (*sqlpag
 	for rows.Next() {
 		s.reset() // a document is decoded into what is there
 		if err := rows.Scan(into...); err != nil {
-			if rows.Err() == nil {
-				err = declarationError{err}
+			if rows.Err() == nil { // a value that the field of its column cannot hold
+				return nil, false, v.list.named(err)
 			}
 			return nil, false, v.list.failed(err)
 		}
@@ -233,39 +233,39 @@ func (v *view) append(text []byte, s *scanner, root string) (_ []byte, err error
 	text = appendText(append(text, `{"_id":`...), *s.id)
 	text = append(text, v.list.object...)
 	for _, c := range v.shown {
-		switch {
-		case c.always || !c.document && reads(c.path):
-			start := len(text)
-			text, err = s.write[c.at](append(text, c.member...))
-			if c.omit && string(text[start+len(c.member):]) == "null" {
-				text = text[:start]
-			}
-		case c.document:
-			text, err = v.appendDocument(text, c, s.write[c.at], reads)
+		whole := c.always || !c.document && reads(c.path)
+		if !whole && !c.document {
+			continue
 		}
-		if err != nil {
+		start := len(text)
+		if text, err = s.write[c.at](append(text, c.member...)); err != nil {
 			return nil, err
+		}
+		switch {
+		case c.omit && string(text[start+len(c.member):]) == "null":
+			text = text[:start]
+		case !whole:
+			part, err := v.partOf(text[start+1:], reads)
+			if err != nil {
+				return nil, err
+			}
+			text = append(text[:start], part...)
 		}
 	}
 	return append(text, '}'), nil
 }
 
-// appendDocument appends the part of a document that is asked for and may be read.
-func (v *view) appendDocument(text []byte, c shown, write writer, reads func(path string) bool) ([]byte, error) {
-	whole, err := write(append([]byte{'{'}, c.member[1:]...))
-	if err != nil || c.omit && string(whole[len(c.member):]) == "null" {
-		return text, err
-	}
-	part, err := envelope.Select(envelope.Verbatim(append(whole, '}')), func(path string) bool {
+// partOf returns the part of a document that is asked for and may be read, with a comma before it.
+// member is the document with its name.
+func (v *view) partOf(member []byte, reads func(path string) bool) ([]byte, error) {
+	part, err := envelope.Select(envelope.Verbatim(slices.Concat([]byte{'{'}, member, []byte{'}'})), func(path string) bool {
 		return v.query.Wants(path) && reads(v.prefix+path)
 	})
-	if err != nil {
+	if err != nil || len(part) == len("{}") {
 		return nil, err
 	}
-	if part = part[1 : len(part)-1]; len(part) > 0 {
-		text = append(append(text, ','), part...)
-	}
-	return text, nil
+	part[0] = ','
+	return part[:len(part)-1], nil
 }
 
 // failed returns the error for what went wrong with a statement.
@@ -273,16 +273,14 @@ func (l *List) failed(err error) error {
 	switch {
 	case errors.As(err, new(*paging.Error)):
 		return err // 400, because of the filter or the scope
-	case errors.Is(err, sqlpage.ErrProgram) || errors.As(err, new(declarationError)) || isPermanent(err):
-		return fmt.Errorf("sqllist: table %s: %w", l.table.Name, err)
+	case errors.Is(err, sqlpage.ErrProgram) || isPermanent(err):
+		return l.named(err)
 	}
-	return faults.Wrap(fmt.Errorf("sqllist: table %s: %w", l.table.Name, err), "error.storeUnavailable")
+	return faults.Wrap(l.named(err), "error.storeUnavailable")
 }
 
-// declarationError reports a value that the field of its column cannot hold.
-type declarationError struct{ error }
-
-func (e declarationError) Unwrap() error { return e.error }
+// named adds the name of the table to an error.
+func (l *List) named(err error) error { return fmt.Errorf("sqllist: table %s: %w", l.table.Name, err) }
 
 // isPermanent reports whether the database refuses the statement itself: classes 22 and 42 of
 // SQLSTATE, such as a column that it does not have, or SQLITE_ERROR.

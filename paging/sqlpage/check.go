@@ -22,7 +22,14 @@ func Check(ctx context.Context, db *sql.DB, dialect Dialect, schema paging.Schem
 	if _, err := table.indexes(paging.Schema{}, dialect, within); err != nil {
 		return err // an invalid table, dialect or within
 	}
-	c := &check{ctx: ctx, db: db, dialect: dialect, schema: &schema, table: &table, within: within, wrong: map[string]bool{}}
+	c := &check{
+		ctx: ctx, db: db, dialect: dialect, schema: &schema, table: &table, within: within,
+		wrong: map[string]bool{}, named: []any{table.quotedName()},
+	}
+	if dialect == SQLite {
+		schema, name := table.names()
+		c.named = []any{name, schema}
+	}
 	c.properties()
 	err := c.columns()
 	if err == nil {
@@ -41,6 +48,7 @@ type check struct {
 	schema  *paging.Schema
 	table   *Table
 	within  []string
+	named   []any // the name of the table, for the statements of catalogues
 
 	view     bool
 	wrong    map[string]bool // paths with a problem, by which no page can be planned
@@ -103,11 +111,7 @@ type catalogued struct {
 
 // columns compares the table with the database.
 func (c *check) columns() error {
-	catalogue := c.postgreSQL
-	if c.dialect == SQLite {
-		catalogue = c.sqlite
-	}
-	found, err := catalogue()
+	found, err := c.catalogue()
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,6 @@ import (
 	"github.com/tenantkit/tenantkit/paging"
 )
 
-var errNoTable = errors.New("there is no such table or view, or it is not in the search path")
-
 // describe reads columns by their oid, through domains to their base types. The first
 // query of the recursion follows WITH.
 const describe = ` UNION ALL
@@ -23,47 +21,54 @@ const describe = ` UNION ALL
 
 const withColumns = `WITH RECURSIVE d (name, type, modifier, not_null, collated) AS (`
 
-func (c *check) postgreSQL() ([]catalogued, error) {
-	var kind, encoding string
-	if err := c.aboutTable(`SELECT relkind::text, pg_catalog.current_setting('server_encoding') FROM pg_catalog.pg_class
-		WHERE oid = pg_catalog.to_regclass($1::text)`, []any{c.table.quotedName()}, &kind, &encoding); err != nil {
+// catalogues has the statements that read about the table. Their arguments are check.named.
+var catalogues = map[Dialect]struct {
+	table   string // one row: whether it is a view, whether columns keep their types, and the encoding
+	columns string // the columns, as described reads them; the last argument is whether the table is a view
+	indexes string // the name of each index, and its elements in the form of index.elements
+}{
+	PostgreSQL: {
+		table: `SELECT relkind = 'v', TRUE, pg_catalog.current_setting('server_encoding') FROM pg_catalog.pg_class
+			WHERE oid = pg_catalog.to_regclass($1::text)`,
+		columns: withColumns + `SELECT attname::text, atttypid, atttypmod, attnotnull OR $2::boolean OR relkind = 'm', attcollation
+			FROM pg_catalog.pg_attribute JOIN pg_catalog.pg_class r ON r.oid = attrelid
+			WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0 AND NOT attisdropped` + describe,
+		indexes: `SELECT indexrelid::regclass::text, string_agg(COALESCE(attname, '()') || CASE collname WHEN 'C' THEN ' COLLATE C' ELSE '' END ||
+			(ARRAY['', ' DESC NULLS LAST', ' NULLS FIRST', ' DESC'])[1 + option], ', ' ORDER BY n)
+		FROM pg_catalog.pg_index i CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(indkey::int2[]), pg_catalog.unnest(indcollation::oid[]),
+			pg_catalog.unnest(indoption::int2[])) WITH ORDINALITY AS e (key, collated, option, n)
+		LEFT JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = key AND key <> 0
+		LEFT JOIN pg_catalog.pg_collation c ON c.oid = collated
+		WHERE indrelid = pg_catalog.to_regclass($1::text) AND indisvalid AND indpred IS NULL AND n <= indnkeyatts GROUP BY indexrelid`,
+	},
+	SQLite: {
+		table: `SELECT type = 'view', strict OR type = 'view', encoding FROM pragma_table_list(?1), pragma_encoding
+			WHERE schema = lower(?2) OR ?2 = ''`,
+		columns: `SELECT lower(name), lower(iif(?3, '', type)), -1, "notnull" OR pk > 0 OR ?3, FALSE FROM pragma_table_xinfo(?1, NULLIF(?2, ''))`,
+		indexes: `SELECT of, group_concat(COALESCE(name, '()') || replace(' COLLATE ' || coll, ' COLLATE BINARY', '') || iif(desc, ' DESC', ''), ', ')
+		FROM (SELECT i.name AS of, e.* FROM pragma_index_list(?1, NULLIF(?2, '')) i, pragma_index_xinfo(i.name, NULLIF(?2, '')) e
+			WHERE key AND NOT partial ORDER BY i.name, seqno) GROUP BY of`,
+	},
+}
+
+// catalogue reads what the database says of the table and of its columns.
+func (c *check) catalogue() ([]catalogued, error) {
+	var typed bool
+	var encoding string
+	err := c.db.QueryRowContext(c.ctx, catalogues[c.dialect].table, c.named...).Scan(&c.view, &typed, &encoding)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, errors.New("there is no such table or view, or it is not in the search path")
+	case err != nil:
 		return nil, err
 	}
-	c.view = kind == "v"
-	c.encoded(encoding == "UTF8", encoding)
-	return c.described(withColumns+`SELECT attname::text, atttypid, atttypmod, attnotnull OR $2::boolean, attcollation FROM pg_catalog.pg_attribute
-		WHERE attrelid = pg_catalog.to_regclass($1::text) AND attnum > 0 AND NOT attisdropped`+describe, c.table.quotedName(), c.view || kind == "m")
-}
-
-func (c *check) sqlite() ([]catalogued, error) {
-	var kind, encoding string
-	var strict bool
-	schema, name := c.table.names()
-	if err := c.aboutTable(`SELECT type, strict, encoding FROM pragma_table_list(?1), pragma_encoding
-		WHERE schema = lower(?2) OR ?2 = ''`, []any{name, schema}, &kind, &strict, &encoding); err != nil {
-		return nil, err
-	}
-	c.view = kind == "view"
-	c.encoded(encoding == "UTF-8", encoding)
-	if !strict && !c.view {
-		c.problem("", "the table is not STRICT, so a column may have values of another type, which pages do not find")
-	}
-	return c.described(`SELECT lower(name), lower(iif(?3, '', type)), -1, "notnull" OR pk > 0 OR ?3, FALSE FROM pragma_table_xinfo(?1, NULLIF(?2, ''))`, name, schema, c.view)
-}
-
-// aboutTable reads the one row that there is of a table.
-func (c *check) aboutTable(query string, args []any, into ...any) error {
-	err := c.db.QueryRowContext(c.ctx, query, args...).Scan(into...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return errNoTable
-	}
-	return err
-}
-
-func (c *check) encoded(utf8 bool, encoding string) {
-	if !utf8 {
+	if encoding != "UTF8" && encoding != "UTF-8" {
 		c.problem("", "the encoding of the database is %s, and must be UTF-8", encoding)
 	}
+	if !typed {
+		c.problem("", "the table is not STRICT, so a column may have values of another type, which pages do not find")
+	}
+	return c.described(catalogues[c.dialect].columns, append(slices.Clip(c.named), c.view)...)
 }
 
 // expression describes an UnsafeExpression.
@@ -105,32 +110,13 @@ func (c *check) read(query string, args []any, each func(scan func(...any) error
 	return rows.Err()
 }
 
-// These list the indexes of a table: the name, and the elements in the form of index.elements.
-const (
-	indexesOfPostgreSQL = `SELECT indexrelid::regclass::text, string_agg(COALESCE(attname, '()') || CASE collname WHEN 'C' THEN ' COLLATE C' ELSE '' END ||
-			(ARRAY['', ' DESC NULLS LAST', ' NULLS FIRST', ' DESC'])[1 + option], ', ' ORDER BY n)
-		FROM pg_catalog.pg_index i CROSS JOIN LATERAL ROWS FROM (pg_catalog.unnest(indkey::int2[]), pg_catalog.unnest(indcollation::oid[]),
-			pg_catalog.unnest(indoption::int2[])) WITH ORDINALITY AS e (key, collated, option, n)
-		LEFT JOIN pg_catalog.pg_attribute ON attrelid = indrelid AND attnum = key AND key <> 0
-		LEFT JOIN pg_catalog.pg_collation c ON c.oid = collated
-		WHERE indrelid = pg_catalog.to_regclass($1::text) AND indisvalid AND indpred IS NULL AND n <= indnkeyatts GROUP BY indexrelid`
-	indexesOfSQLite = `SELECT of, group_concat(COALESCE(name, '()') || replace(' COLLATE ' || coll, ' COLLATE BINARY', '') || iif(desc, ' DESC', ''), ', ')
-		FROM (SELECT i.name AS of, e.* FROM pragma_index_list(?1, NULLIF(?2, '')) i, pragma_index_xinfo(i.name, NULLIF(?2, '')) e
-			WHERE key AND NOT partial ORDER BY i.name, seqno) GROUP BY of`
-)
-
 // sorts looks for an index for each sort in each direction. Nothing says what is below a view.
 func (c *check) sorts() error {
-	if c.view || slices.ContainsFunc(slices.Concat([]string{"_id", c.table.Tenant}, c.table.Where, c.within), func(path string) bool { return c.wrong[path] }) {
+	if c.view || slices.ContainsFunc(slices.Concat([]string{"_id"}, c.table.leading(), c.within), func(path string) bool { return c.wrong[path] }) {
 		return nil
 	}
-	query, args := indexesOfPostgreSQL, []any{c.table.quotedName()}
-	if c.dialect == SQLite {
-		schema, name := c.table.names()
-		query, args = indexesOfSQLite, []any{name, schema}
-	}
 	found := map[string]string{}
-	err := c.read(query, args, func(scan func(...any) error) error {
+	err := c.read(catalogues[c.dialect].indexes, c.named, func(scan func(...any) error) error {
 		var name, elements string
 		err := scan(&name, &elements)
 		found[name[strings.LastIndexByte(name, '.')+1:]] = elements

@@ -26,7 +26,7 @@ func (c column) key() key {
 	}
 	switch {
 	case c.isText():
-		k.bytewise = bytewise(c.dialect)
+		k.bytewise = bytewise[c.dialect]
 	case c.Type == paging.Date && c.Storage == 0:
 		// Clients see milliseconds, and a cursor has what they see. So rows of one
 		// millisecond must be in the order of the next key, not of the microseconds.
@@ -65,12 +65,11 @@ func (c column) hasType(value any) bool {
 }
 
 func (c column) compare(s *statement, op paging.Op, value any) string {
-	s.check(c.comparable(value))
-	return c.condition(op, value, s.bind)
+	return c.condition(s, op, value, s.bind)
 }
 
-func (c column) condition(op paging.Op, value any, bind func(argument) string) string {
-	a, ok := c.argument(value)
+func (c column) condition(s *statement, op paging.Op, value any, bind func(argument) string) string {
+	a, ok := c.argument(s, value)
 	if !ok {
 		n, isNumber := value.(json.Number)
 		if !isNumber || c.Type != paging.Integer || op == paging.OpEq {
@@ -88,8 +87,7 @@ var symbols = [...]string{
 func (c column) in(s *statement, values []any) string {
 	var list []string
 	for _, value := range values {
-		s.check(c.comparable(value))
-		if a, ok := c.argument(value); ok {
+		if a, ok := c.argument(s, value); ok {
 			list = append(list, s.bind(a))
 		}
 	}
@@ -110,11 +108,10 @@ func (c column) at(s *statement, desc bool, value any) []position {
 	case value == nil:
 		return []position{{c.isNull(), []string{c.exists()}}}
 	}
-	s.check(c.comparable(value))
-	p := position{equal: c.condition(paging.OpEq, value, s.bindOnce)}
+	p := position{equal: c.condition(s, paging.OpEq, value, s.bindOnce)}
 	switch above := rankOf(value) > c.rank(); {
 	case c.hasType(value):
-		p.beyond = append(p.beyond, c.condition(beyond(desc), value, s.bindOnce))
+		p.beyond = append(p.beyond, c.condition(s, beyond(desc), value, s.bindOnce))
 	case above == desc:
 		p.beyond = append(p.beyond, c.exists())
 	}
@@ -126,23 +123,26 @@ func (c column) at(s *statement, desc bool, value any) []position {
 
 // argument converts value to the column's type. ok is false if no row can equal
 // value.
-func (c column) argument(value any) (a argument, ok bool) {
+func (c column) argument(s *statement, value any) (a argument, ok bool) {
 	switch v := value.(type) {
 	case bool:
 		return c.boolean(v), c.Type == paging.Boolean
 	case json.Number:
 		return c.number(v)
 	case string:
-		return c.text(v)
+		return c.text(s, v)
 	}
 	return argument{}, false
 }
 
-func (c column) text(v string) (a argument, ok bool) {
+func (c column) text(s *statement, v string) (a argument, ok bool) {
 	switch {
 	case c.Type == paging.Date:
-		t, ok := parseDate(v)
-		return c.date(t), ok
+		t, err := time.Parse(paging.DateLayout, v)
+		if err != nil { // Schema.Parse rejects such texts
+			s.check(fmt.Errorf("sqlpage: %s is compared with a text that is no date", c.path))
+		}
+		return c.date(t), err == nil
 	case c.Type != paging.String || c.Storage == UUID && !isUUID(v) || c.Storage == BigInt && !Digits(v):
 		return argument{}, false
 	case c.Storage == BigInt:
@@ -202,25 +202,6 @@ func driverNumber(d Dialect, n json.Number) argument {
 		return argument{i, ""}
 	}
 	return argument{asFloat64(n), ""}
-}
-
-// comparable returns an error if a column of dates is compared with a text that is no
-// date. Schema.Parse refuses such texts.
-func (c column) comparable(value any) error {
-	text, ok := value.(string)
-	if !ok || c.Type != paging.Date {
-		return nil
-	}
-	if _, ok := parseDate(text); !ok {
-		return fmt.Errorf("sqlpage: %s is compared with a text that is no date", c.path)
-	}
-	return nil
-}
-
-// parseDate reads a date in the form that filters have.
-func parseDate(text string) (time.Time, bool) {
-	t, err := time.Parse(paging.DateLayout, text)
-	return t, err == nil
 }
 
 // asInt64 returns a number as an int64. ok is false if the number is no int64.

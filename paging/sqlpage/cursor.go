@@ -15,7 +15,7 @@ func (s *statement) rowComparison(cursor []any) (condition string, ok bool) {
 	desc := s.sort[0].Desc
 	for i, p := range s.sort {
 		col, plain := p.sortable.(column)
-		value, had := col.argument(cursor[i])
+		value, had := col.argument(s, cursor[i])
 		if !plain || !had || p.Desc != desc || desc && !col.NotNull {
 			return "", false
 		}

@@ -15,14 +15,9 @@ const (
 	SQLite     = sqldialect.SQLite // 3.38 or later; its tables are STRICT
 )
 
-// bytewise returns the COLLATE clause that compares texts byte by byte, whatever the
+// bytewise are the COLLATE clauses that compare texts byte by byte, whatever the
 // collation of the column.
-func bytewise(d Dialect) string {
-	if d == PostgreSQL {
-		return ` COLLATE "C"`
-	}
-	return " COLLATE BINARY"
-}
+var bytewise = [...]string{PostgreSQL: ` COLLATE "C"`, SQLite: " COLLATE BINARY"}
 
 // argument is a value to bind and the type that PostgreSQL casts it to. In SQLite the
 // only cast is real, which converts a text to a number.

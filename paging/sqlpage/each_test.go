@@ -37,7 +37,7 @@ func TestPagesOfParentsThatCannotBe(t *testing.T) {
 			parent  string
 			want    string
 		}{
-			{"no tenant", answers, sqlpage.RowScope{AllIDs: true}, "question", "is no tenant"},
+			{"no tenant", answers, sqlpage.RowScope{AllIDs: true}, "question", `"" is no value for "tenant"`},
 			{"an unknown parent", answers, sqlpage.RowScope{Tenant: "acme"}, "ticket", `has no property "ticket"`},
 			{"a parent that is a number", answers, sqlpage.RowScope{Tenant: "acme"}, "likes", "holds no parent"},
 			{"a parent in a document", answers, sqlpage.RowScope{Tenant: "acme"}, "c_text", "holds no parent"},

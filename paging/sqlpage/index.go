@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
-	"github.com/tenantkit/tenantkit/internal/sqldialect"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -49,10 +48,7 @@ type index struct {
 }
 
 func (t *Table) indexes(schema paging.Schema, dialect Dialect, within []string) ([]index, error) {
-	if !sqldialect.Known(dialect) {
-		return nil, fmt.Errorf("sqlpage: %d is no dialect", dialect)
-	}
-	if err := t.validate(); err != nil {
+	if err := t.validate(dialect); err != nil {
 		return nil, err
 	}
 	for path, column := range t.Properties {
@@ -67,10 +63,7 @@ func (t *Table) indexes(schema paging.Schema, dialect Dialect, within []string) 
 		}
 	}
 	var leading []paging.Key
-	if t.Tenant != "" {
-		leading = append(leading, paging.Key{Path: t.Tenant})
-	}
-	for _, path := range append(slices.Clone(t.Where), within...) {
+	for _, path := range slices.Concat(t.leading(), within) {
 		leading = append(leading, paging.Key{Path: path})
 	}
 	var indexes []index

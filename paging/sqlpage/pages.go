@@ -35,11 +35,15 @@ type Pages struct {
 // Query runs the Statement for the page of q among the visible rows. The rows end where the page
 // ends. It returns the error of Statement or of the driver. The caller must close the rows.
 func (p *Pages) Query(ctx context.Context, q paging.Query, table Table, visible RowScope) (*Rows, error) {
-	rows, err := p.run(ctx, q, table, visible, (*statement).page)
+	return p.rows(ctx, q, table, visible, false, (*statement).page)
+}
+
+func (p *Pages) rows(ctx context.Context, q paging.Query, table Table, visible RowScope, each bool, write writer) (*Rows, error) {
+	rows, err := p.run(ctx, q, table, visible, write)
 	if err != nil {
 		return nil, err
 	}
-	return pageOf(rows, q.Limit, false), nil
+	return &Rows{rows: rows, each: each, limit: max(q.Limit, 0), bytes: paging.MaxBytes}, nil
 }
 
 // Count returns the total that a caller asked for, or nil. It is how many of the visible
@@ -104,13 +108,9 @@ func (p *Pages) run(ctx context.Context, q paging.Query, table Table, visible Ro
 // Each page reads a range of an index that begins with the tenant and the parent: Indexes
 // writes it with the parent in within. The rest is as for Query.
 func (p *Pages) QueryEach(ctx context.Context, q paging.Query, table Table, visible RowScope, parent string, ids []string) (*Rows, error) {
-	rows, err := p.run(ctx, q, table, visible, func(s *statement, q paging.Query, visible string) string {
+	return p.rows(ctx, q, table, visible, true, func(s *statement, q paging.Query, visible string) string {
 		return s.each(q, visible, parent, ids)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return pageOf(rows, 0, true), nil
 }
 
 // each returns a SELECT that joins the parents with the first rows of each. No expression
@@ -128,7 +128,7 @@ func (s *statement) each(q paging.Query, visible, parent string, ids []string) s
 		}
 	}
 	list, _ := json.Marshal(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { // texts have no error
-		_, ok := of.argument(id)
+		_, ok := of.argument(s, id)
 		return !ok || !isText(id) // such as a text that is no UUID, for which PostgreSQL has an error
 	}))
 	in := s.bind(argument{string(list), "json"})

@@ -162,36 +162,28 @@ const (
 )
 
 func newDocumentProperty(name, path string, d Dialect) documentProperty {
-	if d == PostgreSQL {
-		return postgresDocumentProperty(name + " -> '" + strings.ReplaceAll(path, ".", "' -> '") + "'")
+	const others = " WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END)"
+	if d == SQLite {
+		arguments := "(" + name + `, '$."` + strings.ReplaceAll(path, ".", `"."`) + `"')`
+		kind, value := "json_type"+arguments, "json_extract"+arguments
+		return documentProperty{
+			presence: kind,
+			rank: key{expression: "(CASE " + kind + " WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3" +
+				" WHEN 'real' THEN 3 WHEN 'text' THEN 4" + others},
+			number:  key{expression: "(CASE WHEN " + kind + " IN ('integer', 'real') THEN " + value + " END)"},
+			text:    key{expression: "(CASE " + kind + " WHEN 'text' THEN " + value + " END)", bytewise: bytewise[d]},
+			dialect: d,
+		}
 	}
-	return sqliteDocumentProperty(name + `, '$."` + strings.ReplaceAll(path, ".", `"."`) + `"'`)
-}
-
-func postgresDocumentProperty(value string) documentProperty {
+	value := name + " -> '" + strings.ReplaceAll(path, ".", "' -> '") + "'"
 	kind := "CASE jsonb_typeof(" + value + ")"
 	return documentProperty{
 		presence: "(" + value + ")",
 		rank: key{expression: "(" + kind + " WHEN 'boolean' THEN CASE WHEN " + value + " = 'true' THEN 2 ELSE 1 END" +
-			" WHEN 'number' THEN 3 WHEN 'string' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END)"},
-		number: key{expression: "(" + kind + " WHEN 'number' THEN (" + value + ")::numeric END)"},
-		text: key{expression: "(" + kind + " WHEN 'string' THEN (" + value + ") #>> '{}' END)",
-			bytewise: bytewise(PostgreSQL)},
-		dialect: PostgreSQL,
-	}
-}
-
-func sqliteDocumentProperty(arguments string) documentProperty {
-	kind := "json_type(" + arguments + ")"
-	value := "json_extract(" + arguments + ")"
-	return documentProperty{
-		presence: kind,
-		rank: key{expression: "(CASE " + kind + " WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3" +
-			" WHEN 'real' THEN 3 WHEN 'text' THEN 4 WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END)"},
-		number: key{expression: "(CASE WHEN " + kind + " IN ('integer', 'real') THEN " + value + " END)"},
-		text: key{expression: "(CASE " + kind + " WHEN 'text' THEN " + value + " END)",
-			bytewise: bytewise(SQLite)},
-		dialect: SQLite,
+			" WHEN 'number' THEN 3 WHEN 'string' THEN 4" + others},
+		number:  key{expression: "(" + kind + " WHEN 'number' THEN (" + value + ")::numeric END)"},
+		text:    key{expression: "(" + kind + " WHEN 'string' THEN (" + value + ") #>> '{}' END)", bytewise: bytewise[d]},
+		dialect: d,
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 
 	"github.com/tenantkit/tenantkit/internal/sizeof"
-	"github.com/tenantkit/tenantkit/paging"
 )
 
 // Rows are the rows of one page. They end where the page ends: after the limit of the query, or
@@ -89,7 +88,3 @@ func (r *Rows) Err() error { return r.rows.Err() }
 // Close closes the rows. Once Next has returned false, they are closed. PostgreSQL sends
 // the rows that are left, and the driver skips them, until the context ends.
 func (r *Rows) Close() error { return r.rows.Close() }
-
-func pageOf(rows *sql.Rows, limit int, each bool) *Rows {
-	return &Rows{rows: rows, each: each, limit: max(limit, 0), bytes: paging.MaxBytes}
-}

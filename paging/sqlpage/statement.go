@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/tenantkit/tenantkit/internal/sqldialect"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -33,10 +32,7 @@ func Statement(q paging.Query, table Table, visible RowScope, dialect Dialect) (
 
 // compile compiles the statement that write writes, for the rows that the condition visible allows.
 func compile(q paging.Query, table *Table, visible RowScope, dialect Dialect, write writer) (text string, args []any, err error) {
-	if !sqldialect.Known(dialect) {
-		return "", nil, programError{fmt.Errorf("sqlpage: %d is no dialect", dialect)}
-	}
-	if err := table.validate(); err != nil {
+	if err := table.validate(dialect); err != nil {
 		return "", nil, programError{err}
 	}
 	order := q.Order()
@@ -52,10 +48,10 @@ func compile(q paging.Query, table *Table, visible RowScope, dialect Dialect, wr
 		}
 	}
 	text = write(s, q, s.visible(visible))
-	if s.err != nil {
+	switch {
+	case s.err != nil:
 		return "", nil, programError{s.err}
-	}
-	if len(text) > maxStatement {
+	case len(text) > maxStatement:
 		return "", nil, errTooLong
 	}
 	return text, s.args, nil
@@ -89,7 +85,7 @@ type statement struct {
 	keys    []sortKey // of all properties of sort
 
 	args []any
-	once []bound // the arguments of bindOnce
+	once map[argument]string // the placeholders of bindOnce
 	err  error
 }
 
@@ -104,12 +100,6 @@ type sorted struct {
 
 // sortKey is an expression that rows are sorted by, and its direction.
 type sortKey struct{ expression, direction string }
-
-// bound is an argument with its placeholder.
-type bound struct {
-	argument
-	placeholder string
-}
 
 // rowName is the alias of the table in a statement.
 const rowName = "r"
@@ -141,13 +131,13 @@ func isText(text string) bool { return utf8.ValidString(text) && !strings.Contai
 
 // bindOnce is bind for an argument that the statement may use several times.
 func (s *statement) bindOnce(a argument) string {
-	for _, b := range s.once {
-		if b.argument == a {
-			return b.placeholder
-		}
+	if s.once == nil {
+		s.once = map[argument]string{}
 	}
-	s.once = append(s.once, bound{a, s.bind(a)})
-	return s.once[len(s.once)-1].placeholder
+	if s.once[a] == "" {
+		s.once[a] = s.bind(a)
+	}
+	return s.once[a]
 }
 
 func (s *statement) page(q paging.Query, visible string) string {
@@ -384,7 +374,7 @@ func (a array) in(s *statement, values []any) string {
 // text returns the text of an element, or NULL.
 func (a array) text() string {
 	if a.dialect == PostgreSQL {
-		return "e" + bytewise(PostgreSQL)
+		return "e" + bytewise[PostgreSQL]
 	}
 	return "CASE e.type WHEN 'text' THEN e.value END"
 }

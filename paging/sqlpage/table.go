@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
+	"github.com/tenantkit/tenantkit/internal/sqldialect"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -51,14 +52,15 @@ type Column struct {
 	UnsafeExpression string
 }
 
-// validate returns an error if the table is not valid, apart from its columns. A
+// validate returns an error if the dialect or the table is not valid, apart from its columns. A
 // statement validates the columns that it uses.
-func (t *Table) validate() error {
+func (t *Table) validate(d Dialect) error {
 	schema, name, qualified := strings.Cut(t.Name, ".")
 	_, id := t.Properties["_id"]
 	_, object := t.Properties["object"]
-	tenant := t.Properties[t.Tenant]
 	switch {
+	case !sqldialect.Known(d):
+		return fmt.Errorf("sqlpage: %d is no dialect", d)
 	case !validName(schema) || qualified && !validName(name):
 		return fmt.Errorf("sqlpage: %q is no table name", t.Name)
 	case len(t.Select) == 0 || slices.ContainsFunc(t.Select, invalidName):
@@ -69,15 +71,22 @@ func (t *Table) validate() error {
 		return fmt.Errorf("sqlpage: table %s: Object is no name, or object has a column", t.Name)
 	case t.SharedByAllTenants == (t.Tenant != ""):
 		return fmt.Errorf("sqlpage: table %s: set either Tenant or SharedByAllTenants", t.Name)
-	case t.Tenant != "" && (tenant.Type != paging.String || tenant.Storage == Array):
-		return fmt.Errorf("sqlpage: table %s: the tenant is no property of type String", t.Name)
 	}
-	for i, path := range t.Where {
-		if c := t.Properties[path]; c.Type != paging.String || c.Storage == Array || path == t.Tenant || slices.Contains(t.Where[:i], path) {
-			return fmt.Errorf("sqlpage: table %s: %q of Where is no property of type String, or there twice", t.Name, path)
+	leading := t.leading()
+	for i, path := range leading {
+		if c := t.Properties[path]; c.Type != paging.String || c.Storage == Array || slices.Contains(leading[:i], path) {
+			return fmt.Errorf("sqlpage: table %s: %q of Tenant or Where is no property of type String, or there twice", t.Name, path)
 		}
 	}
 	return nil
+}
+
+// leading returns the paths of the properties that every statement compares with one value.
+func (t *Table) leading() []string {
+	if t.SharedByAllTenants {
+		return t.Where
+	}
+	return append([]string{t.Tenant}, t.Where...)
 }
 
 func (c Column) validate(path string) error {
@@ -147,17 +156,15 @@ type RowScope struct {
 // visible returns the condition for the rows that v allows.
 func (s *statement) visible(v RowScope) string {
 	condition := "TRUE"
-	if !s.table.SharedByAllTenants {
-		condition = s.filter(paging.Eq(s.table.Tenant, v.Tenant))
-	}
-	// An error, not an empty page: the server names the tenant, not the client.
-	if condition == "FALSE" || v.Tenant == "" && !s.table.SharedByAllTenants {
-		s.check(fmt.Errorf("sqlpage: table %s: %q is no tenant", s.table.Name, v.Tenant))
-	}
-	for _, path := range s.table.Where {
-		own := s.filter(paging.Eq(path, v.Where[path]))
-		if own == "FALSE" || v.Where[path] == "" {
-			s.check(fmt.Errorf("sqlpage: table %s: %q is no value for %q of Where", s.table.Name, v.Where[path], path))
+	for _, path := range s.table.leading() {
+		value := v.Where[path]
+		if path == s.table.Tenant {
+			value = v.Tenant
+		}
+		own := s.filter(paging.Eq(path, value))
+		// An error, not an empty page: the server names the tenant, not the client.
+		if own == "FALSE" || value == "" {
+			s.check(fmt.Errorf("sqlpage: table %s: %q is no value for %q", s.table.Name, value, path))
 		}
 		condition = and(condition, own)
 	}

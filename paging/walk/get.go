@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -61,17 +62,13 @@ var errURL = errors.New("List.URL is not valid")
 // must not be one. The wait is the server's Retry-After plus a random time, so that
 // clients that were refused together do not come back together.
 func pause(reply *http.Response, attempt int) (wait time.Duration, again bool) {
-	switch reply.StatusCode {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-	default:
-		return 0, false
-	}
 	wait = retryAfter(reply.Header)
-	if attempt == retries || wait > patience {
-		return 0, false
-	}
-	return wait + rand.N(backoff<<attempt), true
+	again = slices.Contains(busy, reply.StatusCode) && attempt < retries && wait <= patience
+	return wait + rand.N(backoff<<attempt), again
 }
+
+// busy are the statuses of a server that may answer later.
+var busy = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 // retryAfter reads Retry-After (RFC 9110, section 10.2.3): seconds or a date.
 func retryAfter(h http.Header) time.Duration {

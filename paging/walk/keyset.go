@@ -35,11 +35,7 @@ func (k *keyset) resume(after string) error {
 		return k.moveTo([]any{after})
 	}
 	var values []any
-	r := strictjson.New(after, scalars)
-	for range r.Array {
-		values = append(values, readScalar(&r))
-	}
-	if r.End() != nil {
+	if decodeFlat(after, 1, &values) != nil {
 		return errAfter
 	}
 	return k.moveTo(values)
@@ -60,24 +56,18 @@ func (k *keyset) needsItems() bool { return len(k.keys) > 1 }
 
 // String returns the position for List.After.
 func (k *keyset) String() string {
-	if k.values == nil {
+	switch {
+	case k.values == nil:
 		return ""
-	}
-	if !k.needsItems() {
+	case !k.needsItems():
 		return k.id()
 	}
 	text, _ := json.Marshal(k.values) // of nil, bool, string and json.Number
 	return string(text)
 }
 
-// id returns the _id of the last item, or "" at the beginning.
-func (k *keyset) id() string {
-	if k.values == nil {
-		return ""
-	}
-	id, _ := k.values[len(k.values)-1].(string)
-	return id
-}
+// id returns the _id of the last item.
+func (k *keyset) id() string { return k.values[len(k.values)-1].(string) }
 
 // pageQuery returns q for the page after the position.
 func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
@@ -99,16 +89,15 @@ func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 // position, it returns ErrStalled and does not move. texts are the JSON of the items, if the
 // position needs it. It then looks at the first and the last item only.
 func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
-	last := len(ids) - 1
-	if !k.needsItems() {
-		if err := k.inOrder(ids); err != nil {
-			return err
+	before, last := k.values, len(ids)-1
+	var text json.RawMessage
+	for i, id := range ids {
+		if k.needsItems() {
+			if text = texts[i]; 0 < i && i < last {
+				continue
+			}
 		}
-		return k.moveTo([]any{ids[last]})
-	}
-	before := k.values
-	for _, i := range []int{0, last}[:min(len(ids), 2)] {
-		values, err := k.valuesOf(texts[i], ids[i])
+		values, err := k.valuesOf(text, id)
 		if err == nil && before != nil {
 			err = k.follows(before, values)
 		}
@@ -117,11 +106,8 @@ func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
 		}
 		before = values
 	}
-	if err := k.moveTo(before); err != nil {
-		return err
-	}
-	k.unsent = k.unsentIn(texts[last])
-	return nil
+	k.unsent = k.unsentIn(text)
+	return k.moveTo(before)
 }
 
 // unsentIn returns a descending sort key that an item lacks, or "".
@@ -134,24 +120,10 @@ func (k *keyset) unsentIn(text json.RawMessage) string {
 	return ""
 }
 
-// inOrder returns ErrStalled if an id does not come after the id before it. The first
-// id must come after the position.
-func (k *keyset) inOrder(ids []string) error {
-	before := k.id()
-	for _, id := range ids {
-		if before != "" && k.idOrder(before, id) >= 0 {
-			return fmt.Errorf("%w: %q follows %q", ErrStalled, id, before)
-		}
-		before = id
-	}
-	return nil
-}
-
 // idOrder is below 0 if the id after comes after the one before: as a text, or as a number if all
 // ids are integers.
 func (k *keyset) idOrder(before, after string) int {
-	desc := k.keys[len(k.keys)-1].Desc
-	if desc {
+	if k.keys[len(k.keys)-1].Desc {
 		before, after = after, before
 	}
 	if order := strings.Compare(before, after); order < 0 && !k.numeric {
@@ -222,37 +194,24 @@ func (k *keyset) moveTo(values []any) error {
 }
 
 // scalar returns the value of an item's sort key. A missing key is null.
-func scalar(item json.RawMessage, path string) (any, error) {
+func scalar(item json.RawMessage, path string) (value any, err error) {
 	text, ok := member(item, path)
 	if !ok {
 		return nil, nil
 	}
-	r := strictjson.New(string(text), scalars)
-	value := readScalar(&r)
-	if err := r.End(); err != nil {
+	if err = decodeFlat(string(text), 0, &value); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return value, nil
 }
 
-// scalars limits the JSON of a sort key. moveTo refuses a NUL.
-var scalars = strictjson.Limits{Depth: 1, AllowNUL: true}
-
-var errNoOrder = errors.New("an object or array is in no order")
-
-// readScalar reads a string, a number, a boolean or null. It does not round numbers.
-func readScalar(r *strictjson.Reader) any {
-	switch r.Kind() {
-	case '{', '[':
-		r.Fail(errNoOrder)
-	case '"':
-		return r.Text()
-	case '0':
-		return json.Number(r.Number())
-	case 't', 'f':
-		return r.Bool()
-	default:
-		r.Skip()
+// decodeFlat reads JSON that nests objects and arrays to a depth at most. It does not round numbers.
+// moveTo rejects a NUL.
+func decodeFlat(text string, depth int, v any) error {
+	if err := strictjson.Check(text, strictjson.Limits{Depth: depth, AllowNUL: true}); err != nil {
+		return err
 	}
-	return nil
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	return d.Decode(v)
 }

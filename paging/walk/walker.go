@@ -172,9 +172,13 @@ func (w *walker[T]) limit() int {
 // decode reads a page. If the position needs items, it returns the JSON of each.
 func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (items []json.RawMessage, err error) {
 	if w.list.Property != "" {
-		list, err := listProperty(r, w.list.Property)
-		if err != nil {
+		var object json.RawMessage
+		if err := envelope.Decode(r, maxPage, &object); err != nil {
 			return nil, err
+		}
+		list, ok := member(object, w.list.Property)
+		if !ok {
+			return nil, fmt.Errorf("%w: the object has no %s", envelope.ErrShape, w.list.Property)
 		}
 		r = bytes.NewReader(list)
 	}
@@ -192,18 +196,6 @@ func (w *walker[T]) decode(r io.Reader, page *envelope.List[T]) (items []json.Ra
 		}
 	}
 	return texts.Data, nil
-}
-
-// listProperty reads an object and returns the JSON of one of its properties.
-func listProperty(r io.Reader, path string) (text json.RawMessage, err error) {
-	if err := envelope.Decode(r, maxPage, &text); err != nil {
-		return nil, err
-	}
-	text, ok := member(text, path)
-	if !ok {
-		return nil, fmt.Errorf("%w: the object has no %s", envelope.ErrShape, path)
-	}
-	return text, nil
 }
 
 // member returns the JSON of a property of an object, by its dotted path.
