@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/verbs"
@@ -165,10 +166,7 @@ func (k Keys) Replace(ctx context.Context, by auth.Principal, t *auth.Tenant, id
 	g.Expires = expires
 	key, r, err := k.issue(ctx, by, t, g, func(r *Record) error {
 		after := before
-		after.Successor = r.ID
-		if after.Expires.IsZero() || until.Before(after.Expires) {
-			after.Expires = milli(until)
-		}
+		after.Successor, after.Expires = r.ID, clock.FirstEnd(before.Expires, milli(until))
 		return k.swap(ctx, before, after, r)
 	})
 	if err == nil {
