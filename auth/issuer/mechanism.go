@@ -125,23 +125,20 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	p, err := m.bound.Load().verify(ctx, t, raw, clientKey)
+	var p auth.Principal
+	f, err := m.bound.Load().open(ctx, t.Org.Key(), raw, t.Now())
+	switch {
+	case err != nil:
+	case clientKey != "": // no app of ours has issued it
+		err = &auth.Error{Detail: auth.DetailKeyMismatch}
+	default:
+		p, err = f.principal(ctx, t)
+	}
 	if err != nil {
 		t.Claim(auth.Claimed{App: compact.Unverified(raw, "iss"), Account: compact.Unverified(raw, "sub")})
 		return auth.Principal{}, admission.Fault(err)
 	}
 	return p, nil
-}
-
-func (b *bound) verify(ctx context.Context, t *auth.Tenant, raw, clientKey string) (auth.Principal, error) {
-	f, err := b.open(ctx, t.Org.Key(), raw, t.Now())
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	if clientKey != "" { // no app of ours has issued it
-		return auth.Principal{}, &auth.Error{Detail: auth.DetailKeyMismatch}
-	}
-	return f.principal(ctx, t)
 }
 
 // open returns a verified token of an issuer of the org.
