@@ -164,9 +164,7 @@ func trySigner(signer crypto.Signer, key *rsa.PublicKey) error {
 // It takes a core about 90 ms for 2048 bits, and seconds at worst for 4096. Let an org
 // generate one pair at a time, with a quota: otherwise one org's administrator slows down all.
 func GeneratePair(bits int) (*KeyPair, error) {
-	switch bits {
-	case 2048, 3072, 4096:
-	default:
+	if bits != 2048 && bits != 3072 && bits != 4096 {
 		return nil, badKey("size is not 2048, 3072 or 4096 bits")
 	}
 	key, err := rsa.GenerateKey(rand.Reader, bits)

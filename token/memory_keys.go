@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ type MemoryKeys struct {
 // appKeys are the keys of an app.
 type appKeys struct {
 	pair    *KeyPair     // without Former
-	formers []*PublicKey // in the order of their rotations; some may have ended
+	formers []*PublicKey // the latest end first; some may have ended
 }
 
 var (
@@ -162,7 +163,9 @@ func (m *MemoryKeys) Rotate(ctx context.Context, org OrgKey, clientKey string, o
 		former := old.pair.PublicKey
 		former.Ends = clock.Now(m.Now).Add(overlap).UTC().Truncate(time.Millisecond)
 		pair.Exposed = former.Exposed
-		return &appKeys{pair, append(formers, &former)}, nil
+		formers = append(formers, &former)
+		slices.SortFunc(formers, func(a, b *PublicKey) int { return cmp.Or(b.Ends.Compare(a.Ends), cmp.Compare(a.KeyID, b.KeyID)) })
+		return &appKeys{pair, formers}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -171,13 +174,8 @@ func (m *MemoryKeys) Rotate(ctx context.Context, org OrgKey, clientKey string, o
 }
 
 // verifying returns a copy of the former keys that still verify.
-func (a *appKeys) verifying(now func() time.Time) (formers []*PublicKey) {
-	for _, f := range a.formers {
-		if !f.hasEnded(now) {
-			formers = append(formers, f)
-		}
-	}
-	return formers
+func (a *appKeys) verifying(now func() time.Time) []*PublicKey {
+	return slices.DeleteFunc(slices.Clone(a.formers), func(f *PublicKey) bool { return f.hasEnded(now) })
 }
 
 // all returns the present key and the former ones, of which some may have ended; none for nil.
@@ -264,25 +262,12 @@ func (m *MemoryKeys) Exposed(ctx context.Context, org OrgKey) ([]PublicKey, erro
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	keys := []PublicKey{}
-	for _, a := range m.apps {
-		if a.pair.Org != org || !a.pair.Exposed {
-			continue
-		}
-		keys = append(keys, a.pair.PublicKey)
-		for _, f := range a.verifying(m.Now) {
-			keys = append(keys, *f)
+	for _, clientKey := range slices.Sorted(maps.Keys(m.apps)) {
+		for _, k := range m.apps[clientKey].all() {
+			if k.Org == org && k.Exposed && !k.hasEnded(m.Now) {
+				keys = append(keys, *k)
+			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b PublicKey) int {
-		return cmp.Or(cmp.Compare(a.ClientKey, b.ClientKey), isFormer(a)-isFormer(b), b.Ends.Compare(a.Ends), cmp.Compare(a.KeyID, b.KeyID))
-	})
 	return keys, nil
-}
-
-// isFormer returns 1 for a former key and 0 for a present one.
-func isFormer(k PublicKey) int {
-	if k.Ends.IsZero() {
-		return 0
-	}
-	return 1
 }

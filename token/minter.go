@@ -68,13 +68,11 @@ func (m Minter) MadeBy(by Lineage, kid string) *Minter {
 //
 // Any other error comes from a store.
 func (m *Minter) Ephemeral(ctx context.Context, c Claims, ttl time.Duration) (Token, Claims, error) {
-	if ttl == 0 {
-		ttl = defaultTTL
-	}
-	if ttl < time.Second || ttl > maxTTL {
+	ttl = cmp.Or(ttl, defaultTTL)
+	switch {
+	case ttl < time.Second || ttl > maxTTL:
 		return "", Claims{}, unmintable(errors.New("an ephemeral token lasts between 1 second and 24 hours"))
-	}
-	if !c.Expires.IsZero() || c.MaxUses != 0 {
+	case !c.Expires.IsZero() || c.MaxUses != 0:
 		return "", Claims{}, unmintable(errors.New("an ephemeral token ends by its ttl and has no use count"))
 	}
 	now := clock.Now(m.Now)
@@ -112,6 +110,13 @@ func (m *Minter) Limited(ctx context.Context, c Claims) (Token, Claims, error) {
 	return m.issue(ctx, c)
 }
 
+// issue mints a token and adds it to the ledger. Then it checks that the same pair still
+// signs. If another pair does, it removes the record and mints again.
+//
+//   - If the pair was replaced, the token would be dead at birth.
+//   - If it was rotated, this Issue may have counted without the records of the new key,
+//     and so exceeded the limit. A rotation after the check is no danger: whoever signs
+//     with the new key has it from a later look-up, and counts this record.
 func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 	if m.Ledger == nil {
 		return "", Claims{}, errors.New("token: Minter.Ledger is required")
@@ -120,12 +125,33 @@ func (m *Minter) issue(ctx context.Context, c Claims) (Token, Claims, error) {
 		return "", Claims{}, unmintable(fmt.Errorf("name: a printable line of at most %d bytes", face.MaxName))
 	}
 	for range maxRounds {
-		if t, signed, current, err := m.issueOnce(ctx, c); current || err != nil {
-			return t, signed, err
+		signed := c
+		t, pair, err := m.mint(ctx, &signed, clock.Now(m.Now), newID())
+		if err != nil {
+			return "", Claims{}, err
+		}
+		// Signed first: a token that is in no ledger is never accepted, but a record
+		// without a token would count against PerSubject.
+		r := signed.record(&pair.PublicKey)
+		r.Lineage = m.lineage
+		if err := m.Ledger.Issue(ctx, r, pair.Former, cmp.Or(max(m.PerSubject, 0), defaultPerSubject)); err != nil {
+			return "", Claims{}, fmt.Errorf("token: issue: %w", err)
+		}
+		present, err := m.pair(ctx, c.Issuer)
+		if err == nil && present.KeyID == pair.KeyID && present.Org == pair.Org {
+			return t, signed, nil
+		}
+		// Also if the check failed, because nobody gets this token.
+		if err := errors.Join(err, m.undo(ctx, r)); err != nil {
+			return "", Claims{}, err
 		}
 	}
 	return "", Claims{}, errors.New("token: the key pair of the app changes with each attempt to mint")
 }
+
+// maxRounds is how often a token is minted because its key was replaced meanwhile. More
+// than one such change during one call is no accident.
+const maxRounds = 3
 
 // Grace is how long a token is accepted after it was renewed.
 const Grace = time.Minute
@@ -147,38 +173,6 @@ func (m *Minter) Renew(ctx context.Context, ledger Ledger, r Record, c Claims, g
 		return "", Claims{}, fmt.Errorf("token: renew: %w", err)
 	}
 	return t, c, nil
-}
-
-// maxRounds is how often a token is minted because its key was replaced meanwhile. More
-// than one such change during one call is no accident.
-const maxRounds = 3
-
-// issueOnce mints a token and adds it to the ledger. Then it checks that the same pair
-// still signs. If another pair does, it removes the record and returns false.
-//
-//   - If the pair was replaced, the token would be dead at birth.
-//   - If it was rotated, this Issue may have counted without the records of the new key,
-//     and so exceeded the limit. A rotation after the check is no danger: whoever signs
-//     with the new key has it from a later look-up, and counts this record.
-func (m *Minter) issueOnce(ctx context.Context, c Claims) (t Token, signed Claims, current bool, err error) {
-	t, pair, err := m.mint(ctx, &c, clock.Now(m.Now), newID())
-	if err != nil {
-		return "", Claims{}, false, err
-	}
-	// Signed first: a token that is in no ledger is never accepted, but a record
-	// without a token would count against PerSubject.
-	r := c.record(&pair.PublicKey)
-	r.Lineage = m.lineage
-	err = m.Ledger.Issue(ctx, r, pair.Former, cmp.Or(max(m.PerSubject, 0), defaultPerSubject))
-	if err != nil {
-		return "", Claims{}, false, fmt.Errorf("token: issue: %w", err)
-	}
-	present, err := m.pair(ctx, c.Issuer)
-	if err == nil && present.KeyID == pair.KeyID && present.Org == pair.Org {
-		return t, c, true, nil
-	}
-	// Also if the check failed, because nobody gets this token.
-	return "", Claims{}, false, errors.Join(err, m.undo(ctx, r))
 }
 
 // undoTime limits the removal of a record.
@@ -206,13 +200,12 @@ func newID() string {
 
 // mint completes the claims and signs them. It also returns the pair that has signed.
 func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) (Token, *KeyPair, error) {
-	if m.Signers == nil {
+	switch {
+	case m.Signers == nil:
 		return "", nil, errors.New("token: Minter.Signers is required")
-	}
-	if c.ID != "" {
+	case c.ID != "":
 		return "", nil, unmintable(errors.New("jti is the Minter's to set"))
-	}
-	if c.IssuedAt.Sub(now) > compact.Leeway*time.Second {
+	case c.IssuedAt.Sub(now) > compact.Leeway*time.Second:
 		return "", nil, unmintable(errors.New("iat is more than a minute ahead"))
 	}
 	c.IssuedAt, c.ID = issuedAt(c.IssuedAt, now), id
@@ -230,7 +223,11 @@ func (m *Minter) mint(ctx context.Context, c *Claims, now time.Time, id string) 
 	if m.makerKey != "" && m.makerKey != pair.KeyID && !slices.Contains(pair.Former, m.makerKey) {
 		return "", nil, fmt.Errorf("%w: its key does not verify any more", ErrRevoked)
 	}
-	payload, err := m.payload(c)
+	namespace := cmp.Or(m.Namespace, defaultNamespace)
+	payload, err := c.payload(namespace)
+	if err == nil { // read back, so that no claims are signed that a Verifier would refuse
+		_, err = readClaims(string(payload), namespace)
+	}
 	if err != nil {
 		return "", nil, unmintable(err)
 	}
@@ -301,18 +298,6 @@ func (m *Minter) pair(ctx context.Context, clientKey string) (*KeyPair, error) {
 		return nil, errors.New("token: Signers returned another pair than the one asked for")
 	}
 	return pair, nil
-}
-
-// payload writes the claims and reads them back, so that no claims are signed that a
-// Verifier would refuse.
-func (m *Minter) payload(c *Claims) ([]byte, error) {
-	namespace := namespaceOr(m.Namespace)
-	payload, err := c.payload(namespace)
-	if err != nil {
-		return nil, err
-	}
-	_, err = readClaims(string(payload), namespace)
-	return payload, err
 }
 
 // sign makes the compact form of RFC 7515 section 3.1.

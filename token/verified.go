@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -46,11 +47,7 @@ func (t *Verified) IssuedAt() time.Time { return t.claims.IssuedAt }
 // it, whichever comes first. It is zero if there is neither. What the token makes must
 // not last longer, and Claims().Expires alone does not say that.
 func (t *Verified) Expires() time.Time {
-	exp, ends := t.claims.Expires, t.key.Ends
-	if exp.IsZero() || !ends.IsZero() && ends.Before(exp) {
-		return ends
-	}
-	return exp
+	return clock.FirstEnd(t.claims.Expires, t.key.Ends)
 }
 
 // KeyID is the KeyID of the key that has signed it, for Minter.MadeBy.

@@ -205,7 +205,7 @@ func (v *Verifier) key(ctx context.Context, kid string) (*PublicKey, error) {
 
 // read reads claims that key has signed.
 func (v *Verifier) read(payload string, key *PublicKey) (*Verified, error) {
-	c, err := readClaims(payload, namespaceOr(v.Namespace))
+	c, err := readClaims(payload, cmp.Or(v.Namespace, defaultNamespace))
 	if err != nil {
 		return nil, &refusal{err}
 	}
@@ -269,5 +269,3 @@ func (v *Verifier) spend(ctx context.Context, t *Verified, want Expect) error {
 	}
 	return want.Spent(ctx, t, lineage)
 }
-
-func namespaceOr(namespace string) string { return cmp.Or(namespace, defaultNamespace) }

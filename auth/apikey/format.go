@@ -39,18 +39,20 @@ var validPrefix = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 func (f Format) valid() bool { return len(f.Prefix) <= maxPrefix && validPrefix.MatchString(f.Prefix) }
 
-// parse reads a key, and reports whether the string is one: the prefix, the length, the characters
-// and the checksum are right. It looks nothing up.
-func (f Format) parse(text string) (key Key, ok bool) {
+// parse returns the record of a new key: its Prefix, ID and Hash. It reports whether the string is a key:
+// the prefix, the length, the characters and the checksum are right. It looks nothing up.
+func (f Format) parse(text string) (r Record, ok bool) {
 	if len(text) != len(f.Prefix)+1+bodySize || !f.begins(text) {
-		return "", false
+		return r, false
 	}
+	body := text[len(f.Prefix)+1:]
 	end := len(text) - bodySize + secretEnd
 	wrong := func(c rune) bool { return !strings.ContainsRune(alphabet, c) }
-	if strings.ContainsFunc(text[len(f.Prefix)+1:end], wrong) || checksum(text[:end]) != text[end:] {
-		return "", false
+	if strings.ContainsFunc(body[:secretEnd], wrong) || checksum(text[:end]) != text[end:] {
+		return r, false
 	}
-	return Key(text), true
+	// A hash is enough for 160 random bits.
+	return Record{Grant: Grant{Prefix: f.Prefix}, ID: body[:idSize], Hash: sha256.Sum256([]byte(body[idSize:secretEnd]))}, true
 }
 
 // begins reports whether a text can only be a key of this format, well-formed or not.
@@ -75,8 +77,9 @@ func (f Format) Generate() (Key, Record) {
 		random[i] = alphabet[b&31]
 	}
 	text := f.Prefix + "_" + string(random[:])
-	key := Key(text + checksum(text))
-	return key, Record{Grant: Grant{Prefix: f.Prefix}, ID: idOf(key), Hash: hashOf(key)}
+	text += checksum(text)
+	r, _ := f.parse(text)
+	return Key(text), r
 }
 
 // checksum returns the CRC-32 of a string in base32.
@@ -93,20 +96,3 @@ func checksum(text string) string {
 type Key = redacted.String[key]
 
 type key struct{}
-
-// idOf returns the public id of a key, which may be logged.
-func idOf(k Key) string { return part(k, 0, idSize) }
-
-// part returns a part of what follows the prefix, "" if it is not a key.
-func part(k Key, from, to int) string {
-	begin := len(k) - bodySize
-	if begin < 0 {
-		return ""
-	}
-	return string(k[begin+from : begin+to])
-}
-
-func prefixOf(k Key) string { return string(k[:len(k)-bodySize-1]) }
-
-// hashOf returns the SHA-256 of the secret. That is enough for 160 random bits.
-func hashOf(k Key) [32]byte { return sha256.Sum256([]byte(part(k, idSize, secretEnd))) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/verbs"
@@ -54,47 +55,45 @@ func (k Keys) Make(ctx context.Context, by auth.Principal, t *auth.Tenant, g Gra
 	return k.issue(ctx, by, t, g, func(r *Record) error { return k.store.Add(ctx, *r, k.limit()) })
 }
 
+// limit returns how many keys an account has at most.
+func (k Keys) limit() int { return cmp.Or(k.mechanism.PerAccount, 100) }
+
 // issue decides about a grant, and makes a key that store stores.
 func (k Keys) issue(ctx context.Context, by auth.Principal, t *auth.Tenant, g Grant, store func(*Record) error) (Key, Record, error) {
-	key, r, err := k.prepare(ctx, by, t, g)
-	if err == nil {
-		err = fault(store(&r))
+	g.Scope, g.Networks, g.Expires = slices.Clone(g.Scope), slices.Clone(g.Networks), milli(g.Expires)
+	now := t.Now()
+	if err := k.permit(ctx, by, t, &g, now); err != nil {
+		return "", Record{}, err
 	}
-	if err != nil {
+	key, r := Format{g.Prefix}.Generate()
+	r.Grant, r.Org, r.Maker, r.Created = g, t.Org.Key(), cmp.Or(by.Caller, by.Account), milli(now)
+	if err := fault(store(&r)); err != nil {
 		return "", Record{}, err
 	}
 	k.emit(ctx, verbs.APIKeyMade, "", &r)
 	return key, r, nil
 }
 
-// limit returns how many keys an account has at most.
-func (k Keys) limit() int { return cmp.Or(k.mechanism.PerAccount, 100) }
-
-// prepare decides about a grant, and returns a new key with its record.
-func (k Keys) prepare(ctx context.Context, by auth.Principal, t *auth.Tenant, g Grant) (key Key, r Record, err error) {
-	g.Scope, g.Networks, g.Expires = slices.Clone(g.Scope), slices.Clone(g.Networks), milli(g.Expires)
-	now := t.Now()
+// permit decides whether a principal may make a key with a grant.
+func (k Keys) permit(ctx context.Context, by auth.Principal, t *auth.Tenant, g *Grant, now time.Time) error {
 	if !slices.Contains(k.mechanism.Formats, Format{g.Prefix}) {
-		return "", r, &auth.Error{Detail: auth.DetailOption, Path: "prefix"}
+		return &auth.Error{Detail: auth.DetailOption, Path: "prefix"}
 	}
 	if err := g.vet(t, now); err != nil {
-		return "", r, err
+		return err
 	}
 	if err := within(by, t, g); err != nil {
-		return "", r, err
+		return err
 	}
 	// Only now, so that nobody learns which accounts and apps exist who may make nothing for them.
 	if _, err := t.Account(ctx, g.Account); err != nil {
-		return "", r, admission.Missing(auth.DetailNotFound, "sub", err)
+		return admission.Missing(auth.DetailNotFound, "sub", err)
 	}
-	if g.App != "" {
-		if _, err := t.App(ctx, g.App); err != nil {
-			return "", r, admission.Missing(auth.DetailUnknownApp, "", err)
-		}
+	if g.App == "" {
+		return nil
 	}
-	key, r = Format{g.Prefix}.Generate()
-	r.Grant, r.Org, r.Maker, r.Created = g, t.Org.Key(), cmp.Or(by.Caller, by.Account), milli(now)
-	return key, r, nil
+	_, err := t.App(ctx, g.App)
+	return admission.Missing(auth.DetailUnknownApp, "", err)
 }
 
 // vet refuses a grant that no key can have.
@@ -118,10 +117,9 @@ func (g *Grant) vet(t *auth.Tenant, now time.Time) error {
 	return t.Vet("scope", g.Scope)
 }
 
-// within decides whether a principal may make a key with a grant.
-func within(by auth.Principal, t *auth.Tenant, g Grant) error {
+func within(by auth.Principal, t *auth.Tenant, g *Grant) error {
 	if by.Org != t.Org.Key() {
-		return &auth.Error{Detail: auth.DetailDelegation, Faults: []*auth.Error{{Detail: auth.DetailDelegation, Path: "sub"}}}
+		return admission.Beyond("sub")
 	}
 	return by.MayMake(g.making(t))
 }
@@ -168,10 +166,7 @@ func (k Keys) Replace(ctx context.Context, by auth.Principal, t *auth.Tenant, id
 	g.Expires = expires
 	key, r, err := k.issue(ctx, by, t, g, func(r *Record) error {
 		after := before
-		after.Successor = r.ID
-		if after.Expires.IsZero() || until.Before(after.Expires) {
-			after.Expires = milli(until)
-		}
+		after.Successor, after.Expires = r.ID, clock.FirstEnd(before.Expires, milli(until))
 		return k.swap(ctx, before, after, r)
 	})
 	if err == nil {
@@ -209,7 +204,7 @@ func (k Keys) Restrict(ctx context.Context, by auth.Principal, t *auth.Tenant, i
 		return err
 	}
 	if !after.narrows(&before, t) {
-		if err := within(by, t, after.Grant); err != nil {
+		if err := within(by, t, &after.Grant); err != nil {
 			return err
 		}
 	}
@@ -256,11 +251,11 @@ func (k Keys) revoke(ctx context.Context, r *Record, why string) error {
 // told. It needs no other permission: who knows all of a key could use it. The error is auth.ErrNotFound
 // for a string that is not a key, and for a key that is unknown or was revoked before.
 func (k Keys) RevokeLeaked(ctx context.Context, text string) (Record, error) {
-	key, ok := k.mechanism.parse(text)
+	sent, ok := k.mechanism.parse(text)
 	if !ok {
 		return Record{}, auth.ErrNotFound
 	}
-	found, err := look(ctx, k.store, key)
+	found, err := look(ctx, k.store, &sent)
 	if err != nil {
 		return Record{}, fault(err)
 	}

@@ -151,13 +151,14 @@ func (m *Mechanism) read(r *http.Request) (string, error) {
 	return own[0], nil
 }
 
-func (m *Mechanism) parse(raw string) (key Key, ok bool) {
+// parse returns what a key of one of the Formats says of its record, or false if a text is none.
+func (m *Mechanism) parse(raw string) (sent Record, ok bool) {
 	for _, f := range m.Formats {
-		if key, ok = f.parse(raw); ok {
+		if sent, ok = f.parse(raw); ok {
 			break
 		}
 	}
-	return key, ok
+	return sent, ok
 }
 
 // find returns the record of a key that a request sends, and in an error the id.
@@ -170,31 +171,30 @@ func (m *Mechanism) find(ctx context.Context, raw string, stale time.Duration, n
 			return k, k.ID, nil
 		}
 	}
-	key, ok := m.parse(raw)
+	sent, ok := m.parse(raw)
 	switch {
 	case !ok:
 		return nil, "", auth.ErrNotFound
 	case stale == 0:
-		k, err = look(ctx, m.Store, key)
+		k, err = look(ctx, m.Store, &sent)
 	default:
 		k, err = m.known.Get(ctx, &m.orgs, now, all, func() (recent.Found[*known], error) {
-			k, err := look(ctx, m.Store, key)
+			k, err := look(ctx, m.Store, &sent)
 			if err != nil {
 				return recent.Found[*known]{}, err
 			}
 			return recent.Found[*known]{Value: k, Group: string(k.Org), Cost: 1 + len(k.Stored())/1024}, nil
 		})
 	}
-	return k, idOf(key), err
+	return k, sent.ID, err
 }
 
-// look returns the record of a key. An unknown id is compared, too, and rejected like a wrong secret. A
+// look returns the stored record of a key that was sent. An unknown id is compared, too, and rejected like a wrong secret. A
 // store that decodes the records that it finds takes a little longer for those: an id is public.
-func look(ctx context.Context, in Issuing, key Key) (*known, error) {
-	r, err := in.Get(ctx, idOf(key))
-	hash := hashOf(key)
-	proven := subtle.ConstantTimeCompare(hash[:], r.Hash[:]) == 1
-	if err == nil && (!proven || r.ID != idOf(key) || r.Prefix != prefixOf(key)) {
+func look(ctx context.Context, in Issuing, sent *Record) (*known, error) {
+	r, err := in.Get(ctx, sent.ID)
+	proven := subtle.ConstantTimeCompare(sent.Hash[:], r.Hash[:]) == 1
+	if err == nil && (!proven || r.ID != sent.ID || r.Prefix != sent.Prefix) {
 		err = auth.ErrNotFound
 	}
 	if err != nil {

@@ -58,10 +58,8 @@ func (e *Entry) head() Head { return Head{e.Org, e.N, e.Hash, e.Time} }
 func (e *Entry) personal() [3]string { return [3]string{e.address(), e.Agent, e.Mail} }
 
 func (e *Entry) address() string {
-	if !e.Address.IsValid() {
-		return ""
-	}
-	return e.Address.String()
+	text, _ := e.Address.MarshalText() // empty if there is none
+	return string(text)
 }
 
 func (e *Entry) commitment() string {

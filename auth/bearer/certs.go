@@ -16,8 +16,7 @@ import (
 // strong ETag, answer 304, and may be cached for 5 minutes. If the store does not answer within
 // the Guard's Timeout, the answer is 503, never an empty set.
 func Certs(keys token.Exposed) (jwk, pem http.Handler) {
-	return certs{keys, "application/jwk-set+json", token.JWKSet},
-		certs{keys, "application/x-pem-file", pemFile}
+	return certs(keys, "application/jwk-set+json", token.JWKSet), certs(keys, "application/x-pem-file", pemFile)
 }
 
 // pemFile is token.PEM, but has a line of text if there is no key, so that no reply is empty.
@@ -29,25 +28,21 @@ func pemFile(keys []token.PublicKey) []byte {
 	return []byte("# no keys\n")
 }
 
-type certs struct {
-	keys        token.Exposed
-	contentType string
-	encode      func([]token.PublicKey) []byte
-}
-
-func (c certs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t := auth.TenantFrom(r.Context())
-	if t == nil {
-		auth.Fail(w, r, errors.New("bearer: the request did not come through a Guard's Mount"))
-		return
-	}
-	ctx, cancel := t.Bound(r.Context())
-	defer cancel()
-	keys, err := c.keys.Exposed(ctx, t.Org.Key())
-	if err != nil {
-		auth.Fail(w, r, auth.Unavailable(fmt.Errorf("exposed keys: %w", err)))
-		return
-	}
-	body := c.encode(keys)
-	whole.Serve(w, r, c.contentType, whole.Tag(body), body)
+func certs(keys token.Exposed, contentType string, encode func([]token.PublicKey) []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t := auth.TenantFrom(r.Context())
+		if t == nil {
+			auth.Fail(w, r, errors.New("bearer: the request did not come through a Guard's Mount"))
+			return
+		}
+		ctx, cancel := t.Bound(r.Context())
+		defer cancel()
+		exposed, err := keys.Exposed(ctx, t.Org.Key())
+		if err != nil {
+			auth.Fail(w, r, auth.Unavailable(fmt.Errorf("exposed keys: %w", err)))
+			return
+		}
+		body := encode(exposed)
+		whole.Serve(w, r, contentType, whole.Tag(body), body)
+	})
 }

@@ -19,7 +19,7 @@ import (
 // Inspect refuses the tokens of other issuers, API keys, and tokens that were renewed, also within their
 // grace. The errors are those of Authenticate.
 func (m *Mechanism) Inspect(ctx context.Context, raw string, t *auth.Tenant) (*token.Verified, scope.Set, error) {
-	verified, a, err := m.inspect(ctx, raw, t, &peek{ledger: m.Ledger, org: t.Org.Key()})
+	verified, a, err := m.inspect(ctx, raw, t, &peek{ledger: m.Ledger})
 	return verified, a.scope, err
 }
 
@@ -64,7 +64,6 @@ func (b *bound) unspending(look *peek) *bound {
 // peek is a Spender that only looks whether a record is live.
 type peek struct {
 	ledger  token.Issuing
-	org     auth.OrgKey
 	renewed bool // whether the token may have been renewed, which Renew decides
 
 	record token.Record // of the token
@@ -72,7 +71,7 @@ type peek struct {
 
 func (p *peek) Spend(ctx context.Context, r token.Record) (token.Lineage, error) {
 	p.record = r
-	found, err := p.ledger.Get(ctx, token.Holder{Org: p.org, ClientKey: r.ClientKey, Subject: r.Subject}, r.ID)
+	found, err := p.ledger.Get(ctx, r.Holder(), r.ID)
 	same := found.KeyID == r.KeyID && found.Generation == r.Generation || p.renewed && found.Generation > r.Generation
 	if errors.Is(err, token.ErrNotFound) || err == nil && !(same && found.MaxUses == r.MaxUses) {
 		return token.Lineage{}, token.ErrRevoked

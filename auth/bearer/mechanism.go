@@ -41,9 +41,8 @@ type Mechanism struct {
 
 // bound is what follows from the settings of the Guard.
 type bound struct {
-	settings  *auth.Settings
-	verifier  token.Verifier
-	clientKey string // name of the header
+	settings *auth.Settings
+	verifier token.Verifier
 }
 
 // Name implements auth.Mechanism.
@@ -63,7 +62,7 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 	if m.Ledger != nil {
 		v.Ledger = m.Ledger
 	}
-	m.bound.CompareAndSwap(nil, &bound{s, v, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
+	m.bound.CompareAndSwap(nil, &bound{s, v})
 	_, err := m.boundTo(s)
 	return err
 }
@@ -90,19 +89,23 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // DetailTokenNotActive and DetailKeyMismatch. Any other error wraps
 // auth.ErrUnavailable, except if the mechanism was given to Guards of different settings.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
+	return m.authenticate(ctx, r, t, nil)
+}
+
+// authenticate spends a use of the token and records it, unless look only looks.
+func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, look *peek) (auth.Principal, error) {
 	b, err := m.boundTo(t.Settings())
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	return m.authenticate(ctx, b, r, t, &m.seen)
-}
-
-func (m *Mechanism) authenticate(ctx context.Context, b *bound, r *http.Request, t *auth.Tenant, seen *face.Memory) (auth.Principal, error) {
-	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header[b.clientKey])
+	a := attempt{tenant: t, request: r, seen: &m.seen}
+	if look != nil {
+		b, a.seen = b.unspending(look), nil
+	}
+	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header.Values(t.Settings().Brand.Header+"Client-Key"))
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	a := attempt{tenant: t, request: r, seen: seen}
 	verified, err := b.verifier.Verify(ctx, raw, token.Expect{
 		Takes:     t.Takes,
 		Org:       t.Org.Key(),
@@ -140,11 +143,7 @@ func (m *Mechanism) Challenge(t *auth.Tenant, err error) string {
 // Readmit implements auth.Readmitter. It finds a token that was revoked, and spends no use. It also
 // refuses a limited-use token that has no use left, so the request of its last use is not kept open.
 func (m *Mechanism) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	b, err := m.boundTo(t.Settings())
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	return m.authenticate(ctx, b.unspending(&peek{ledger: m.Ledger, org: t.Org.Key()}), r, t, nil)
+	return m.authenticate(ctx, r, t, &peek{ledger: m.Ledger})
 }
 
 // Schemes implements openapi.Describer.

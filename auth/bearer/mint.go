@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/admission"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -160,7 +161,7 @@ func mintFault(err error) error {
 	case errors.Is(err, token.ErrTooMany):
 		return &auth.Error{Detail: auth.DetailTooManyTokens, Err: err}
 	case errors.Is(err, token.ErrTooDeep):
-		return beyond("lineage")
+		return admission.Beyond("lineage")
 	case errors.Is(err, token.ErrRevoked), errors.Is(err, token.ErrExhausted):
 		return &auth.Error{Detail: auth.DetailInvalidToken, Err: err}
 	}

@@ -78,7 +78,7 @@ func (m *Mechanism) renew(ctx context.Context, t *auth.Tenant, raw string, less 
 	}
 	now := t.Now() // before the account is asked: TokensFrom of later ends the successor, too
 	minter.Now = func() time.Time { return now }
-	look := &peek{ledger: m.Ledger, org: t.Org.Key(), renewed: true}
+	look := &peek{ledger: m.Ledger, renewed: true}
 	var v *token.Verified
 	if v, a, err = m.inspect(ctx, raw, t, look); err != nil {
 		return fail(err)
@@ -103,7 +103,7 @@ func (l Less) of(t *auth.Tenant, v *token.Verified) (c token.Claims, grace time.
 	c.IssuedAt, c.Expires = time.Time{}, v.Expires()
 	if !l.Expires.IsZero() {
 		if !c.Expires.IsZero() && l.Expires.After(c.Expires) {
-			return c, 0, beyond("expires")
+			return c, 0, admission.Beyond("expires")
 		}
 		c.Expires, grace = l.Expires, 0
 	}
@@ -119,7 +119,7 @@ func (l Less) of(t *auth.Tenant, v *token.Verified) (c token.Claims, grace time.
 	}
 	own, _ := v.Scope() // not what its roles permit now: it would keep that when they do not any more
 	if missing := own.Missing(wanted); missing != nil {
-		return c, 0, beyond("scope", missing...)
+		return c, 0, admission.Beyond("scope", missing...)
 	}
 	c.Scope = l.Scope
 	return c, 0, nil

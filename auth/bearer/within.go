@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/admission"
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/compact"
 	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
@@ -81,17 +82,17 @@ func effective(ctx context.Context, t *auth.Tenant, subject *auth.Account, c tok
 //   - The subject may keep its own roles. Only what their chains permit is checked.
 func decide(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish, now time.Time) (token.Claims, error) {
 	if by.Account == "" || by.Org != t.Org.Key() {
-		return token.Claims{}, beyond("sub")
+		return token.Claims{}, admission.Beyond("sub")
 	}
 	foreign := by.Mechanism == admission.Issuer || by.Mechanism == admission.APIKey // to the ledger
 	if foreign && by.App == "" {
-		return token.Claims{}, beyond("app") // as a token it mints for its own app only, and has none
+		return token.Claims{}, admission.Beyond("app") // as a token it mints for its own app only, and has none
 	}
 	if err := w.complete(by, t, now); err != nil {
 		return token.Claims{}, err
 	}
 	if foreign && !w.isBrief(now) {
-		return token.Claims{}, beyond("expires") // it would outlive the issuer's key, or the API key
+		return token.Claims{}, admission.Beyond("expires") // it would outlive the issuer's key, or the API key
 	}
 	own, err := t.Account(ctx, by.Account) // disabled since: nothing more is minted
 	if err != nil {
@@ -108,7 +109,7 @@ func decide(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish, now 
 		return token.Claims{}, by.MayMake(m)
 	}
 	if !w.ephemeral() && hasTwoMakers(by, w.Subject) {
-		return token.Claims{}, beyond("lineage")
+		return token.Claims{}, admission.Beyond("lineage")
 	}
 	if err := w.vet(ctx, t); err != nil {
 		return token.Claims{}, err
@@ -134,18 +135,6 @@ func decide(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish, now 
 	return w.Claims, nil
 }
 
-// beyond returns an error like that of auth.Principal.MayMake.
-func beyond(option string, chains ...string) error {
-	e := &auth.Error{Detail: auth.DetailDelegation}
-	for _, chain := range chains {
-		e.Faults = append(e.Faults, &auth.Error{Detail: e.Detail, Path: option, Reason: chain})
-	}
-	if chains == nil {
-		e.Faults = []*auth.Error{{Detail: e.Detail, Path: option}}
-	}
-	return e
-}
-
 // complete sets the defaults, and refuses options that contradict each other.
 func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error {
 	switch {
@@ -167,10 +156,7 @@ func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error 
 		w.Issuer = by.App
 	}
 	if w.ephemeral() && w.Expires.IsZero() {
-		w.Expires = now.Add(brief)
-		if !by.Expires.IsZero() && by.Expires.Before(w.Expires) {
-			w.Expires = by.Expires
-		}
+		w.Expires = clock.FirstEnd(now.Add(brief), by.Expires)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ type attempt struct {
 	sent   bool // the response has begun
 	held   bool // it must not begin, because its transaction may fail
 
-	returned, noEffect, committed, failed bool
+	returned, noEffect, committed bool
 }
 
 type attemptKey struct{}
@@ -94,7 +94,7 @@ func (a *attempt) end(ctx context.Context) {
 	e := a.entry
 	// A transaction that failed has no effect. If it did not fail, although its Commit said so, the entry
 	// is complete, and nothing changes it.
-	if !a.noEffect && !a.failed {
+	if !a.noEffect {
 		e.Sealed = a.keep(!a.sent && a.returned)
 	}
 	ctx, cancel := auth.TenantFrom(ctx).Bound(context.WithoutCancel(ctx))
@@ -163,7 +163,7 @@ func Commit(w http.ResponseWriter, r *http.Request, tx interface{ Commit() error
 }
 
 func (a *attempt) commit(ctx context.Context, tx interface{ Commit() error }, store committer, respond func()) error {
-	a.held, a.failed = true, true
+	a.held, a.noEffect = true, true // unless it commits
 	before := a.Header().Clone()
 	defer func() { // also after a panic, whose response is another one
 		if a.held = false; !a.committed {

@@ -41,11 +41,9 @@ const (
 	maxSorted = 4 << 10 // KiB of tokens whose iss is remembered
 )
 
-// bound is what follows from the fields and the settings of the Guard.
+// bound is what follows from the fields, whatever the settings of the Guard are.
 type bound struct {
-	settings  *auth.Settings
-	clientKey string // name of the header
-	issuers   map[auth.OrgKey]map[string]*boundIssuer
+	issuers map[auth.OrgKey]map[string]*boundIssuer
 
 	groups recent.Groups
 	seen   recent.Answers[sent, *Foreign]
@@ -64,13 +62,12 @@ type sent struct {
 // Name implements auth.Mechanism.
 func (m *Mechanism) Name() string { return Name }
 
-// Bind implements auth.Mechanism.
-func (m *Mechanism) Bind(s *auth.Settings) error {
+// Bind implements auth.Mechanism. A Mechanism may serve several Guards.
+func (m *Mechanism) Bind(*auth.Settings) error {
 	if len(m.Issuers) == 0 {
 		return errors.New("issuer: Mechanism.Issuers must hold at least one")
 	}
-	b := &bound{settings: s, issuers: map[auth.OrgKey]map[string]*boundIssuer{}}
-	b.clientKey = http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")
+	b := &bound{issuers: map[auth.OrgKey]map[string]*boundIssuer{}}
 	b.groups.Stale, b.groups.Limit = rememberFor, maxRemembered
 	b.sorting.Stale, b.sorting.Limit = 1, maxSorted // the answers have no age, so the time is always the same
 	for _, i := range m.Issuers {
@@ -87,16 +84,7 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 		b.issuers[i.Org][i.URL] = one
 	}
 	m.bound.CompareAndSwap(nil, b)
-	_, err := m.boundTo(s)
-	return err
-}
-
-// boundTo returns what follows from the settings of a Guard.
-func (m *Mechanism) boundTo(s *auth.Settings) (*bound, error) {
-	if b := m.bound.Load(); b != nil && b.settings.Same(s) {
-		return b, nil
-	}
-	return nil, errors.New("issuer: the Mechanism serves another Guard, of other settings, or none")
+	return nil
 }
 
 // Presented implements auth.Mechanism. A token that is malformed, or of an unknown issuer, is left
@@ -108,20 +96,18 @@ func (m *Mechanism) Presented(r *http.Request) auth.Presence {
 // Owns reports whether a token has the iss of an Issuer of the org. Nobody has verified that iss:
 // it only chooses who does.
 func (m *Mechanism) Owns(org auth.OrgKey, raw string) bool {
-	b := m.bound.Load()
-	return b != nil && b.of(org, raw) != nil
+	return m.bound.Load().of(org, raw) != nil
 }
 
 // of returns the issuer that a token names, or nil.
 func (b *bound) of(org auth.OrgKey, raw string) *boundIssuer {
-	known := b.issuers[org]
-	if known == nil || len(raw) > compact.MaxToken {
+	if b == nil || b.issuers[org] == nil || len(raw) > compact.MaxToken {
 		return nil
 	}
 	if i, ok := b.sorted.Find(&b.sorting, time.Time{}, sent{org, raw}); ok {
 		return i
 	}
-	i := known[compact.Unverified(raw, "iss")]
+	i := b.issuers[org][compact.Unverified(raw, "iss")]
 	// The text may be a part of a buffer that is reused.
 	b.sorted.Keep(&b.sorting, 0, time.Time{}, sent{org, strings.Clone(raw)}, recent.Found[*boundIssuer]{
 		Value: i, Group: string(org), Cost: 1 + len(raw)/1024,
@@ -135,31 +121,24 @@ func (b *bound) of(org auth.OrgKey, raw string) *boundIssuer {
 // DetailTokenNotActive and DetailKeyMismatch, and those of Issuer.Map. Any other error wraps
 // auth.ErrUnavailable.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	b, err := m.boundTo(t.Settings())
+	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header.Values(t.Settings().Brand.Header+"Client-Key"))
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header[b.clientKey])
-	if err != nil {
-		return auth.Principal{}, err
+	var p auth.Principal
+	f, err := m.bound.Load().open(ctx, t.Org.Key(), raw, t.Now())
+	switch {
+	case err != nil:
+	case clientKey != "": // no app of ours has issued it
+		err = &auth.Error{Detail: auth.DetailKeyMismatch}
+	default:
+		p, err = f.principal(ctx, t)
 	}
-	p, err := b.verify(ctx, t, raw, clientKey)
 	if err != nil {
 		t.Claim(auth.Claimed{App: compact.Unverified(raw, "iss"), Account: compact.Unverified(raw, "sub")})
 		return auth.Principal{}, admission.Fault(err)
 	}
 	return p, nil
-}
-
-func (b *bound) verify(ctx context.Context, t *auth.Tenant, raw, clientKey string) (auth.Principal, error) {
-	f, err := b.open(ctx, t.Org.Key(), raw, t.Now())
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	if clientKey != "" { // no app of ours has issued it
-		return auth.Principal{}, &auth.Error{Detail: auth.DetailKeyMismatch}
-	}
-	return f.principal(ctx, t)
 }
 
 // open returns a verified token of an issuer of the org.

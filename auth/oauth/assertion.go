@@ -32,18 +32,14 @@ var algorithms = []string{"EdDSA", "Ed25519"}
 // assertion is a JWT by which a client authenticates (RFC 7523, section 3).
 type assertion struct {
 	compact.Parts
-	issuer, subject, audience, id string
-	expires, issued               int64 // Unix seconds; 0: none
-	valid                         compact.Window
+	issuer, id      string
+	expires, issued int64 // Unix seconds; issued may be 0
 }
 
 // byAssertion authenticates by private_key_jwt (OpenID Connect Core, section 9).
 func (m mechanisms) byAssertion(ctx context.Context, r *http.Request, t *auth.Tenant, f form) (auth.Principal, error) {
-	a, err := readAssertion(f["client_assertion"])
 	now := t.Now()
-	if err == nil {
-		err = a.check(t.URL(), now)
-	}
+	a, err := readAssertion(f["client_assertion"], t.URL(), now)
 	if err == nil && (f["client_assertion_type"] != assertionType || !f.isOf(a.issuer)) {
 		err = errOtherID
 	}
@@ -92,8 +88,9 @@ var (
 	errTimes    = errors.New("not valid now, or valid for more than 5 minutes")
 )
 
-// readAssertion reads a JWT whose signature is still to be verified: only iss tells by which key.
-func readAssertion(raw string) (a assertion, err error) {
+// readAssertion reads a JWT that must be for this audience. Its signature is still to be verified: only iss
+// tells by which key.
+func readAssertion(raw, audience string, now time.Time) (a assertion, err error) {
 	if a.Parts, err = compact.Split(raw, maxHeader); err != nil {
 		return a, err
 	}
@@ -104,21 +101,27 @@ func readAssertion(raw string) (a assertion, err error) {
 	if err != nil {
 		return a, err
 	}
-	a.issuer, a.subject, a.id = compact.Text(m["iss"]), compact.Text(m["sub"]), compact.Text(m["jti"])
-	a.audience = compact.Text(m["aud"]) // an array would make the assertion valid elsewhere, too
-	a.valid = compact.Always()
-	times := map[string]int64{}
+	a.issuer, a.id = compact.Text(m["iss"]), compact.Text(m["jti"])
+	valid, times := compact.Always(), map[string]int64{}
 	for _, name := range []string{"exp", "iat", "nbf"} {
 		if times[name], err = m.Seconds(name); err != nil || times[name] == 0 && m[name] != "" {
 			return a, errors.Join(errTimes, err)
 		}
 		if name == "exp" {
-			a.valid.Until(times[name])
+			valid.Until(times[name])
 		} else if m[name] != "" {
-			a.valid.From(times[name])
+			valid.From(times[name])
 		}
 	}
 	a.expires, a.issued = times["exp"], times["iat"]
+	switch longest := int64(maxLife / time.Second); {
+	case a.issuer == "" || compact.Text(m["sub"]) != a.issuer || a.id == "" || len(a.id) > maxText || a.expires == 0:
+		return a, errClaims
+	case compact.Text(m["aud"]) != audience: // an array would make the assertion valid elsewhere, too
+		return a, errAudience
+	case valid.Compare(now) != 0, a.expires-now.Unix() > longest, a.issued != 0 && a.expires-a.issued > longest:
+		return a, errTimes
+	}
 	return a, nil
 }
 
@@ -132,18 +135,6 @@ func checkHeader(text string) error {
 	}
 	if err != nil || !known {
 		return errors.Join(errHeader, err)
-	}
-	return nil
-}
-
-func (a *assertion) check(issuer string, now time.Time) error {
-	switch longest := int64(maxLife / time.Second); {
-	case a.issuer == "" || a.issuer != a.subject || a.id == "" || len(a.id) > maxText || a.expires == 0:
-		return errClaims
-	case a.audience != issuer:
-		return errAudience
-	case a.valid.Compare(now) != 0, a.expires-now.Unix() > longest, a.issued != 0 && a.expires-a.issued > longest:
-		return errTimes
 	}
 	return nil
 }

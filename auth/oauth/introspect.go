@@ -3,7 +3,6 @@ package oauth
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 )
@@ -42,9 +41,9 @@ func introspect(ctx context.Context, a asked) (any, error) {
 		Scope:     scopeText(texts(effective)),
 		Client:    c.Issuer,
 		Type:      "Bearer",
-		Expires:   seconds(t.Expires()),
-		IssuedAt:  seconds(c.IssuedAt),
-		NotBefore: seconds(c.NotBefore),
+		Expires:   max(t.Expires().Unix(), 0), // left out: the zero time is long before 1970
+		IssuedAt:  max(c.IssuedAt.Unix(), 0),
+		NotBefore: max(c.NotBefore.Unix(), 0),
 		Subject:   c.Subject,
 		Audience:  c.Audience,
 		Issuer:    c.Issuer,
@@ -57,13 +56,6 @@ func introspect(ctx context.Context, a asked) (any, error) {
 func refused(err error) bool {
 	_, ok := errors.AsType[*auth.Error](err)
 	return ok && !errors.Is(err, auth.ErrUnavailable)
-}
-
-func seconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0 // left out
-	}
-	return t.Unix()
 }
 
 // revoke ends a token of the asking client (RFC 7009). For the tokens of others and for what is no

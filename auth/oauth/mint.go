@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -43,19 +44,20 @@ func (a asked) refresh(ctx context.Context) (any, error) {
 	if err == nil && record.ClientKey != a.client.App {
 		err = &auth.Error{Detail: auth.DetailInvalidToken, Err: errors.New("oauth: a token of another client")}
 	}
+	var signed token.Token
+	var claims token.Claims
 	if err == nil {
-		var signed token.Token
-		var claims token.Claims
-		if signed, claims, err = a.bearer.RenewToken(ctx, a.tenant, raw, bearer.Less{}); err == nil {
-			g := granted(a.tenant, signed, claims)
-			g.Refresh = g.Token
-			return g, nil
-		}
+		signed, claims, err = a.bearer.RenewToken(ctx, a.tenant, raw, bearer.Less{})
 	}
-	if !refused(err) {
+	switch {
+	case refused(err):
+		return nil, refuse(auth.DetailInvalidToken, codeInvalidGrant, "the token cannot be renewed", err)
+	case err != nil:
 		return nil, err
 	}
-	return nil, refuse(auth.DetailInvalidToken, codeInvalidGrant, "the token cannot be renewed", err)
+	g := granted(a.tenant, signed, claims)
+	g.Refresh = g.Token
+	return g, nil
 }
 
 // mint answers a request for a token by client credentials (RFC 6749, section 4.4), or by a token.
@@ -123,13 +125,11 @@ func texts(s scope.Set) []string {
 
 // scopeText returns chains as OAuth writes them (RFC 6749, section 3.3), where no scope is empty.
 func scopeText(chains []string) string {
-	chains = slices.Clone(chains)
+	named := make([]string, len(chains))
 	for i, chain := range chains {
-		if chain == "" {
-			chains[i] = "*"
-		}
+		named[i] = cmp.Or(chain, "*")
 	}
-	return strings.Join(chains, " ")
+	return strings.Join(named, " ")
 }
 
 // unminted returns the error for the client of one of bearer.Mechanism.Mint.

@@ -56,10 +56,7 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		if known.code == codeClient && triesBasic(r) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="`+auth.TenantFrom(r.Context()).URL()+`"`)
 		}
-		body, _ := json.Marshal(struct {
-			Error       string `json:"error"`
-			Description string `json:"error_description"`
-		}{known.code, known.description}) // strings always marshal
+		body, _ := json.Marshal(refusalBody{known.code, known.description}) // strings always marshal
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(status(e, known.code))
 		w.Write(body) // a failed write is the client's loss
@@ -86,11 +83,9 @@ func knownOf(e *auth.Error) *refusal {
 // status returns 400 unless RFC 6749 or HTTP has a status of its own.
 func status(e *auth.Error, code string) int {
 	switch status := e.Fault().Status; {
-	case code == codeServer:
-		return http.StatusInternalServerError
 	case code == codeClient:
 		return http.StatusUnauthorized
-	case status == http.StatusRequestEntityTooLarge, code == codeUnavailable:
+	case status == http.StatusRequestEntityTooLarge, code == codeUnavailable, code == codeServer:
 		return status
 	}
 	return http.StatusBadRequest

@@ -31,10 +31,10 @@ const (
 // authenticate clients themselves: Authorization: Basic is no credential of a mechanism there. It
 // panics if the Guard lacks one of the two mechanisms.
 func (s *Server) Register(m *auth.Mux) {
-	mustFind(m.Guard())
-	m.HandleFunc("POST "+tokenPath, auth.Public, s.serve(s.mint))
-	m.HandleFunc("POST "+introspectPath, auth.Public, s.serve(introspect))
-	m.HandleFunc("POST "+revokePath, auth.Public, s.serve(revoke))
+	found := mustFind(m.Guard())
+	m.HandleFunc("POST "+tokenPath, auth.Public, found.serve(s.mint))
+	m.HandleFunc("POST "+introspectPath, auth.Public, found.serve(introspect))
+	m.HandleFunc("POST "+revokePath, auth.Public, found.serve(revoke))
 }
 
 // mechanisms are those of a Guard that the endpoints use.
@@ -43,14 +43,17 @@ type mechanisms struct {
 	bearer    *bearer.Mechanism
 }
 
-func find(s *auth.Settings) (found mechanisms) {
-	for _, m := range s.Mechanisms {
+func mustFind(g *auth.Guard) (found mechanisms) {
+	for _, m := range g.Settings().Mechanisms {
 		switch m := m.(type) {
 		case *signature.Mechanism:
 			found.signature = m
 		case *bearer.Mechanism:
 			found.bearer = m
 		}
+	}
+	if found.signature == nil || found.bearer == nil || found.bearer.Signers == nil {
+		panic("oauth: the Guard needs a signature.Mechanism, and a bearer.Mechanism with Signers")
 	}
 	return found
 }
@@ -68,14 +71,6 @@ func (m mechanisms) grants() []string {
 	return []string{grantCredentials, grantRefresh}
 }
 
-func mustFind(g *auth.Guard) mechanisms {
-	found := find(g.Settings())
-	if found.signature == nil || found.bearer == nil || found.bearer.Signers == nil {
-		panic("oauth: the Guard needs a signature.Mechanism, and a bearer.Mechanism with Signers")
-	}
-	return found
-}
-
 // asked is a request of a client that has authenticated.
 type asked struct {
 	mechanisms
@@ -86,9 +81,9 @@ type asked struct {
 
 // serve returns the handler of an endpoint. Each reads the form first, then authenticates the
 // client, and only then looks at what the client asks for.
-func (s *Server) serve(endpoint func(context.Context, asked) (any, error)) http.HandlerFunc {
+func (m mechanisms) serve(endpoint func(context.Context, asked) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		reply, err := s.answer(r, endpoint)
+		reply, err := m.answer(r, endpoint)
 		w.Header().Set("Pragma", "no-cache") // RFC 6749, section 5.1
 		if err != nil {
 			fail(w, r, err)
@@ -98,7 +93,7 @@ func (s *Server) serve(endpoint func(context.Context, asked) (any, error)) http.
 	}
 }
 
-func (s *Server) answer(r *http.Request, endpoint func(context.Context, asked) (any, error)) (any, error) {
+func (m mechanisms) answer(r *http.Request, endpoint func(context.Context, asked) (any, error)) (any, error) {
 	t := auth.TenantFrom(r.Context()) // there is one: Register takes a Mux
 	f, err := readForm(r)
 	if err != nil {
@@ -106,8 +101,7 @@ func (s *Server) answer(r *http.Request, endpoint func(context.Context, asked) (
 	}
 	ctx, cancel := t.Bound(r.Context()) // after the body, which arrives as slowly as the client likes
 	defer cancel()
-	by := find(t.Settings())
-	client, err := by.authenticate(ctx, r, t, f)
+	client, err := m.authenticate(ctx, r, t, f)
 	if err != nil {
 		return nil, err
 	}
@@ -116,5 +110,5 @@ func (s *Server) answer(r *http.Request, endpoint func(context.Context, asked) (
 		// Such a credential can act as nobody, so MayMake cannot bound who makes one.
 		return nil, unauthorized("the client has no account of its own")
 	}
-	return endpoint(ctx, asked{by, t, client, f})
+	return endpoint(ctx, asked{m, t, client, f})
 }

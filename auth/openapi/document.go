@@ -110,21 +110,20 @@ type object = map[string]any
 type maker struct {
 	*Document
 	guard   *auth.Guard
-	schemes []scheme
+	carried []carried
+	schemes object // securitySchemes
 	schemas schemas
 	paths   map[string]object
 	names   map[string]string // of the path's parameters, by the path without them
 	ids     map[string]bool   // operationIds
 	tags    []object          // the first segments of paths
-
-	ownSchemes []scheme // of Route.Credentials
 }
 
 func (d *Document) make() ([]byte, error) {
 	if d.Mux == nil || d.Title == "" || d.Version == "" {
 		return nil, errors.New("openapi: Document.Mux, Title and Version are required")
 	}
-	m := &maker{Document: d, guard: d.Mux.Guard(), schemas: schemas{object{"Fault": faultSchema(), "Problem": problemSchema()}, make(map[any]string)},
+	m := &maker{Document: d, guard: d.Mux.Guard(), schemes: object{}, schemas: schemas{object{"Fault": faultSchema(), "Problem": problemSchema()}, make(map[any]string)},
 		paths: make(map[string]object), names: make(map[string]string), ids: make(map[string]bool), tags: []object{}}
 	servers, err := m.servers()
 	if err := errors.Join(err, m.readSchemes(), m.checkRoutes()); err != nil {
@@ -186,7 +185,7 @@ func (m *maker) components() object {
 	keyed := func(r Route) bool { return r.IdempotencyKey != "" }
 	components := faultComponents(m.guard.Settings().Brand.Faults, slices.ContainsFunc(slices.Collect(maps.Values(m.Routes)), keyed))
 	components["schemas"] = m.schemas.set
-	components["securitySchemes"] = m.securitySchemes()
+	components["securitySchemes"] = m.schemes
 	return components
 }
 

@@ -46,8 +46,7 @@ func (m *maker) operation(method, path, pattern string, r listing.Need) error {
 		if !r.Public {
 			return fmt.Errorf("openapi: %q has Credentials, but it is not Public", pattern)
 		}
-		m.ownSchemes = append(m.ownSchemes, scheme{s, ""})
-		security = append(security, object{word(s.Name): []string{}})
+		security = append(security, m.require(s))
 	}
 	if own.Credentials != nil {
 		security = append(security, object{})

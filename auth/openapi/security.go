@@ -20,10 +20,10 @@ type Describer interface {
 // Cookie. Name is what the document calls it; "" is the name of the mechanism.
 type Scheme = listing.Scheme
 
-// scheme is a way in which requests carry the credential of a mechanism.
-type scheme struct {
-	Scheme
+// carried is a way in which requests carry the credential of a mechanism.
+type carried struct {
 	mechanism string
+	by        object // the security requirement
 }
 
 func (m *maker) readSchemes() error {
@@ -37,43 +37,35 @@ func (m *maker) readSchemes() error {
 				return fmt.Errorf("openapi: a scheme of %T needs one of Authorization, Headers and Cookie", mechanism)
 			}
 			s.Name = cmp.Or(s.Name, mechanism.Name())
-			m.schemes = append(m.schemes, scheme{s, mechanism.Name()})
+			m.carried = append(m.carried, carried{mechanism.Name(), m.require(s)})
 		}
 	}
 	return nil
 }
 
-func (m *maker) securitySchemes() object {
-	all := object{}
-	for _, s := range slices.Concat(m.schemes, m.ownSchemes) {
-		for i, name := range m.schemeNames(s.Scheme) {
-			var scheme object
-			switch {
-			case s.Authorization != "":
-				scheme = object{"type": "http", "scheme": s.Authorization}
-				setText(scheme, "bearerFormat", s.Format)
-			case s.Cookie != "":
-				scheme = object{"type": "apiKey", "in": "cookie", "name": s.Cookie}
-			default:
-				scheme = object{"type": "apiKey", "in": "header", "name": s.Headers[i]}
-			}
-			setText(scheme, "description", s.Description)
-			all[name] = scheme
+// require adds the security schemes of a Scheme to the document, and returns the requirement of all of them.
+func (m *maker) require(s Scheme) object {
+	together := object{}
+	add := func(name string, scheme object) {
+		setText(scheme, "description", s.Description)
+		m.schemes[word(name)], together[word(name)] = scheme, []string{}
+	}
+	switch {
+	case s.Authorization != "":
+		scheme := object{"type": "http", "scheme": s.Authorization}
+		setText(scheme, "bearerFormat", s.Format)
+		add(s.Name, scheme)
+	case s.Cookie != "":
+		add(s.Name, object{"type": "apiKey", "in": "cookie", "name": s.Cookie})
+	case len(s.Headers) == 1:
+		add(s.Name, object{"type": "apiKey", "in": "header", "name": s.Headers[0]})
+	default:
+		for _, header := range s.Headers { // OpenAPI needs a scheme for each
+			name := s.Name + "_" + strings.TrimPrefix(header, m.guard.Settings().Brand.Header)
+			add(name, object{"type": "apiKey", "in": "header", "name": header})
 		}
 	}
-	return all
-}
-
-// schemeNames returns the names of a mechanism's security schemes. OpenAPI needs one for each
-// header.
-func (m *maker) schemeNames(s Scheme) (names []string) {
-	if len(s.Headers) < 2 {
-		return []string{word(s.Name)}
-	}
-	for _, header := range s.Headers {
-		names = append(names, word(s.Name+"_"+strings.TrimPrefix(header, m.guard.Settings().Brand.Header)))
-	}
-	return names
+	return together
 }
 
 // security returns the credentials that a need accepts, as alternatives.
@@ -85,15 +77,10 @@ func (m *maker) security(r listing.Need) []object {
 	if r.Optional {
 		alternatives = append(alternatives, object{})
 	}
-	for _, s := range m.schemes {
-		if r.Mechanisms != nil && !slices.Contains(r.Mechanisms, s.mechanism) {
-			continue
+	for _, c := range m.carried {
+		if r.Mechanisms == nil || slices.Contains(r.Mechanisms, c.mechanism) {
+			alternatives = append(alternatives, c.by)
 		}
-		together := object{}
-		for _, name := range m.schemeNames(s.Scheme) {
-			together[name] = []string{}
-		}
-		alternatives = append(alternatives, together)
 	}
 	return alternatives
 }

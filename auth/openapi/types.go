@@ -114,19 +114,14 @@ func listSchema(item object, counted bool) object {
 	return membersOf(properties, []string{"object", "data", "hasMore"})
 }
 
-var (
-	timeType      = reflect.TypeFor[time.Time]()
-	marshaler     = reflect.TypeFor[json.Marshaler]()
-	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
-	envelopePath  = reflect.TypeFor[envelope.Item]().PkgPath()
-)
+var envelopePath = reflect.TypeFor[envelope.Item]().PkgPath()
 
 func (s schemas) goType(t goType) object {
 	pointer := reflect.PointerTo(t.Type) // it has the methods of the value, too
 	switch {
 	case t.Type == reflect.TypeFor[json.Number]():
 		return decimal
-	case t.Type == timeType, t.Type == reflect.TypeFor[envelope.Time]():
+	case t.Type == reflect.TypeFor[time.Time](), t.Type == reflect.TypeFor[envelope.Time]():
 		return object{"type": "string", "format": "date-time"}
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "List["):
 		data, _ := t.FieldByName("Data")
@@ -134,9 +129,9 @@ func (s schemas) goType(t goType) object {
 	case t.PkgPath() == envelopePath && strings.HasPrefix(t.Name(), "Result["):
 		data, _ := t.FieldByName("Data")
 		return membersOf(object{"object": constant("result"), "data": s.value(goType{data.Type, t.request}, false)}, []string{"object", "data"})
-	case pointer.Implements(marshaler):
+	case pointer.Implements(reflect.TypeFor[json.Marshaler]()):
 		return object{} // whatever it writes, such as a json.RawMessage
-	case pointer.Implements(textMarshaler):
+	case pointer.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return object{"type": "string"}
 	case t.Name() == "" || t.PkgPath() == "" || isScalar(t.Kind()) && !(t.Kind() == reflect.String && t.Implements(reflect.TypeFor[envelope.Enum]())):
 		return s.shape(t)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/clock"
 	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/scope"
@@ -135,7 +136,7 @@ func (a *attempt) principal(key *signing.Key) auth.Principal {
 	}
 	p := a.tenant.Principal(Name, key.ClientKey(), a.account.ID, slices.Clone(a.account.Roles), a.scope)
 	p.Caller = cmp.Or(a.credential.Account, p.Account)
-	p.Expires, p.Networks = earlier(a.credential.NotAfter, key.Ends()), slices.Clone(a.credential.Networks)
+	p.Expires, p.Networks = clock.FirstEnd(a.credential.NotAfter, key.Ends()), slices.Clone(a.credential.Networks)
 	p.Authenticated = a.now
 	return p
 }
@@ -163,14 +164,6 @@ func (a *attempt) see(ctx context.Context, store Seeing, r *http.Request, p auth
 	if verbs.Soon(a.now, p.Expires) && face.IsDaily(a.credential.Seen, a.now) {
 		auth.Emit(ctx, auth.Event{Verb: verbs.EndsSoon, App: p.App, Account: p.Account, Reason: p.Expires.Format(time.DateOnly)})
 	}
-}
-
-// earlier returns the earlier of two ends. The zero time is no end.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // refuse separates "there is none" from "the directory did not answer".

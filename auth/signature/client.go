@@ -32,8 +32,11 @@ func (m *Mechanism) Client(ctx context.Context, r *http.Request, t *auth.Tenant,
 		}
 	}()
 	a := attempt{mechanism: m, tenant: t}
-	key, err := a.known(ctx, clientKey)
-	if err != nil {
+	var key *signing.Key              // nil: unknown
+	if ascii.IsClientKey(clientKey) { // not every store accepts any text
+		key, err = a.Key(ctx, clientKey)
+	}
+	if err != nil && !errors.Is(err, signing.ErrUnknownKey) {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
 	by := proves(key)
@@ -72,17 +75,4 @@ func (m *Mechanism) Claim(ctx context.Context, proof signing.Use) error {
 
 func notProven(cause error) error {
 	return &auth.Error{Detail: auth.DetailInvalidCredentials, Err: cause}
-}
-
-// known returns the Key of a client key, or nil if there is none. It looks up only what can be a
-// client key, because not every store accepts any text.
-func (a *attempt) known(ctx context.Context, clientKey string) (*signing.Key, error) {
-	if !ascii.IsClientKey(clientKey) {
-		return nil, nil
-	}
-	key, err := a.Key(ctx, clientKey)
-	if errors.Is(err, signing.ErrUnknownKey) {
-		return nil, nil
-	}
-	return key, err
 }

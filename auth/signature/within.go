@@ -54,30 +54,25 @@ func (c *Credential) makings(t *auth.Tenant, clientKey string) (all []auth.Makin
 // Narrows reports whether c can do nothing that before cannot, if both are credentials of the app
 // of the client key.
 func (c *Credential) Narrows(before *Credential, t *auth.Tenant, clientKey string) bool {
-	if c.Disabled {
+	switch {
+	case c.Disabled:
 		return true
-	}
-	if before.Disabled || c.Key != before.Key || c.NotBefore.Before(before.NotBefore) {
+	case before.Disabled, c.Key != before.Key, c.NotBefore.Before(before.NotBefore),
+		max(1, c.MinVersion) < max(1, before.MinVersion): // others could then change what its holder sends
 		return false
 	}
-	if max(1, c.MinVersion) < max(1, before.MinVersion) {
-		return false // others could then change what its holder sends
-	}
 	accounts := before.accounts()
-	for _, m := range c.makings(t, clientKey) {
-		bound := auth.Principal{
-			Account:       m.Account,
-			App:           clientKey,
-			Granted:       before.compile(t),
-			Expires:       before.NotAfter,
-			Networks:      before.Networks,
-			Authenticated: time.Unix(1, 0), // any time: a signature proves who sends it
-		}
-		if !slices.Contains(accounts, m.Account) || bound.MayMake(m) != nil {
-			return false
-		}
+	bound := auth.Principal{
+		App:           clientKey,
+		Granted:       before.compile(t),
+		Expires:       before.NotAfter,
+		Networks:      before.Networks,
+		Authenticated: time.Unix(1, 0), // any time: a signature proves who sends it
 	}
-	return true
+	return !slices.ContainsFunc(c.makings(t, clientKey), func(m auth.Making) bool {
+		bound.Account = m.Account
+		return !slices.Contains(accounts, m.Account) || bound.MayMake(m) != nil
+	})
 }
 
 // accounts returns the accounts that the credential can act as, each once.

@@ -144,6 +144,18 @@ func Missing(detail, path string, err error) error {
 	return err
 }
 
+// Beyond returns an error like that of auth.Principal.MayMake, for an option with these values, or none.
+func Beyond(option string, values ...string) error {
+	e := &auth.Error{Detail: auth.DetailDelegation}
+	if values == nil {
+		values = []string{""}
+	}
+	for _, value := range values {
+		e.Faults = append(e.Faults, &auth.Error{Detail: e.Detail, Path: option, Reason: value})
+	}
+	return e
+}
+
 // Fault returns the *auth.Error for an error of package token, and for ErrRefused.
 func Fault(err error) error {
 	var detail string

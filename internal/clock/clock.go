@@ -1,4 +1,4 @@
-// Package clock reads the clocks that configurations may replace.
+// Package clock reads the clocks that configurations may replace, and compares times.
 package clock
 
 import (
@@ -12,6 +12,14 @@ func Now(clock func() time.Time) time.Time {
 		return time.Now()
 	}
 	return clock()
+}
+
+// FirstEnd returns the earlier of two ends. The zero time is no end.
+func FirstEnd(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // Sleep waits for d. If the context ends first, or has ended, it returns the cause.

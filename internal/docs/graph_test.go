@@ -38,10 +38,10 @@ var arrows = map[string]string{
 	"paging/walk":    "envelope internal/clock internal/strictjson paging",
 
 	"auth":             "envelope internal/ascii internal/baseurl internal/clock internal/faults internal/listing internal/orgkey internal/recent internal/stats internal/urlpath internal/verbs scope",
-	"auth/signature":   "auth internal/ascii internal/face internal/listing internal/verbs scope signing",
-	"auth/apikey":      "auth internal/admission internal/compact internal/face internal/listing internal/recent internal/redacted internal/verbs",
+	"auth/signature":   "auth internal/ascii internal/clock internal/face internal/listing internal/verbs scope signing",
+	"auth/apikey":      "auth internal/admission internal/clock internal/compact internal/face internal/listing internal/recent internal/redacted internal/verbs",
 	"auth/idempotency": "auth internal/ascii internal/clock internal/verbs scope",
-	"auth/bearer":      "auth internal/admission internal/compact internal/face internal/listing internal/verbs internal/whole scope token",
+	"auth/bearer":      "auth internal/admission internal/clock internal/compact internal/face internal/listing internal/verbs internal/whole scope token",
 	"auth/issuer":      "auth internal/admission internal/compact internal/jwks internal/listing internal/recent internal/strictjson scope token",
 	"auth/oauth":       "auth auth/bearer auth/openapi auth/signature internal/compact internal/strictjson internal/whole scope signing token",
 	"auth/openapi":     "auth envelope envelope/body internal/faults internal/jsonfields internal/listing internal/whole",

@@ -125,7 +125,7 @@ func (s *Set) begin(now time.Time) (flight <-chan struct{}, err error) {
 // fetch belongs to no request, so that none that gives up ends it for the others.
 func (s *Set) fetch(now time.Time) {
 	err := errEnded
-	var found *known
+	var keys map[string]*Key
 	// Deferred, because a panic of Base must not end the program, nor runtime.Goexit the
 	// fetches.
 	defer func() {
@@ -136,19 +136,17 @@ func (s *Set) fetch(now time.Time) {
 		defer s.mu.Unlock()
 		s.err = err
 		if err == nil { // with the end of the flight, so that nobody who sees these keys waits for it
-			s.known.Store(found)
+			s.known.Store(&known{keys, now})
 		}
 		close(s.flight)
 		s.flight = nil
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	if found, err = s.get(ctx); err == nil {
-		found.fetched = now
-	}
+	keys, err = s.get(ctx)
 }
 
-func (s *Set) get(ctx context.Context) (*known, error) {
+func (s *Set) get(ctx context.Context) (map[string]*Key, error) {
 	from, err := s.locate(ctx)
 	if err != nil {
 		return nil, err
@@ -165,7 +163,7 @@ func (s *Set) get(ctx context.Context) (*known, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the issuer's key set: %w", err)
 	}
-	return &known{keys: keys}, nil
+	return keys, nil
 }
 
 // locate returns the URL of the set, by OpenID Connect Discovery 1.0 if it was not given.

@@ -54,12 +54,8 @@ func CheckRSA(k *rsa.PublicKey) error {
 // at least 39, for keys of all lengths. So modulo each of these primes, the modulus
 // is a power of 65537. That is also true of one in 2^28 other moduli.
 func HasROCA(modulus *big.Int) bool {
-	for _, prime := range ROCAPrimes {
-		if !isPower(remainder(modulus, prime), prime) {
-			return false
-		}
-	}
-	return true
+	no := func(prime uint) bool { return !isPower(remainder(modulus, prime), prime) }
+	return !slices.ContainsFunc(ROCAPrimes[:], no)
 }
 
 // ROCAPrimes are the first 39 primes without 2, for which every modulus passes.
