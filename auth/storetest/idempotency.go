@@ -153,7 +153,7 @@ func testTakenOver(t *testing.T, s *repeats) {
 	first := s.begun(t)
 	s.f.Wait(2 * s.brief)
 	s.o = idempotency.Options{Keep: time.Hour, Lease: time.Hour, MaxBytes: cost(first) + 1}
-	second := with(first, suite.Random(), bytes.Repeat([]byte("x"), 5000))
+	second := with(first, suite.Random(), []byte(strings.Repeat("x", 5000)))
 	s.begins(t, "after its lease", second, with(first, second.Fence, first.Sealed))
 	s.begun(t) // for which there is room
 	s.f.Wait(5 * s.brief)
