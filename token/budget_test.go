@@ -57,7 +57,7 @@ func TestBudgetOfRefusedTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	accepted(t, w, revoked)
-	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), "revoked"); err != nil {
+	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.Any), "revoked"); err != nil {
 		t.Fatal(err)
 	}
 	w.advance(time.Second)

@@ -67,7 +67,7 @@ func ExampleMinter_Permanent() {
 		log.Fatal(err)
 	}
 	fmt.Printf("scope on the wire: %q\n", claims.Scope)
-	if err := ledger.Revoke(ctx, token.Holder{Org: "acme", ClientKey: claims.Issuer, Subject: token.AnySubject}, claims.ID); err != nil {
+	if err := ledger.Revoke(ctx, token.Holder{Org: "acme", ClientKey: claims.Issuer, Subject: token.Any}, claims.ID); err != nil {
 		log.Fatal(err)
 	}
 	_, err = verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
@@ -290,7 +290,7 @@ func ExampleRecords() {
 			log.Fatal(err)
 		}
 	}
-	app := token.Holder{Org: "acme", ClientKey: "app", Subject: token.AnySubject}
+	app := token.Holder{Org: "acme", ClientKey: "app", Subject: token.Any}
 	for r, err := range token.Records(ctx, ledger, app) {
 		if err != nil {
 			log.Fatal(err)

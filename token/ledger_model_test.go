@@ -117,7 +117,7 @@ func (p *plainLedger) Spend(_ context.Context, r token.Record) (token.Lineage, e
 
 func (p *plainLedger) Revoke(_ context.Context, of token.Holder, id string) error {
 	r := p.find(of.ClientKey, id)
-	if !p.isLive(r) || r.Org != of.Org || of.Subject != token.AnySubject && r.Subject != of.Subject {
+	if !p.isLive(r) || r.Org != of.Org || of.Subject != token.Any && r.Subject != of.Subject {
 		return token.ErrNotFound
 	}
 	p.records = slices.DeleteFunc(p.records, func(old *token.Record) bool { return old == r })
@@ -134,7 +134,7 @@ func (p *plainLedger) RevokeSubject(_ context.Context, h token.Holder) (int, err
 // list returns all live records of a holder.
 func (p *plainLedger) list(h token.Holder) (list []token.Record) {
 	for _, r := range p.records {
-		if r.ClientKey == h.ClientKey && r.Org == h.Org && (h.Subject == token.AnySubject || r.Subject == h.Subject) && p.isLive(r) {
+		if r.ClientKey == h.ClientKey && r.Org == h.Org && (h.Subject == token.Any || r.Subject == h.Subject) && p.isLive(r) {
 			list = append(list, *r)
 		}
 	}
@@ -229,7 +229,7 @@ func (p *pair) spend() {
 
 func (p *pair) revoke() {
 	r := p.any()
-	of := token.Holder{Org: token.OrgKey(p.pick(string(r.Org), string(r.Org), string(r.Org), "rival")), ClientKey: r.ClientKey, Subject: p.pick("", token.AnySubject, r.Subject, r.Subject, "bob")}
+	of := token.Holder{Org: token.OrgKey(p.pick(string(r.Org), string(r.Org), string(r.Org), "rival")), ClientKey: r.ClientKey, Subject: p.pick("", token.Any, r.Subject, r.Subject, "bob")}
 	p.same("Revoke", p.memory.Revoke(p.t.Context(), of, r.ID), p.plain.Revoke(p.t.Context(), of, r.ID))
 }
 
@@ -244,7 +244,7 @@ func (p *pair) revokeSubject() {
 func (p *pair) list() {
 	for _, of := range []token.Holder{
 		heldBy(appA, "ann"), heldBy(appA, "bob"), heldBy(appB, "ann"), {Org: "rival", ClientKey: appA, Subject: "ann"},
-		heldBy(appA, token.AnySubject), heldBy(appB, token.AnySubject), {Org: "rival", ClientKey: appA, Subject: token.AnySubject}, heldBy(appA, ""),
+		heldBy(appA, token.Any), heldBy(appB, token.Any), {Org: "rival", ClientKey: appA, Subject: token.Any}, heldBy(appA, ""),
 	} {
 		var got []token.Record
 		var after token.Position

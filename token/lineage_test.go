@@ -44,7 +44,7 @@ func TestMintedLineage(t *testing.T) {
 		}
 	})
 	t.Run("M07 a token made by a revoked one", func(t *testing.T) {
-		if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), first); err != nil {
+		if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.Any), first); err != nil {
 			t.Fatal(err)
 		}
 		if minted, c, err := w.madeBy(parent).Permanent(t.Context(), wanted()); minted != "" || c.ID != "" || !errors.Is(err, token.ErrRevoked) {
@@ -105,7 +105,7 @@ func TestSpentHasTheLastWord(t *testing.T) {
 	accepted(t, w, string(minted)) // the third use of three: the refused one is spent
 	asked = nil
 	refused(t, w, string(minted), token.ErrExhausted)
-	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), pc.ID); err != nil {
+	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.Any), pc.ID); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, w, string(child), token.ErrRevoked)
@@ -189,7 +189,7 @@ func TestMemoryLedgerForgetsDescendants(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), parent.ID); err != nil {
+		if err := ledger.Revoke(t.Context(), heldBy(appA, token.Any), parent.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -214,7 +214,7 @@ func TestMemoryLedgerPrunesDescendants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), parent.ID); err != nil {
+	if err := ledger.Revoke(t.Context(), heldBy(appA, token.Any), parent.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := ledger.Issue(t.Context(), aRecord("next"), nil, 1); err != nil {

@@ -74,7 +74,7 @@ func (m *MemoryLedger) isLive(r *issuedRecord, now time.Time) bool {
 // of returns the records of a holder, in no order.
 func (m *MemoryLedger) of(h Holder) iter.Seq[*issuedRecord] {
 	all := maps.Values(m.subjects[inApp{h.ClientKey, h.Subject}])
-	if h.Subject == AnySubject || h.ClientKey == AnyApp {
+	if h.Subject == Any || h.ClientKey == Any {
 		all = maps.Values(m.records)
 	}
 	return func(yield func(*issuedRecord) bool) {
@@ -87,7 +87,7 @@ func (m *MemoryLedger) of(h Holder) iter.Seq[*issuedRecord] {
 }
 
 func (h Holder) has(r *Record) bool {
-	return r.Org == h.Org && (h.ClientKey == AnyApp || r.ClientKey == h.ClientKey) && (h.Subject == AnySubject || r.Subject == h.Subject)
+	return r.Org == h.Org && (h.ClientKey == Any || r.ClientKey == h.ClientKey) && (h.Subject == Any || r.Subject == h.Subject)
 }
 
 // live returns a live record of a holder. An error says that there is none.
@@ -267,7 +267,7 @@ func (m *MemoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
 
 // RevokeSubject implements Ledger.
 func (m *MemoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error) {
-	if of.Subject == "" || of.Subject == AnySubject {
+	if of.Subject == "" || of.Subject == Any {
 		return 0, errNoSubject
 	}
 	now := clock.Now(m.Now)
@@ -291,7 +291,7 @@ func (m *MemoryLedger) List(ctx context.Context, of Holder, after Position, limi
 		return nil, Position{}, errLimit
 	}
 	page = []Record{}
-	if of.Subject == "" || of.ClientKey == AnyApp {
+	if of.Subject == "" || of.ClientKey == Any {
 		return page, next, nil
 	}
 	now := clock.Now(m.Now)

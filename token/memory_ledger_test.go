@@ -107,11 +107,11 @@ func TestMemoryLedger(t *testing.T) {
 			"": token.ErrNotFound, "unknown": token.ErrNotFound, "PERMANENT": token.ErrNotFound,
 			"limited": token.ErrNotFound, "expiring": token.ErrNotFound,
 		} {
-			if err := ledger.Revoke(ctx, heldBy(appA, token.AnySubject), id); !errors.Is(err, want) {
+			if err := ledger.Revoke(ctx, heldBy(appA, token.Any), id); !errors.Is(err, want) {
 				t.Errorf("Revoke(%q) = %v, want %v", id, err, want)
 			}
 		}
-		if err := ledger.Revoke(ctx, heldBy(appB, token.AnySubject), "permanent"); !errors.Is(err, token.ErrNotFound) {
+		if err := ledger.Revoke(ctx, heldBy(appB, token.Any), "permanent"); !errors.Is(err, token.ErrNotFound) {
 			t.Errorf("Revoke for another app = %v, want ErrNotFound", err)
 		}
 		for _, subject := range [][2]string{{appA, "another"}, {appB, account}} {
@@ -121,11 +121,11 @@ func TestMemoryLedger(t *testing.T) {
 		}
 		spend(permanent, nil)
 	})
-	if err := ledger.Revoke(ctx, heldBy(appA, token.AnySubject), "permanent"); err != nil {
+	if err := ledger.Revoke(ctx, heldBy(appA, token.Any), "permanent"); err != nil {
 		t.Fatal(err)
 	}
 	spend(permanent, token.ErrRevoked)
-	if err := ledger.Revoke(ctx, heldBy(appA, token.AnySubject), "permanent"); !errors.Is(err, token.ErrNotFound) {
+	if err := ledger.Revoke(ctx, heldBy(appA, token.Any), "permanent"); !errors.Is(err, token.ErrNotFound) {
 		t.Errorf("Revoke again = %v, want ErrNotFound", err)
 	}
 
@@ -266,7 +266,7 @@ func TestMemoryLedgerRevocation(t *testing.T) {
 	t.Run("T20 revoke racing requests", func(t *testing.T) {
 		for i := range rounds {
 			r := aRecord(fmt.Sprint("one-", i))
-			race(t, r, func() error { return ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), r.ID) })
+			race(t, r, func() error { return ledger.Revoke(t.Context(), heldBy(appA, token.Any), r.ID) })
 		}
 	})
 	t.Run("T20 revoke subject racing requests", func(t *testing.T) {
@@ -355,7 +355,7 @@ func TestMemoryLedgerLimit(t *testing.T) {
 		if err != nil || len(list) != 10 {
 			t.Fatalf("List = %d records, %v", len(list), err)
 		}
-		if err := ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), list[0].ID); err != nil {
+		if err := ledger.Revoke(t.Context(), heldBy(appA, token.Any), list[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		spent := aRecord(mint(claims, nil))

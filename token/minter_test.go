@@ -159,7 +159,7 @@ func TestLedgerKinds(t *testing.T) {
 	refused(t, w, string(limited), token.ErrExhausted)
 	w.advance(50 * 365 * 24 * time.Hour)
 	accepted(t, w, string(permanent))
-	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), pc.ID); err != nil {
+	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.Any), pc.ID); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, w, string(permanent), token.ErrRevoked)
@@ -218,7 +218,7 @@ func TestTheEarliestIssuedAt(t *testing.T) {
 			if diff := cmp.Diff([2]time.Time{c.want, c.want}, [2]time.Time{got.IssuedAt, list[0].Issued}); diff != "" {
 				t.Error(diff)
 			}
-			if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), got.ID); err != nil {
+			if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.Any), got.ID); err != nil {
 				t.Fatal(err)
 			}
 		})

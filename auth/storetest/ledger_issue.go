@@ -48,7 +48,7 @@ func testLimit(t *testing.T, l *suite.Ledger) {
 	l.Spends(t, "the one use", first, nil)
 	issue("in place of the spent one", same, nil)
 	issue("and one more", same, token.ErrTooMany)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), second.ID), nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), second.ID), nil)
 	issue("in place of the revoked one", same, nil)
 	issue("and one more", same, token.ErrTooMany)
 	none := l.Record()

@@ -25,7 +25,7 @@ func testPages(t *testing.T, l *suite.Ledger) {
 		}
 	}
 	for _, limit := range suite.Limits(len(all)) {
-		for subject, want := range map[string][]token.Record{token.AnySubject: all, l.Subject: mine} {
+		for subject, want := range map[string][]token.Record{token.Any: all, l.Subject: mine} {
 			slices.SortFunc(want, suite.ByPosition)
 			l.Lists(t, "of "+subject, l.Of(subject), limit, want...)
 		}
@@ -34,7 +34,7 @@ func testPages(t *testing.T, l *suite.Ledger) {
 
 func testPageLimits(t *testing.T, l *suite.Ledger) {
 	l.Add(t, nil)
-	for _, subject := range []string{l.Subject, token.AnySubject} {
+	for _, subject := range []string{l.Subject, token.Any} {
 		for _, limit := range []int{-1, 0, token.MaxPage + 1} {
 			if page, next, err := l.List(t.Context(), l.Of(subject), token.Position{}, limit); page != nil || !next.IsZero() || err == nil {
 				t.Errorf("List of %d = %+v, %+v, %v, want an error", limit, page, next, err)
@@ -54,12 +54,12 @@ func testAnySubject(t *testing.T, l *suite.Ledger) {
 		of   token.Holder
 		want []token.Record
 	}{
-		{"the app, one record with another key", l.Of(token.AnySubject), mine},
-		{"the other org of the client key", token.Holder{Org: theirs.Org, ClientKey: l.App, Subject: token.AnySubject}, []token.Record{theirs}},
-		{"another app", token.Holder{Org: l.Org, ClientKey: elsewhere.ClientKey, Subject: token.AnySubject}, []token.Record{elsewhere}},
-		{"all apps, which only RevokeSubject knows", token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject}, nil},
-		{"one account in all apps", token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: l.Subject}, nil},
-		{"an app whose name has the beginning of this one", token.Holder{Org: l.Org, ClientKey: l.App[:5], Subject: token.AnySubject}, nil},
+		{"the app, one record with another key", l.Of(token.Any), mine},
+		{"the other org of the client key", token.Holder{Org: theirs.Org, ClientKey: l.App, Subject: token.Any}, []token.Record{theirs}},
+		{"another app", token.Holder{Org: l.Org, ClientKey: elsewhere.ClientKey, Subject: token.Any}, []token.Record{elsewhere}},
+		{"all apps, which only RevokeSubject knows", token.Holder{Org: l.Org, ClientKey: token.Any, Subject: token.Any}, nil},
+		{"one account in all apps", token.Holder{Org: l.Org, ClientKey: token.Any, Subject: l.Subject}, nil},
+		{"an app whose name has the beginning of this one", token.Holder{Org: l.Org, ClientKey: l.App[:5], Subject: token.Any}, nil},
 	} {
 		for _, limit := range suite.Limits(3) {
 			l.Lists(t, c.what, c.of, limit, c.want...)
@@ -71,15 +71,15 @@ func testOtherHolders(t *testing.T, l *suite.Ledger) {
 	r, mine := l.Add(t, nil), l.Of(l.Subject)
 	for _, of := range []token.Holder{
 		{Org: l.F.NewOrg(), ClientKey: mine.ClientKey, Subject: mine.Subject},
-		{Org: l.F.NewOrg(), ClientKey: mine.ClientKey, Subject: token.AnySubject},
+		{Org: l.F.NewOrg(), ClientKey: mine.ClientKey, Subject: token.Any},
 		{Org: "", ClientKey: mine.ClientKey, Subject: mine.Subject},
 		{Org: mine.Org, ClientKey: suite.Random(), Subject: mine.Subject},
 		{Org: mine.Org, ClientKey: mine.ClientKey, Subject: l.F.NewAccount()},
 		{Org: mine.Org, ClientKey: mine.ClientKey, Subject: ""},
-		{Org: "", ClientKey: mine.ClientKey, Subject: token.AnySubject},
-		{Org: mine.Org, ClientKey: "", Subject: token.AnySubject},
+		{Org: "", ClientKey: mine.ClientKey, Subject: token.Any},
+		{Org: mine.Org, ClientKey: "", Subject: token.Any},
 		{Org: mine.Org, ClientKey: "", Subject: mine.Subject},
-		{Org: mine.Org, ClientKey: suite.Random(), Subject: token.AnySubject},
+		{Org: mine.Org, ClientKey: suite.Random(), Subject: token.Any},
 	} {
 		what := fmt.Sprintf("%q", of)
 		suite.Expect(t, what+": Revoke", l.Revoke(t.Context(), of, r.ID), token.ErrNotFound)
@@ -91,7 +91,7 @@ func testOtherHolders(t *testing.T, l *suite.Ledger) {
 			t.Errorf("%s: RevokeSubject = %d, %v", what, n, err)
 		}
 	}
-	if n, _ := l.RevokeSubject(t.Context(), l.Of(token.AnySubject)); n != 0 {
+	if n, _ := l.RevokeSubject(t.Context(), l.Of(token.Any)); n != 0 {
 		t.Errorf("RevokeSubject of any subject = %d", n)
 	}
 	l.Spends(t, "afterwards", r, nil)

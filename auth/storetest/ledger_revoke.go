@@ -13,9 +13,9 @@ func testRevoke(t *testing.T, l *suite.Ledger) {
 	for _, uses := range []int64{0, 2} {
 		r := l.Add(t, suite.Limited(uses))
 		l.Spends(t, "before", r, nil)
-		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), nil)
+		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), r.ID), nil)
 		l.Spends(t, "after", r, token.ErrRevoked)
-		suite.Expect(t, "Revoke again", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), token.ErrNotFound)
+		suite.Expect(t, "Revoke again", l.Revoke(t.Context(), l.Of(token.Any), r.ID), token.ErrNotFound)
 		l.ListsNone(t, "a revoked one")
 	}
 }
@@ -28,7 +28,7 @@ func testRevokeRace(t *testing.T, l *suite.Ledger) {
 			if i > 0 {
 				return l.RefusedAfter(t.Context(), r, &revoked)
 			}
-			err := l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID)
+			err := l.Revoke(t.Context(), l.Of(token.Any), r.ID)
 			revoked.Store(true)
 			return err
 		})
@@ -46,7 +46,7 @@ func testRevokeOther(t *testing.T, l *suite.Ledger) {
 		"one that is spent":      {l.App, spent.ID},
 		"an id with a zero byte": {l.App, r.ID + "\x00"},
 	} {
-		of := token.Holder{Org: l.Org, ClientKey: c.app, Subject: token.AnySubject}
+		of := token.Holder{Org: l.Org, ClientKey: c.app, Subject: token.Any}
 		suite.Expect(t, what, l.Revoke(t.Context(), of, c.id), token.ErrNotFound)
 		l.Gets(t, what, of, c.id, token.ErrNotFound)
 	}
@@ -59,7 +59,7 @@ func testGet(t *testing.T, l *suite.Ledger) {
 	l.Spends(t, "one of two uses", counted, nil)
 	for _, r := range []token.Record{permanent, counted, child, counted} {
 		l.Gets(t, "of its subject", r.Holder(), r.ID, nil)
-		l.Gets(t, "of any subject", l.Of(token.AnySubject), r.ID, nil)
+		l.Gets(t, "of any subject", l.Of(token.Any), r.ID, nil)
 	}
 	l.Spends(t, "the use that Get has left", counted, nil)
 	l.Gets(t, "its uses are spent", counted.Holder(), counted.ID, token.ErrNotFound)
@@ -94,10 +94,10 @@ func testRevokeSubject(t *testing.T, l *suite.Ledger) {
 	}
 	l.ListsNone(t, "afterwards")
 	l.Spends(t, "in another app", inAnotherApp, nil)
-	if n, _ := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject}); n != 0 {
+	if n, _ := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.Any, Subject: token.Any}); n != 0 {
 		t.Errorf("RevokeSubject of any subject of all apps = %d", n)
 	}
-	account := token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: l.Subject}
+	account := token.Holder{Org: l.Org, ClientKey: token.Any, Subject: l.Subject}
 	revoke("the account in all apps", account, 1)
 	revoke("the account again", account, 0)
 	l.Spends(t, "in another app, afterwards", inAnotherApp, token.ErrRevoked)

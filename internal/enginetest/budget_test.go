@@ -271,7 +271,7 @@ func (w *refusing) ofTokens(t *testing.T) []refusal {
 	}
 	revoked, id := w.mint(t, 0)
 	w.accepts(t, w.bearing(revoked))
-	expect(t, "revoke", w.shared.ledger.Revoke(t.Context(), w.heldBy(token.AnySubject), id), nil)
+	expect(t, "revoke", w.shared.ledger.Revoke(t.Context(), w.heldBy(token.Any), id), nil)
 	exhausted, _ := w.mint(t, 1)
 	w.accepts(t, w.bearing(exhausted))
 	w.limited, _ = w.mint(t, 1)

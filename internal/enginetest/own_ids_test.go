@@ -125,7 +125,7 @@ func (s ledgerOfUUIDs) RevokeSubject(ctx context.Context, of token.Holder) (int,
 
 func (s ledgerOfUUIDs) List(ctx context.Context, of token.Holder, after token.Position, limit int) ([]token.Record, token.Position, error) {
 	subject := of.Subject
-	if subject == token.AnySubject {
+	if subject == token.Any {
 		subject = ""
 	}
 	if err := mustBeUUIDs(string(of.Org), subject); err != nil {

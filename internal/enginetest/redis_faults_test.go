@@ -130,7 +130,7 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 	expect(t, "issue", stores.ledger.Issue(ctx, limited, nil, 10), nil)
 	expect(t, "issue", stores.ledger.Issue(ctx, revoked, nil, 10), nil)
 	expect(t, "spend", spend(ctx, stores.ledger, limited), nil)
-	expect(t, "revoke", stores.ledger.Revoke(ctx, heldBy("app", token.AnySubject), "revoked"), nil)
+	expect(t, "revoke", stores.ledger.Revoke(ctx, heldBy("app", token.Any), "revoked"), nil)
 	kept, ended := sessionOf("kept"), sessionOf("ended")
 	expect(t, "create", stores.sessions.Create(ctx, kept, 0), nil)
 	expect(t, "create", stores.sessions.Create(ctx, ended, 0), nil)

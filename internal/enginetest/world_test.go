@@ -264,7 +264,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		return err
 	})
 	route("POST /revoke/{jti}", auth.Public, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
-		return asUnavailable(w.minter.Ledger.Revoke(ctx, w.heldBy(token.AnySubject), r.PathValue("jti")), token.ErrNotFound)
+		return asUnavailable(w.minter.Ledger.Revoke(ctx, w.heldBy(token.Any), r.PathValue("jti")), token.ErrNotFound)
 	})
 	route("POST /revoke", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
 		_, err := w.minter.Ledger.RevokeSubject(ctx, w.heldBy(w.account))
