@@ -38,7 +38,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	store, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL, sqlstore.Options{Prefix: "acme_", Sealer: sealer})
-	var wrong *sqlstore.SettingError
+	var wrong *auth.SettingError
 	if errors.As(err, &wrong) {
 		log.Fatal(wrong.Setting, " is ", wrong.Value, ": ", wrong.Remedy)
 	}

@@ -342,7 +342,7 @@ func TestK05RedisIsNotFit(t *testing.T) {
 				expect(t, "Open", err, nil)
 			}
 			for _, w := range c.want {
-				var setting *redisstore.SettingError
+				var setting *auth.SettingError
 				if !errors.As(err, &setting) || setting.Setting != w.setting || setting.Value != w.value ||
 					!strings.Contains(setting.Remedy, w.remedy) {
 					t.Errorf("%v, want %+v", err, w)
