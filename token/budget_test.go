@@ -39,7 +39,7 @@ func (s *spending) Spend(ctx context.Context, r token.Record) (token.Lineage, er
 // reason to refuse a token, and for the same token once more.
 func TestBudgetOfRefusedTokens(t *testing.T) {
 	w := newWorld(t)
-	ledger := &spending{Ledger: &w.ledger}
+	ledger := &spending{Ledger: w.ledger}
 	w.verifier.Ledger = ledger
 	refusal := errors.New("the account is gone")
 	w.admit = func(_ context.Context, v *token.Verified) error {

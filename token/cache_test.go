@@ -298,12 +298,12 @@ func TestCacheIsNotSharedByMistake(t *testing.T) {
 func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var keys token.MemoryKeys
-		var ledger token.MemoryLedger
+		ledger := token.NewMemoryLedger(nil)
 		if err := keys.Put(t.Context(), pairOf(t, 0, appA)); err != nil {
 			t.Fatal(err)
 		}
-		verifier := token.Verifier{Keys: &keys, Ledger: &ledger, Cache: &token.Cache{}}
-		minter := token.Minter{Signers: &keys, Ledger: &ledger}
+		verifier := token.Verifier{Keys: &keys, Ledger: ledger, Cache: &token.Cache{}}
+		minter := token.Minter{Signers: &keys, Ledger: ledger}
 		verify := func(raw token.Token, want error) {
 			t.Helper()
 			// Twice, so that there is a cache hit at each time.

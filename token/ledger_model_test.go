@@ -142,12 +142,12 @@ func (p *plainLedger) list(h token.Holder) (list []token.Record) {
 	return list
 }
 
-// pair applies the same calls to a MemoryLedger and a plainLedger.
+// pair applies the same calls to a ledger in memory and a plainLedger.
 type pair struct {
 	t       *testing.T
 	rand    *rand.Rand
 	now     func() time.Time
-	memory  *token.MemoryLedger
+	memory  token.Ledger
 	plain   *plainLedger
 	issued  []token.Record
 	refused map[string]int // the number of refusals by error
@@ -209,7 +209,7 @@ func (p *pair) issue() {
 	if want == nil {
 		p.issued = append(p.issued, r)
 	}
-	if kept, _ := p.memory.Len(); kept > 2*len(p.plain.records)+64 {
+	if kept, _ := token.LedgerLen(p.memory); kept > 2*len(p.plain.records)+64 {
 		p.t.Fatalf("%d records kept, and %d have not been found dead", kept, len(p.plain.records))
 	}
 }
@@ -270,7 +270,7 @@ func TestMemoryLedgerIsThePlainOne(t *testing.T) {
 		now, advance := clockAt(someTime)
 		p := &pair{
 			t: t, rand: rand.New(rand.NewPCG(seed, 0)), now: now, refused: refused,
-			memory: &token.MemoryLedger{Now: now}, plain: &plainLedger{now: now},
+			memory: token.NewMemoryLedger(now), plain: &plainLedger{now: now},
 		}
 		for range 300 {
 			switch n := p.rand.IntN(100); {

@@ -21,7 +21,7 @@ import (
 )
 
 func (w *world) minter() *token.Minter {
-	return &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: w.now}
+	return &token.Minter{Signers: &w.keys, Ledger: w.ledger, Now: w.now}
 }
 
 // wanted are claims that can be minted.
@@ -479,11 +479,11 @@ func TestSigners(t *testing.T) {
 	t.Run("a signer that fails leaves no record", func(t *testing.T) {
 		pair := pairOf(t, 0, appA)
 		pair.Signer = broken{rsaKeys[0]()}
-		minter := token.Minter{Signers: fixed{pair}, Ledger: &w.ledger, Now: w.now}
+		minter := token.Minter{Signers: fixed{pair}, Ledger: w.ledger, Now: w.now}
 		if _, _, err := minter.Permanent(t.Context(), c); !errors.Is(err, errBroken) {
 			t.Errorf("error %v, want the signer's", err)
 		}
-		if n, _ := w.ledger.Len(); n != 0 {
+		if n, _ := token.LedgerLen(w.ledger); n != 0 {
 			t.Error("a record was issued")
 		}
 	})

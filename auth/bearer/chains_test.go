@@ -31,7 +31,7 @@ import (
 // was disabled.
 func TestChainsOfMakers(t *testing.T) {
 	testChainsOfMakers(t, func(_ testing.TB, clock *authtest.Clock) token.Ledger {
-		return &token.MemoryLedger{Now: clock.Now}
+		return token.NewMemoryLedger(clock.Now)
 	})
 }
 

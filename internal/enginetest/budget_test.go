@@ -264,7 +264,7 @@ func (w *refusing) ofTokens(t *testing.T) []refusal {
 	early, foreign, unlisted := w.minter, claims, w.minter
 	early.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	foreign.Audience += "x"
-	unlisted.Ledger = new(token.MemoryLedger)
+	unlisted.Ledger = token.NewMemoryLedger(nil)
 	inNoLedger, _, err := unlisted.Permanent(t.Context(), claims)
 	if err != nil {
 		t.Fatal(err)

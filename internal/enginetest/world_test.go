@@ -43,7 +43,7 @@ type shared struct {
 func sharedInMemory() shared {
 	m, credentials := new(session.Memory), signature.Memory{}
 	return shared{
-		signing.NewMemory(100_000), new(token.MemoryLedger), m, m, m, new(token.MemoryKeys),
+		signing.NewMemory(100_000), token.NewMemoryLedger(nil), m.Sessions(), m.Attempts(), m.Factors(), new(token.MemoryKeys),
 		func(_ *testing.T, _ string, _ signing.Secret, c *signature.Credential) signature.Credentials {
 			credentials[c.Key.ClientKey()] = c
 			return credentials
