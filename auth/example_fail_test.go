@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -81,4 +82,16 @@ func ExampleIdentify() {
 	// allowed true, app "", claimed "bank", detail "accessDenied.invalidCredentials"
 	// allowed true, app "", claimed "", detail ""
 	// allowed true, app "bank", claimed "", detail ""
+}
+
+// A server that opens its store tells the operator what to set.
+func ExampleSettingError() {
+	open := func() error { // stands for sqlstore.Open or redisstore.Open
+		return fmt.Errorf("sqlstore: open: %w", &auth.SettingError{Setting: "fsync", Value: "off", Remedy: "set it to on, or set UnsafeDurability"})
+	}
+	var wrong *auth.SettingError
+	if errors.As(open(), &wrong) {
+		fmt.Printf("%s is %s: %s\n", wrong.Setting, wrong.Value, wrong.Remedy)
+	}
+	// Output: fsync is off: set it to on, or set UnsafeDurability
 }

@@ -77,6 +77,18 @@ var (
 	ErrEnded   = errors.New("auth: credential disabled or outside its validity")
 )
 
+// SettingError reports a setting of a database that breaks a promise of the stores in it. The errors
+// of sqlstore.Open and redisstore.Open wrap one for each such setting.
+type SettingError struct {
+	Setting string // "synchronous_commit", "maxmemory-policy"
+	Value   string // the database's value; "unknown" if it does not tell it
+	Remedy  string // what to set, and the option that accepts the present value
+}
+
+func (e *SettingError) Error() string {
+	return fmt.Sprintf("%s is %s: %s", e.Setting, e.Value, e.Remedy)
+}
+
 // IsNotFound reports whether an error of a Directory or a store says that something does
 // not exist. It returns false for an error that wraps ErrUnavailable, whatever else that
 // wraps: a failure must never read as an absence.

@@ -29,7 +29,7 @@ type streaming struct {
 	replays     countedReplays
 	sessions    *sessions.Memory
 	manager     *sessions.Manager
-	ledger      *token.MemoryLedger
+	ledger      token.Ledger
 	clients     authtest.Clients
 	secret      signing.Secret
 
@@ -64,8 +64,8 @@ func newStreaming(t *testing.T) *streaming {
 	s := &streaming{t: t, clock: authtest.NewClock(time.Now().Truncate(time.Second).Add(time.Minute)), directory: new(auth.Memory), sessions: new(sessions.Memory),
 		replays: countedReplays{Replays: signing.NewMemory(100)}, need: auth.Allow("admin.read"), between: func() {}}
 	s.sessions.Now = s.clock.Now
-	s.ledger = &token.MemoryLedger{Now: s.clock.Now}
-	s.manager = &sessions.Manager{Store: s.sessions, Attempts: new(sessions.Memory)}
+	s.ledger = token.NewMemoryLedger(s.clock.Now)
+	s.manager = &sessions.Manager{Store: s.sessions.Sessions(), Attempts: s.sessions.Attempts()}
 	s.directory.PutOrg(auth.Org{Code: "acme"})
 	s.directory.PutApp(auth.App{ClientKey: streamed, Org: "acme"})
 	s.directory.PutRole("acme", auth.Role{Name: "admin", Scope: []string{"admin.read"}})

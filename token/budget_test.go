@@ -39,7 +39,7 @@ func (s *spending) Spend(ctx context.Context, r token.Record) (token.Lineage, er
 // reason to refuse a token, and for the same token once more.
 func TestBudgetOfRefusedTokens(t *testing.T) {
 	w := newWorld(t)
-	ledger := &spending{Ledger: &w.ledger}
+	ledger := &spending{Ledger: w.ledger}
 	w.verifier.Ledger = ledger
 	refusal := errors.New("the account is gone")
 	w.admit = func(_ context.Context, v *token.Verified) error {
@@ -57,7 +57,7 @@ func TestBudgetOfRefusedTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	accepted(t, w, revoked)
-	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), "revoked"); err != nil {
+	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.Any), "revoked"); err != nil {
 		t.Fatal(err)
 	}
 	w.advance(time.Second)

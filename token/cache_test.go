@@ -67,7 +67,7 @@ func TestHitsAreChecked(t *testing.T) {
 				KeyID: pair.KeyID, ClientKey: appA, Org: "acme", Key: &rsa.PublicKey{N: pair.Key.N, E: 3},
 			}}
 		}, token.ErrInvalid},
-		"the ledger":          {func(w *world) { w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), "an-id") }, token.ErrRevoked},
+		"the ledger":          {func(w *world) { w.ledger.Revoke(t.Context(), heldBy(appA, token.Any), "an-id") }, token.ErrRevoked},
 		"the ledger fails":    {func(w *world) { w.verifier.Ledger = brokenLedger{} }, errBroken},
 		"the key store fails": {func(w *world) { w.verifier.Keys = &counted{err: errBroken} }, errBroken},
 	} {
@@ -298,12 +298,12 @@ func TestCacheIsNotSharedByMistake(t *testing.T) {
 func TestClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var keys token.MemoryKeys
-		var ledger token.MemoryLedger
+		ledger := token.NewMemoryLedger(nil)
 		if err := keys.Put(t.Context(), pairOf(t, 0, appA)); err != nil {
 			t.Fatal(err)
 		}
-		verifier := token.Verifier{Keys: &keys, Ledger: &ledger, Cache: &token.Cache{}}
-		minter := token.Minter{Signers: &keys, Ledger: &ledger}
+		verifier := token.Verifier{Keys: &keys, Ledger: ledger, Cache: &token.Cache{}}
+		minter := token.Minter{Signers: &keys, Ledger: ledger}
 		verify := func(raw token.Token, want error) {
 			t.Helper()
 			// Twice, so that there is a cache hit at each time.
@@ -449,7 +449,7 @@ func (m *model) revoke() {
 		return
 	}
 	k := m.tokens[m.random.IntN(len(m.tokens))]
-	err := m.ledger.Revoke(m.t.Context(), heldBy(appA, token.AnySubject), k.id)
+	err := m.ledger.Revoke(m.t.Context(), heldBy(appA, token.Any), k.id)
 	switch {
 	case k.id == "":
 		if !errors.Is(err, token.ErrNotFound) {

@@ -4,7 +4,7 @@
 // accounts and no roles: package auth/bearer connects them.
 //
 // A Minter signs Claims. A Verifier checks a token and returns a Verified. Both look
-// things up in Keys, Signers and a Ledger. MemoryKeys and MemoryLedger implement
+// things up in Keys, Signers and a Ledger. MemoryKeys and NewMemoryLedger implement
 // these for one process. Cached and Cache spare a Verifier look-ups and RSA. JWKSet
 // and PEM write the public keys for other readers. Transport presents a token as a
 // client.

@@ -53,12 +53,12 @@ func Example() {
 func ExampleMinter_Permanent() {
 	ctx := context.Background()
 	var keys token.MemoryKeys
-	var ledger token.MemoryLedger
+	ledger := token.NewMemoryLedger(nil)
 	if _, err := keys.Generate(ctx, "acme", "notes-app"); err != nil {
 		log.Fatal(err)
 	}
-	minter := token.Minter{Signers: &keys, Ledger: &ledger}
-	verifier := token.Verifier{Keys: &keys, Ledger: &ledger}
+	minter := token.Minter{Signers: &keys, Ledger: ledger}
+	verifier := token.Verifier{Keys: &keys, Ledger: ledger}
 
 	minted, claims, err := minter.Permanent(ctx, token.Claims{
 		Issuer: "notes-app", Subject: "account-1", Audience: environment, Scope: []string{"*"},
@@ -67,7 +67,7 @@ func ExampleMinter_Permanent() {
 		log.Fatal(err)
 	}
 	fmt.Printf("scope on the wire: %q\n", claims.Scope)
-	if err := ledger.Revoke(ctx, token.Holder{Org: "acme", ClientKey: claims.Issuer, Subject: token.AnySubject}, claims.ID); err != nil {
+	if err := ledger.Revoke(ctx, token.Holder{Org: "acme", ClientKey: claims.Issuer, Subject: token.Any}, claims.ID); err != nil {
 		log.Fatal(err)
 	}
 	_, err = verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
@@ -80,11 +80,11 @@ func ExampleMinter_Permanent() {
 func ExampleMinter_Limited() {
 	ctx := context.Background()
 	var keys token.MemoryKeys
-	var ledger token.MemoryLedger
+	ledger := token.NewMemoryLedger(nil)
 	if _, err := keys.Generate(ctx, "acme", "notes-app"); err != nil {
 		log.Fatal(err)
 	}
-	minter := token.Minter{Signers: &keys, Ledger: &ledger}
+	minter := token.Minter{Signers: &keys, Ledger: ledger}
 	minted, _, err := minter.Limited(ctx, token.Claims{
 		Issuer: "notes-app", Subject: "account-1", Audience: environment, MaxUses: 1,
 		Extra: map[string]json.RawMessage{"invitation": json.RawMessage(`17`)},
@@ -92,7 +92,7 @@ func ExampleMinter_Limited() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	verifier := token.Verifier{Keys: &keys, Ledger: &ledger}
+	verifier := token.Verifier{Keys: &keys, Ledger: ledger}
 	for range 2 {
 		verified, err := verifier.Verify(ctx, string(minted), token.Expect{Org: "acme", Audience: environment})
 		if err != nil {
@@ -283,14 +283,14 @@ func ExampleRecord_Holder() {
 // A page of the tokens of an app begins after a position, such as that of a record that the
 // caller has seen. Records goes on to the end.
 func ExampleRecords() {
-	ctx, ledger := context.Background(), new(token.MemoryLedger)
+	ctx, ledger := context.Background(), token.NewMemoryLedger(nil)
 	for i, subject := range []string{"ann", "bob", "ann"} {
 		r := token.Record{ID: fmt.Sprint("id", i), Org: "acme", ClientKey: "app", Subject: subject, KeyID: "key", Issued: time.Unix(1767323045+int64(i), 0)}
 		if err := ledger.Issue(ctx, r, nil, 10); err != nil {
 			log.Fatal(err)
 		}
 	}
-	app := token.Holder{Org: "acme", ClientKey: "app", Subject: token.AnySubject}
+	app := token.Holder{Org: "acme", ClientKey: "app", Subject: token.Any}
 	for r, err := range token.Records(ctx, ledger, app) {
 		if err != nil {
 			log.Fatal(err)

@@ -44,22 +44,24 @@ func (m *MemoryKeys) Make(org OrgKey, clientKey string) (*PublicKey, error) {
 	return m.make(org, clientKey, false)
 }
 
-// Len returns how many records are stored, and of how many subjects.
-func (m *MemoryLedger) Len() (records, subjects int) {
+// LedgerLen returns how many records a ledger in memory has, and of how many subjects.
+func LedgerLen(l Ledger) (records, subjects int) {
+	m := l.(*memoryLedger)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.records), len(m.subjects)
 }
 
 // Fill adds n records of a holder without a look at those that are there.
-func (m *MemoryLedger) Fill(of Holder, n int) {
+func Fill(l Ledger, of Holder, n int) {
 	for i := range n {
-		m.add(&issuedRecord{Record: Record{ID: fmt.Sprint(i), Org: of.Org, ClientKey: of.ClientKey, Subject: of.Subject}})
+		l.(*memoryLedger).add(&issuedRecord{Record: Record{ID: fmt.Sprint(i), Org: of.Org, ClientKey: of.ClientKey, Subject: of.Subject}})
 	}
 }
 
 // SetParent gives a record a parent that Issue would not accept.
-func (m *MemoryLedger) SetParent(r Record, parent string) {
+func SetParent(l Ledger, r Record, parent string) {
+	m := l.(*memoryLedger)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.records[inApp{r.ClientKey, r.ID}].Parent = parent

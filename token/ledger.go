@@ -36,14 +36,12 @@ type Holder struct {
 	Subject   string // the account
 }
 
-// AnySubject is the Subject for a Revoke or a List by whoever may end or see any token of
-// an app. It is no text that a subject can be. An empty Subject is not enough: it is that
-// of the zero auth.Principal, which must never end or see the tokens of others.
-const AnySubject = "\x00any"
-
-// AnyApp is the ClientKey for a RevokeSubject that ends the tokens of an account in all apps of
-// its org. It is no text that a client key can be; an empty one has no record.
-const AnyApp = "\x00any"
+// Any is the Subject for a Revoke or a List by whoever may end or see any token of an app, and
+// the ClientKey for a RevokeSubject that ends the tokens of an account in all apps of its org.
+// It is no text that a subject or a client key can be. An empty Subject is not enough: it is
+// that of the zero auth.Principal, which must never end or see the tokens of others. An empty
+// ClientKey has no record.
+const Any = "\x00any"
 
 // MaxReplaced is how many live records of other keys than those that an Issue names a subject
 // may have, beyond the limit of the call. So a call costs no more for an app whose key pair is
@@ -200,7 +198,7 @@ type Issuing interface {
 	// changes nothing.
 	Issue(ctx context.Context, r Record, verifying []string, limit int) error
 
-	// Revoke removes one record and no other. With the Subject AnySubject it may be of
+	// Revoke removes one record and no other. With the Subject Any it may be of
 	// any subject of the app. After it has returned nil, no Spend that starts accepts the
 	// token or a descendant of it, in any process. It returns ErrNotFound if the holder has
 	// no live record of this id. An empty Subject has no record, and an ephemeral token has
@@ -213,7 +211,7 @@ type Issuing interface {
 	Get(ctx context.Context, of Holder, id string) (Record, error)
 
 	// RevokeSubject removes all records of the holder, and returns how many of them were
-	// live. With the ClientKey AnyApp they are those of all apps of the org; a ledger that
+	// live. With the ClientKey Any they are those of all apps of the org; a ledger that
 	// is spread over several databases by client key asks each of them. If the Subject is
 	// empty, it returns an error and removes nothing. The
 	// descendants are then dead, whatever their subjects are. A token that is issued at
@@ -223,7 +221,7 @@ type Issuing interface {
 	RevokeSubject(ctx context.Context, of Holder) (int, error)
 
 	// List returns a page of the live records of the holder, with their Lineage. With the
-	// Subject AnySubject they are those of all subjects of the app. An empty Subject has
+	// Subject Any they are those of all subjects of the app. An empty Subject has
 	// none. Records of a replaced key are included; their KeyID shows it.
 	//
 	// The oldest come first, and those of one second in the order of their ids, byte by

@@ -117,7 +117,7 @@ func (p *plainLedger) Spend(_ context.Context, r token.Record) (token.Lineage, e
 
 func (p *plainLedger) Revoke(_ context.Context, of token.Holder, id string) error {
 	r := p.find(of.ClientKey, id)
-	if !p.isLive(r) || r.Org != of.Org || of.Subject != token.AnySubject && r.Subject != of.Subject {
+	if !p.isLive(r) || r.Org != of.Org || of.Subject != token.Any && r.Subject != of.Subject {
 		return token.ErrNotFound
 	}
 	p.records = slices.DeleteFunc(p.records, func(old *token.Record) bool { return old == r })
@@ -134,7 +134,7 @@ func (p *plainLedger) RevokeSubject(_ context.Context, h token.Holder) (int, err
 // list returns all live records of a holder.
 func (p *plainLedger) list(h token.Holder) (list []token.Record) {
 	for _, r := range p.records {
-		if r.ClientKey == h.ClientKey && r.Org == h.Org && (h.Subject == token.AnySubject || r.Subject == h.Subject) && p.isLive(r) {
+		if r.ClientKey == h.ClientKey && r.Org == h.Org && (h.Subject == token.Any || r.Subject == h.Subject) && p.isLive(r) {
 			list = append(list, *r)
 		}
 	}
@@ -142,12 +142,12 @@ func (p *plainLedger) list(h token.Holder) (list []token.Record) {
 	return list
 }
 
-// pair applies the same calls to a MemoryLedger and a plainLedger.
+// pair applies the same calls to a ledger in memory and a plainLedger.
 type pair struct {
 	t       *testing.T
 	rand    *rand.Rand
 	now     func() time.Time
-	memory  *token.MemoryLedger
+	memory  token.Ledger
 	plain   *plainLedger
 	issued  []token.Record
 	refused map[string]int // the number of refusals by error
@@ -209,7 +209,7 @@ func (p *pair) issue() {
 	if want == nil {
 		p.issued = append(p.issued, r)
 	}
-	if kept, _ := p.memory.Len(); kept > 2*len(p.plain.records)+64 {
+	if kept, _ := token.LedgerLen(p.memory); kept > 2*len(p.plain.records)+64 {
 		p.t.Fatalf("%d records kept, and %d have not been found dead", kept, len(p.plain.records))
 	}
 }
@@ -229,7 +229,7 @@ func (p *pair) spend() {
 
 func (p *pair) revoke() {
 	r := p.any()
-	of := token.Holder{Org: token.OrgKey(p.pick(string(r.Org), string(r.Org), string(r.Org), "rival")), ClientKey: r.ClientKey, Subject: p.pick("", token.AnySubject, r.Subject, r.Subject, "bob")}
+	of := token.Holder{Org: token.OrgKey(p.pick(string(r.Org), string(r.Org), string(r.Org), "rival")), ClientKey: r.ClientKey, Subject: p.pick("", token.Any, r.Subject, r.Subject, "bob")}
 	p.same("Revoke", p.memory.Revoke(p.t.Context(), of, r.ID), p.plain.Revoke(p.t.Context(), of, r.ID))
 }
 
@@ -244,7 +244,7 @@ func (p *pair) revokeSubject() {
 func (p *pair) list() {
 	for _, of := range []token.Holder{
 		heldBy(appA, "ann"), heldBy(appA, "bob"), heldBy(appB, "ann"), {Org: "rival", ClientKey: appA, Subject: "ann"},
-		heldBy(appA, token.AnySubject), heldBy(appB, token.AnySubject), {Org: "rival", ClientKey: appA, Subject: token.AnySubject}, heldBy(appA, ""),
+		heldBy(appA, token.Any), heldBy(appB, token.Any), {Org: "rival", ClientKey: appA, Subject: token.Any}, heldBy(appA, ""),
 	} {
 		var got []token.Record
 		var after token.Position
@@ -270,7 +270,7 @@ func TestMemoryLedgerIsThePlainOne(t *testing.T) {
 		now, advance := clockAt(someTime)
 		p := &pair{
 			t: t, rand: rand.New(rand.NewPCG(seed, 0)), now: now, refused: refused,
-			memory: &token.MemoryLedger{Now: now}, plain: &plainLedger{now: now},
+			memory: token.NewMemoryLedger(now), plain: &plainLedger{now: now},
 		}
 		for range 300 {
 			switch n := p.rand.IntN(100); {

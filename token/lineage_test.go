@@ -44,7 +44,7 @@ func TestMintedLineage(t *testing.T) {
 		}
 	})
 	t.Run("M07 a token made by a revoked one", func(t *testing.T) {
-		if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), first); err != nil {
+		if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.Any), first); err != nil {
 			t.Fatal(err)
 		}
 		if minted, c, err := w.madeBy(parent).Permanent(t.Context(), wanted()); minted != "" || c.ID != "" || !errors.Is(err, token.ErrRevoked) {
@@ -105,7 +105,7 @@ func TestSpentHasTheLastWord(t *testing.T) {
 	accepted(t, w, string(minted)) // the third use of three: the refused one is spent
 	asked = nil
 	refused(t, w, string(minted), token.ErrExhausted)
-	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), pc.ID); err != nil {
+	if err := w.ledger.Revoke(t.Context(), heldBy(appA, token.Any), pc.ID); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, w, string(child), token.ErrRevoked)
@@ -131,7 +131,7 @@ func rowOf(t *testing.T, ledger token.Ledger, name string, n int) (row []token.R
 
 // TestMemoryLedgerDamaged has circles, and more ancestors than allowed.
 func TestMemoryLedgerDamaged(t *testing.T) {
-	ledger := &token.MemoryLedger{}
+	ledger := token.NewMemoryLedger(nil)
 	dead := func(what string, r token.Record) {
 		t.Helper()
 		if _, err := ledger.Spend(t.Context(), r); !errors.Is(err, token.ErrRevoked) {
@@ -140,13 +140,13 @@ func TestMemoryLedgerDamaged(t *testing.T) {
 	}
 	for n := range token.MaxAncestors + 1 {
 		circle := rowOf(t, ledger, fmt.Sprint("circle-", n), n+1)
-		ledger.SetParent(circle[0], circle[n].ID)
+		token.SetParent(ledger, circle[0], circle[n].ID)
 		for i, r := range circle {
 			dead(fmt.Sprintf("M08 %d in a circle of %d", i, n+1), r)
 		}
 	}
 	top, row := rowOf(t, ledger, "top", 2), rowOf(t, ledger, "row", token.MaxAncestors+1)
-	ledger.SetParent(row[0], top[1].ID)
+	token.SetParent(ledger, row[0], top[1].ID)
 	for i, r := range row {
 		if i+2 > token.MaxAncestors {
 			dead(fmt.Sprintf("M08 %d ancestors", i+2), r)
@@ -161,7 +161,7 @@ func TestMemoryLedgerSpendsWithoutMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	ledger := &token.MemoryLedger{}
+	ledger := token.NewMemoryLedger(nil)
 	r := rowOf(t, ledger, "record", token.MaxAncestors+1)[token.MaxAncestors]
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() {
@@ -176,7 +176,7 @@ func TestMemoryLedgerSpendsWithoutMemory(t *testing.T) {
 // TestMemoryLedgerForgetsDescendants revokes the maker of records whose subjects
 // are never seen again.
 func TestMemoryLedgerForgetsDescendants(t *testing.T) {
-	ledger := &token.MemoryLedger{}
+	ledger := token.NewMemoryLedger(nil)
 	for i := range 2000 {
 		parent := aRecord(fmt.Sprint("parent-", i))
 		if err := ledger.Issue(t.Context(), parent, nil, 10); err != nil {
@@ -189,11 +189,11 @@ func TestMemoryLedgerForgetsDescendants(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), parent.ID); err != nil {
+		if err := ledger.Revoke(t.Context(), heldBy(appA, token.Any), parent.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n, subjects := ledger.Len(); n > 100 || subjects > n {
+	if n, subjects := token.LedgerLen(ledger); n > 100 || subjects > n {
 		t.Errorf("%d records of %d subjects, all of them dead", n, subjects)
 	}
 }
@@ -201,7 +201,7 @@ func TestMemoryLedgerForgetsDescendants(t *testing.T) {
 // TestMemoryLedgerPrunesDescendants checks that the next Issue for a subject drops
 // records whose ancestors are dead.
 func TestMemoryLedgerPrunesDescendants(t *testing.T) {
-	ledger := &token.MemoryLedger{}
+	ledger := token.NewMemoryLedger(nil)
 	parent := aRecord("parent")
 	parent.Subject = "maker"
 	if err := ledger.Issue(t.Context(), parent, nil, 10); err != nil {
@@ -214,13 +214,13 @@ func TestMemoryLedgerPrunesDescendants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), parent.ID); err != nil {
+	if err := ledger.Revoke(t.Context(), heldBy(appA, token.Any), parent.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := ledger.Issue(t.Context(), aRecord("next"), nil, 1); err != nil {
 		t.Fatal(err)
 	}
-	if n, _ := ledger.Len(); n != 1 {
+	if n, _ := token.LedgerLen(ledger); n != 1 {
 		t.Errorf("%d records, want the one that is live", n)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func TestMemoryKeysRegeneration(t *testing.T) {
 	now, _ := clockAt(someTime)
-	ledger := &token.MemoryLedger{Now: now}
+	ledger := token.NewMemoryLedger(now)
 	keys := &token.MemoryKeys{}
 	ctx := t.Context()
 	if err := keys.Put(ctx, pairOf(t, 0, appA)); err != nil {

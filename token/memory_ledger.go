@@ -13,17 +13,19 @@ import (
 	"github.com/tenantkit/tenantkit/internal/face"
 )
 
-// MemoryLedger is a Ledger for tests and for one process. When the process ends, all
-// permanent and limited-use tokens become invalid. The zero MemoryLedger is empty and
-// ready. It must not be copied.
+// NewMemoryLedger returns a Ledger in memory, for tests and for one process. When the process
+// ends, all permanent and limited-use tokens become invalid. now is its clock; nil: time.Now.
 //
 // Issue and the verbs about a subject look at all records of the subject. List of any
 // subject and RevokeSubject of any app look at all records of the ledger. Of dead records,
 // each Issue drops those of its subject. All others are dropped once the ledger has doubled
 // since that happened last.
-type MemoryLedger struct {
-	Now func() time.Time // nil: time.Now
+func NewMemoryLedger(now func() time.Time) Ledger {
+	return &memoryLedger{now: now, records: map[inApp]*issuedRecord{}, subjects: map[inApp]map[string]*issuedRecord{}}
+}
 
+type memoryLedger struct {
+	now      func() time.Time
 	mu       sync.Mutex
 	records  map[inApp]*issuedRecord
 	subjects map[inApp]map[string]*issuedRecord // the same records, by subject and ID
@@ -42,8 +44,6 @@ type issuedRecord struct {
 // sweepFrom is the number of records from which on the dead ones are looked for.
 const sweepFrom = 64
 
-var _ Ledger = (*MemoryLedger)(nil)
-
 // isUsable reports whether a record is live, without looking at its ancestors. A
 // stored record was not revoked.
 func (r *Record) isUsable(now time.Time) bool {
@@ -53,7 +53,7 @@ func (r *Record) isUsable(now time.Time) bool {
 // ancestors returns how many ancestors a live record has, and whether it is live. A
 // nil record is not live. The loop ends after MaxAncestors, also if the records form
 // a circle.
-func (m *MemoryLedger) ancestors(r *issuedRecord, now time.Time) (n int, live bool) {
+func (m *memoryLedger) ancestors(r *issuedRecord, now time.Time) (n int, live bool) {
 	for n := range MaxAncestors + 1 {
 		if r == nil || !r.isUsable(now) {
 			return 0, false
@@ -66,15 +66,15 @@ func (m *MemoryLedger) ancestors(r *issuedRecord, now time.Time) (n int, live bo
 	return 0, false
 }
 
-func (m *MemoryLedger) isLive(r *issuedRecord, now time.Time) bool {
+func (m *memoryLedger) isLive(r *issuedRecord, now time.Time) bool {
 	_, live := m.ancestors(r, now)
 	return live
 }
 
 // of returns the records of a holder, in no order.
-func (m *MemoryLedger) of(h Holder) iter.Seq[*issuedRecord] {
+func (m *memoryLedger) of(h Holder) iter.Seq[*issuedRecord] {
 	all := maps.Values(m.subjects[inApp{h.ClientKey, h.Subject}])
-	if h.Subject == AnySubject || h.ClientKey == AnyApp {
+	if h.Subject == Any || h.ClientKey == Any {
 		all = maps.Values(m.records)
 	}
 	return func(yield func(*issuedRecord) bool) {
@@ -87,11 +87,11 @@ func (m *MemoryLedger) of(h Holder) iter.Seq[*issuedRecord] {
 }
 
 func (h Holder) has(r *Record) bool {
-	return r.Org == h.Org && (h.ClientKey == AnyApp || r.ClientKey == h.ClientKey) && (h.Subject == AnySubject || r.Subject == h.Subject)
+	return r.Org == h.Org && (h.ClientKey == Any || r.ClientKey == h.ClientKey) && (h.Subject == Any || r.Subject == h.Subject)
 }
 
 // live returns a live record of a holder. An error says that there is none.
-func (m *MemoryLedger) live(of Holder, id string, now time.Time) (*issuedRecord, error) {
+func (m *memoryLedger) live(of Holder, id string, now time.Time) (*issuedRecord, error) {
 	r := m.records[inApp{of.ClientKey, id}]
 	if !m.isLive(r, now) || !of.has(&r.Record) {
 		return nil, ErrNotFound
@@ -99,10 +99,9 @@ func (m *MemoryLedger) live(of Holder, id string, now time.Time) (*issuedRecord,
 	return r, nil
 }
 
-// Issue implements Ledger.
-func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, limit int) error {
+func (m *memoryLedger) Issue(ctx context.Context, r Record, verifying []string, limit int) error {
 	kids := append([]string{r.KeyID}, verifying...)
-	now := clock.Now(m.Now)
+	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep(now)
@@ -138,7 +137,7 @@ func (m *MemoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 }
 
 // vetParent returns an error if r must not descend from its parent.
-func (m *MemoryLedger) vetParent(r *Record, kids []string, now time.Time) error {
+func (m *memoryLedger) vetParent(r *Record, kids []string, now time.Time) error {
 	if r.Parent == "" {
 		return nil
 	}
@@ -154,7 +153,7 @@ func (m *MemoryLedger) vetParent(r *Record, kids []string, now time.Time) error 
 
 // sweep drops all dead records if there are twice as many records as after the latest
 // sweep. So it costs each Issue little on average.
-func (m *MemoryLedger) sweep(now time.Time) {
+func (m *memoryLedger) sweep(now time.Time) {
 	if len(m.records) < 2*m.swept+sweepFrom {
 		return
 	}
@@ -166,10 +165,7 @@ func (m *MemoryLedger) sweep(now time.Time) {
 	m.swept = len(m.records)
 }
 
-func (m *MemoryLedger) add(r *issuedRecord) {
-	if m.records == nil {
-		m.records, m.subjects = map[inApp]*issuedRecord{}, map[inApp]map[string]*issuedRecord{}
-	}
+func (m *memoryLedger) add(r *issuedRecord) {
 	subject := inApp{r.ClientKey, r.Subject}
 	if m.subjects[subject] == nil {
 		m.subjects[subject] = map[string]*issuedRecord{}
@@ -178,7 +174,7 @@ func (m *MemoryLedger) add(r *issuedRecord) {
 	m.subjects[subject][r.ID] = r
 }
 
-func (m *MemoryLedger) remove(r *issuedRecord) {
+func (m *memoryLedger) remove(r *issuedRecord) {
 	subject := inApp{r.ClientKey, r.Subject}
 	delete(m.records, inApp{r.ClientKey, r.ID})
 	if delete(m.subjects[subject], r.ID); len(m.subjects[subject]) == 0 {
@@ -186,9 +182,8 @@ func (m *MemoryLedger) remove(r *issuedRecord) {
 	}
 }
 
-// Spend implements Spender.
-func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
-	now := clock.Now(m.Now)
+func (m *memoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
+	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	issued, err := m.issued(r, now)
@@ -203,7 +198,7 @@ func (m *MemoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
 }
 
 // issued returns the live record of a token. An error says why the token is refused.
-func (m *MemoryLedger) issued(r Record, now time.Time) (*issuedRecord, error) {
+func (m *memoryLedger) issued(r Record, now time.Time) (*issuedRecord, error) {
 	issued := m.records[inApp{r.ClientKey, r.ID}]
 	if issued == nil || issued.Subject != r.Subject || issued.MaxUses != r.MaxUses {
 		return nil, ErrRevoked
@@ -222,9 +217,8 @@ func (m *MemoryLedger) issued(r Record, now time.Time) (*issuedRecord, error) {
 	return nil, ErrRevoked
 }
 
-// Renew implements Ledger.
-func (m *MemoryLedger) Renew(ctx context.Context, r, next Record, grace time.Duration) error {
-	now := clock.Now(m.Now)
+func (m *memoryLedger) Renew(ctx context.Context, r, next Record, grace time.Duration) error {
+	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	issued, err := m.issued(r, now)
@@ -241,9 +235,8 @@ func (m *MemoryLedger) Renew(ctx context.Context, r, next Record, grace time.Dur
 	return nil
 }
 
-// Get implements Ledger.
-func (m *MemoryLedger) Get(ctx context.Context, of Holder, id string) (Record, error) {
-	now := clock.Now(m.Now)
+func (m *memoryLedger) Get(ctx context.Context, of Holder, id string) (Record, error) {
+	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.live(of, id, now)
@@ -253,9 +246,8 @@ func (m *MemoryLedger) Get(ctx context.Context, of Holder, id string) (Record, e
 	return r.Record, nil
 }
 
-// Revoke implements Ledger.
-func (m *MemoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
-	now := clock.Now(m.Now)
+func (m *memoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
+	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.live(of, id, now)
@@ -265,12 +257,11 @@ func (m *MemoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
 	return err
 }
 
-// RevokeSubject implements Ledger.
-func (m *MemoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error) {
-	if of.Subject == "" || of.Subject == AnySubject {
+func (m *memoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error) {
+	if of.Subject == "" || of.Subject == Any {
 		return 0, errNoSubject
 	}
-	now := clock.Now(m.Now)
+	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all, live := slices.Collect(m.of(of)), 0
@@ -285,16 +276,15 @@ func (m *MemoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error
 	return live, nil
 }
 
-// List implements Ledger.
-func (m *MemoryLedger) List(ctx context.Context, of Holder, after Position, limit int) (page []Record, next Position, err error) {
+func (m *memoryLedger) List(ctx context.Context, of Holder, after Position, limit int) (page []Record, next Position, err error) {
 	if limit < 1 || limit > MaxPage {
 		return nil, Position{}, errLimit
 	}
 	page = []Record{}
-	if of.Subject == "" || of.ClientKey == AnyApp {
+	if of.Subject == "" || of.ClientKey == Any {
 		return page, next, nil
 	}
-	now := clock.Now(m.Now)
+	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for r := range m.of(of) {

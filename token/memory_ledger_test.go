@@ -28,7 +28,7 @@ func aRecord(id string) token.Record {
 
 func TestMemoryLedger(t *testing.T) {
 	now, advance := clockAt(someTime)
-	ledger := &token.MemoryLedger{Now: now}
+	ledger := token.NewMemoryLedger(now)
 	ctx := t.Context()
 	issue := func(r token.Record) {
 		t.Helper()
@@ -107,11 +107,11 @@ func TestMemoryLedger(t *testing.T) {
 			"": token.ErrNotFound, "unknown": token.ErrNotFound, "PERMANENT": token.ErrNotFound,
 			"limited": token.ErrNotFound, "expiring": token.ErrNotFound,
 		} {
-			if err := ledger.Revoke(ctx, heldBy(appA, token.AnySubject), id); !errors.Is(err, want) {
+			if err := ledger.Revoke(ctx, heldBy(appA, token.Any), id); !errors.Is(err, want) {
 				t.Errorf("Revoke(%q) = %v, want %v", id, err, want)
 			}
 		}
-		if err := ledger.Revoke(ctx, heldBy(appB, token.AnySubject), "permanent"); !errors.Is(err, token.ErrNotFound) {
+		if err := ledger.Revoke(ctx, heldBy(appB, token.Any), "permanent"); !errors.Is(err, token.ErrNotFound) {
 			t.Errorf("Revoke for another app = %v, want ErrNotFound", err)
 		}
 		for _, subject := range [][2]string{{appA, "another"}, {appB, account}} {
@@ -121,11 +121,11 @@ func TestMemoryLedger(t *testing.T) {
 		}
 		spend(permanent, nil)
 	})
-	if err := ledger.Revoke(ctx, heldBy(appA, token.AnySubject), "permanent"); err != nil {
+	if err := ledger.Revoke(ctx, heldBy(appA, token.Any), "permanent"); err != nil {
 		t.Fatal(err)
 	}
 	spend(permanent, token.ErrRevoked)
-	if err := ledger.Revoke(ctx, heldBy(appA, token.AnySubject), "permanent"); !errors.Is(err, token.ErrNotFound) {
+	if err := ledger.Revoke(ctx, heldBy(appA, token.Any), "permanent"); !errors.Is(err, token.ErrNotFound) {
 		t.Errorf("Revoke again = %v, want ErrNotFound", err)
 	}
 
@@ -147,7 +147,7 @@ func TestMemoryLedger(t *testing.T) {
 
 func TestMemoryLedgerAndTheDead(t *testing.T) {
 	now, advance := clockAt(someTime)
-	ledger := &token.MemoryLedger{Now: now}
+	ledger := token.NewMemoryLedger(now)
 	live, expiring, spent := aRecord("live"), aRecord("expiring"), aRecord("spent")
 	expiring.Expires, expiring.MaxUses, spent.MaxUses = someTime.Add(time.Second), 5, 1
 	for _, r := range []token.Record{live, expiring, spent} {
@@ -201,7 +201,7 @@ func together(n int, f func(i int) error) (succeeded int, errs []error) {
 
 func TestMemoryLedgerUses(t *testing.T) {
 	now, _ := clockAt(someTime)
-	ledger := &token.MemoryLedger{Now: now}
+	ledger := token.NewMemoryLedger(now)
 	for _, c := range []struct {
 		name         string
 		uses, spends int
@@ -233,7 +233,7 @@ func TestMemoryLedgerUses(t *testing.T) {
 
 func TestMemoryLedgerRevocation(t *testing.T) {
 	now, _ := clockAt(someTime)
-	ledger := &token.MemoryLedger{Now: now}
+	ledger := token.NewMemoryLedger(now)
 	rounds := 1000
 	if testing.Short() {
 		rounds = 100
@@ -266,7 +266,7 @@ func TestMemoryLedgerRevocation(t *testing.T) {
 	t.Run("T20 revoke racing requests", func(t *testing.T) {
 		for i := range rounds {
 			r := aRecord(fmt.Sprint("one-", i))
-			race(t, r, func() error { return ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), r.ID) })
+			race(t, r, func() error { return ledger.Revoke(t.Context(), heldBy(appA, token.Any), r.ID) })
 		}
 	})
 	t.Run("T20 revoke subject racing requests", func(t *testing.T) {
@@ -312,7 +312,7 @@ func TestMemoryLedgerRevocation(t *testing.T) {
 
 func TestMemoryLedgerLimit(t *testing.T) {
 	now, advance := clockAt(someTime)
-	ledger := &token.MemoryLedger{Now: now}
+	ledger := token.NewMemoryLedger(now)
 	keys := &token.MemoryKeys{}
 	if err := keys.Put(t.Context(), pairOf(t, 0, appA)); err != nil {
 		t.Fatal(err)
@@ -355,7 +355,7 @@ func TestMemoryLedgerLimit(t *testing.T) {
 		if err != nil || len(list) != 10 {
 			t.Fatalf("List = %d records, %v", len(list), err)
 		}
-		if err := ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), list[0].ID); err != nil {
+		if err := ledger.Revoke(t.Context(), heldBy(appA, token.Any), list[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		spent := aRecord(mint(claims, nil))
@@ -385,7 +385,7 @@ func TestMemoryLedgerLimit(t *testing.T) {
 
 func TestMemoryLedgerForgetsTheDead(t *testing.T) {
 	now, advance := clockAt(someTime)
-	ledger := &token.MemoryLedger{Now: now}
+	ledger := token.NewMemoryLedger(now)
 	for i := range 10_000 {
 		r := aRecord(fmt.Sprint(i))
 		r.Subject, r.Expires = fmt.Sprint("subject-", i), now().Add(time.Second)
@@ -395,7 +395,7 @@ func TestMemoryLedgerForgetsTheDead(t *testing.T) {
 		advance(10 * time.Millisecond)
 	}
 	// 100 are live at any time, and a bounded number of dead ones may remain.
-	if n, subjects := ledger.Len(); n > 400 || subjects > n {
+	if n, subjects := token.LedgerLen(ledger); n > 400 || subjects > n {
 		t.Errorf("%d records of %d subjects kept, of which 100 are live", n, subjects)
 	}
 }
@@ -403,8 +403,8 @@ func TestMemoryLedgerForgetsTheDead(t *testing.T) {
 // TestMemoryLedgerForgetsManyOfASubject holds the lock of all apps: the work must not grow with the square.
 func TestMemoryLedgerForgetsManyOfASubject(t *testing.T) {
 	const many = 100_000
-	ledger, of := &token.MemoryLedger{}, heldBy(appA, account)
-	ledger.Fill(of, many)
+	ledger, of := token.NewMemoryLedger(nil), heldBy(appA, account)
+	token.Fill(ledger, of, many)
 	start := time.Now()
 	if n, err := ledger.RevokeSubject(t.Context(), of); n != many || err != nil {
 		t.Errorf("RevokeSubject = %d, %v", n, err)
@@ -412,13 +412,13 @@ func TestMemoryLedgerForgetsManyOfASubject(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("RevokeSubject took %v", took)
 	}
-	if records, subjects := ledger.Len(); records != 0 || subjects != 0 {
+	if records, subjects := token.LedgerLen(ledger); records != 0 || subjects != 0 {
 		t.Errorf("%d records of %d subjects are left", records, subjects)
 	}
 }
 
 func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
-	ledger := &token.MemoryLedger{}
+	ledger := token.NewMemoryLedger(nil)
 	var last token.Record
 	for key := range 50 {
 		for i := range 3 {
@@ -429,7 +429,7 @@ func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
 			}
 		}
 	}
-	if n, _ := ledger.Len(); n != 12 {
+	if n, _ := token.LedgerLen(ledger); n != 12 {
 		t.Errorf("%d records of one subject, want those of the last hour", n)
 	}
 	// An Issue that still holds the key before it must not drop the latest record.
@@ -448,7 +448,7 @@ func TestMemoryLedgerForgetsReplacedKeys(t *testing.T) {
 
 // The limit of an Issue may be lower than before.
 func TestMemoryLedgerKeepsTheLivingUnderALowerLimit(t *testing.T) {
-	ledger := &token.MemoryLedger{}
+	ledger := token.NewMemoryLedger(nil)
 	mine := aRecord("mine")
 	issue := func(r token.Record, limit int) {
 		t.Helper()
@@ -469,7 +469,7 @@ func TestMemoryLedgerKeepsTheLivingUnderALowerLimit(t *testing.T) {
 }
 
 func TestMemoryLedgerForgetsTheSpent(t *testing.T) {
-	ledger := &token.MemoryLedger{}
+	ledger := token.NewMemoryLedger(nil)
 	const others = 1000
 	for i := range others {
 		r := aRecord(fmt.Sprint("other-", i))
@@ -487,7 +487,7 @@ func TestMemoryLedgerForgetsTheSpent(t *testing.T) {
 		if _, err := ledger.Spend(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
-		if n, _ := ledger.Len(); n > others+1 {
+		if n, _ := token.LedgerLen(ledger); n > others+1 {
 			t.Fatalf("%d records of spent tokens", n-others)
 		}
 	}

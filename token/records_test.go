@@ -51,7 +51,7 @@ func TestRecords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n, last := 0, error(nil)
-			for r, err := range token.Records(t.Context(), &c.ledger, heldBy(appA, token.AnySubject)) {
+			for r, err := range token.Records(t.Context(), &c.ledger, heldBy(appA, token.Any)) {
 				if last != nil {
 					t.Error("something comes after the error")
 				}

@@ -247,7 +247,7 @@ func TestT33LimitWithAnOldPair(t *testing.T) {
 		t.Fatal(err)
 	}
 	late := w.minter()
-	late.Ledger = &before{&w.ledger, func() {
+	late.Ledger = &before{w.ledger, func() {
 		w.rotate(t, time.Hour)
 		for range 9 {
 			if _, _, err := w.minter().Permanent(t.Context(), wanted()); err != nil {
@@ -367,7 +367,7 @@ func (w *world) records(t testing.TB) int {
 func TestMinterUndoesAnIssue(t *testing.T) {
 	w := newWorld(t)
 	minter := w.minter()
-	minter.Ledger = unrevocable{&w.ledger}
+	minter.Ledger = unrevocable{w.ledger}
 	minter.Signers = &changing{Signers: &w.keys, change: func(look int) error {
 		if look == 2 {
 			w.rotate(t, time.Hour)
@@ -385,7 +385,7 @@ func TestMinterUndoesAnIssueLate(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	minter := w.minter()
-	minter.Ledger = obedient{&w.ledger}
+	minter.Ledger = obedient{w.ledger}
 	minter.Signers = &changing{Signers: &w.keys, change: func(look int) error {
 		if look == 2 {
 			cancel()

@@ -55,7 +55,7 @@ func pairOf(t testing.TB, i int, clientKey string) *token.KeyPair {
 // world is a platform with two apps. The tests build their tokens by hand.
 type world struct {
 	keys     token.MemoryKeys
-	ledger   token.MemoryLedger
+	ledger   token.Ledger
 	verifier token.Verifier
 	clock    atomic.Int64 // Unix nanoseconds
 	admit    func(context.Context, *token.Verified) error
@@ -66,8 +66,8 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{}
 	w.clock.Store(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).UnixNano())
-	w.ledger.Now, w.keys.Now = w.now, w.now
-	w.verifier = token.Verifier{Keys: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}, Now: w.now}
+	w.ledger, w.keys.Now = token.NewMemoryLedger(w.now), w.now
+	w.verifier = token.Verifier{Keys: &w.keys, Ledger: w.ledger, Cache: &token.Cache{}, Now: w.now}
 	for i, app := range []string{appA, appB} {
 		if err := w.keys.Put(t.Context(), pairOf(t, i, app)); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ func ExampleKeys_Make() {
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	mechanism := &apikey.Mechanism{
 		Formats: []apikey.Format{{Prefix: "acme_live"}},
-		Store:   new(apikey.Memory),
+		Store:   apikey.NewMemory(),
 		Stale:   2 * time.Second,
 	}
 	people := authtest.As(auth.Principal{Org: "acme", Account: "ann", Caller: "ann", Mechanism: "session",
@@ -70,7 +70,7 @@ func ExampleFormat_Regexp() {
 
 // The keys of an org that end within a fortnight.
 func ExampleRecords() {
-	store, now := new(apikey.Memory), time.Now()
+	store, now := apikey.NewMemory(), time.Now()
 	ctx := context.Background()
 	for name, days := range map[string]int{"build server": 3, "partner": 90} {
 		r := apikey.Record{ID: name, Org: "acme", Created: now, Grant: apikey.Grant{Name: name, Account: "ann", Expires: now.AddDate(0, 0, days)}}

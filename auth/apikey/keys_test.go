@@ -388,7 +388,7 @@ func TestRestrict(t *testing.T) {
 		if c.want == "" {
 			c.alter(&want)
 		}
-		if got, _ := w.store.Memory.Get(t.Context(), before.ID); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got, _ := w.store.Store.Get(t.Context(), before.ID); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: got  %+v\nwant %+v", c.what, got, want)
 		}
 	}

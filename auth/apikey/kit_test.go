@@ -28,7 +28,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // counting is a Store that counts its calls, and can be away.
 type counting struct {
-	apikey.Memory
+	apikey.Store
 	gets, uses atomic.Int64
 	away       atomic.Bool
 }
@@ -40,7 +40,7 @@ func (c *counting) Get(ctx context.Context, id string) (apikey.Record, error) {
 	if c.away.Load() {
 		return apikey.Record{}, errAway
 	}
-	return c.Memory.Get(ctx, id)
+	return c.Store.Get(ctx, id)
 }
 
 func (c *counting) Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error {
@@ -48,7 +48,7 @@ func (c *counting) Use(ctx context.Context, id string, at time.Time, from netip.
 	if c.away.Load() {
 		return errAway
 	}
-	return c.Memory.Use(ctx, id, at, from)
+	return c.Store.Use(ctx, id, at, from)
 }
 
 // world is a server with API keys beside tokens.
@@ -76,12 +76,12 @@ var sharedPair = sync.OnceValue(func() *token.KeyPair {
 
 func newWorld(t testing.TB, alter ...func(*world)) *world {
 	t.Helper()
-	w := &world{directory: directory(), store: new(counting), clock: authtest.NewClock(noon)}
+	w := &world{directory: directory(), store: &counting{Store: apikey.NewMemory()}, clock: authtest.NewClock(noon)}
 	keys := &token.MemoryKeys{Now: w.clock.Now}
 	if err := keys.Put(t.Context(), sharedPair()); err != nil {
 		t.Fatal(err)
 	}
-	w.tokens = &bearer.Mechanism{Keys: keys, Signers: keys, Ledger: &token.MemoryLedger{Now: w.clock.Now}, Cache: &token.Cache{}}
+	w.tokens = &bearer.Mechanism{Keys: keys, Signers: keys, Ledger: token.NewMemoryLedger(w.clock.Now), Cache: &token.Cache{}}
 	w.mechanism = &apikey.Mechanism{Store: w.store, Header: "X-Api-Key",
 		Formats: []apikey.Format{{Prefix: "acme_live"}, {Prefix: "acme_test"}}}
 	w.guard = &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.test", Directory: w.directory, Now: w.clock.Now,

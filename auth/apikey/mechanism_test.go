@@ -273,7 +273,7 @@ func TestLimitedKeysCountExactly(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if got, _ := w.store.Memory.Get(t.Context(), r.ID); ok.Load() != 24 || got.Used != 25 {
+		if got, _ := w.store.Store.Get(t.Context(), r.ID); ok.Load() != 24 || got.Used != 25 {
 			t.Errorf("%d of 24 requests, %d uses", ok.Load(), got.Used)
 		}
 	}
@@ -291,7 +291,7 @@ func TestTheLastUseIsWrittenOnceAnHour(t *testing.T) {
 			if got := w.store.uses.Load(); got != int64(hour+1) {
 				t.Errorf("remembered for %v: %d writes after %d hours", stale, got, hour+1)
 			}
-			got, _ := w.store.Memory.Get(t.Context(), r.ID)
+			got, _ := w.store.Store.Get(t.Context(), r.ID)
 			if !got.Seen.Equal(noon.Add(time.Duration(hour)*time.Hour)) || got.From != netip.MustParsePrefix("192.0.2.0/24") || got.Used != 0 {
 				t.Errorf("seen %v from %v, %d uses", got.Seen, got.From, got.Used)
 			}
@@ -404,7 +404,7 @@ func TestReadmit(t *testing.T) {
 	})
 	w.send(t, "GET", "/stream", bearing(key))
 	w.send(t, "GET", "/stream", bearing(key)) // its last use
-	if got, _ := w.store.Memory.Get(t.Context(), r.ID); got.Used != 2 || len(again) != 2 || again[0] != nil || again[1] == nil {
+	if got, _ := w.store.Store.Get(t.Context(), r.ID); got.Used != 2 || len(again) != 2 || again[0] != nil || again[1] == nil {
 		t.Errorf("%d uses, %v", got.Used, again)
 	}
 }
@@ -474,7 +474,7 @@ func TestAUseThatIsNotWrittenIsRepeated(t *testing.T) {
 	w.store.away.Store(false)
 	w.want(t, "afterwards", key, 200)
 	w.clock.Advance(time.Hour)
-	if err := w.store.Memory.Revoke(t.Context(), "acme", r.ID); err != nil {
+	if err := w.store.Store.Revoke(t.Context(), "acme", r.ID); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -485,17 +485,17 @@ func TestAUseThatIsNotWrittenIsRepeated(t *testing.T) {
 func TestWhatBindRefuses(t *testing.T) {
 	for what, m := range map[string]*apikey.Mechanism{
 		"no store":           {Formats: []apikey.Format{{Prefix: "acme"}}},
-		"no format":          {Store: new(apikey.Memory)},
-		"an empty prefix":    {Store: new(apikey.Memory), Formats: []apikey.Format{{}}},
-		"a prefix twice":     {Store: new(apikey.Memory), Formats: []apikey.Format{{Prefix: "a"}, {Prefix: "a"}}},
-		"upper case":         {Store: new(apikey.Memory), Formats: []apikey.Format{{Prefix: "Acme"}}},
-		"a digit first":      {Store: new(apikey.Memory), Formats: []apikey.Format{{Prefix: "1acme"}}},
-		"two underscores":    {Store: new(apikey.Memory), Formats: []apikey.Format{{Prefix: "acme__live"}}},
-		"one at the end":     {Store: new(apikey.Memory), Formats: []apikey.Format{{Prefix: "acme_"}}},
-		"a long prefix":      {Store: new(apikey.Memory), Formats: []apikey.Format{{Prefix: strings.Repeat("a", 33)}}},
-		"Authorization":      {Store: new(apikey.Memory), Formats: []apikey.Format{{Prefix: "acme"}}, Header: "authorization"},
-		"a header of blanks": {Store: new(apikey.Memory), Formats: []apikey.Format{{Prefix: "acme"}}, Header: "X Key"},
-		"a negative bound":   {Store: new(apikey.Memory), Formats: []apikey.Format{{Prefix: "acme"}}, Stale: -1},
+		"no format":          {Store: apikey.NewMemory()},
+		"an empty prefix":    {Store: apikey.NewMemory(), Formats: []apikey.Format{{}}},
+		"a prefix twice":     {Store: apikey.NewMemory(), Formats: []apikey.Format{{Prefix: "a"}, {Prefix: "a"}}},
+		"upper case":         {Store: apikey.NewMemory(), Formats: []apikey.Format{{Prefix: "Acme"}}},
+		"a digit first":      {Store: apikey.NewMemory(), Formats: []apikey.Format{{Prefix: "1acme"}}},
+		"two underscores":    {Store: apikey.NewMemory(), Formats: []apikey.Format{{Prefix: "acme__live"}}},
+		"one at the end":     {Store: apikey.NewMemory(), Formats: []apikey.Format{{Prefix: "acme_"}}},
+		"a long prefix":      {Store: apikey.NewMemory(), Formats: []apikey.Format{{Prefix: strings.Repeat("a", 33)}}},
+		"Authorization":      {Store: apikey.NewMemory(), Formats: []apikey.Format{{Prefix: "acme"}}, Header: "authorization"},
+		"a header of blanks": {Store: apikey.NewMemory(), Formats: []apikey.Format{{Prefix: "acme"}}, Header: "X Key"},
+		"a negative bound":   {Store: apikey.NewMemory(), Formats: []apikey.Format{{Prefix: "acme"}}, Stale: -1},
 	} {
 		if err := m.Bind(nil); err == nil {
 			t.Errorf("%s is accepted", what)

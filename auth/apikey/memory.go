@@ -13,15 +13,16 @@ import (
 	"github.com/tenantkit/tenantkit/internal/face"
 )
 
-// Memory is a Store in memory, for one process and for tests. The zero Memory is empty and ready to
-// use. Its keys end with the process.
-type Memory struct {
+// NewMemory returns a Store in memory, for one process and for tests. Its keys end with the process.
+func NewMemory() Store { return new(memory) }
+
+type memory struct {
 	mu      sync.Mutex
 	records map[string]Record
 }
 
 // do runs f, which is one atomic step, unless ctx has ended.
-func (m *Memory) do(ctx context.Context, f func() error) error {
+func (m *memory) do(ctx context.Context, f func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -30,13 +31,12 @@ func (m *Memory) do(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// Add implements Store.
-func (m *Memory) Add(ctx context.Context, r Record, limit int) error {
+func (m *memory) Add(ctx context.Context, r Record, limit int) error {
 	return m.do(ctx, func() error { return m.add(m.records, r, limit) })
 }
 
 // add adds a record to a copy of the records, which takes their place if there is no error.
-func (m *Memory) add(to map[string]Record, r Record, limit int) error {
+func (m *memory) add(to map[string]Record, r Record, limit int) error {
 	count, next := 0, make(map[string]Record, len(to)+1)
 	for id, other := range to {
 		switch own := other.Org == r.Org && other.Account == r.Account; {
@@ -57,8 +57,7 @@ func (m *Memory) add(to map[string]Record, r Record, limit int) error {
 	return nil
 }
 
-// Get implements Store.
-func (m *Memory) Get(ctx context.Context, id string) (r Record, err error) {
+func (m *memory) Get(ctx context.Context, id string) (r Record, err error) {
 	err = m.do(ctx, func() error {
 		if r = m.records[id]; r.ID == "" {
 			return auth.ErrNotFound
@@ -68,8 +67,7 @@ func (m *Memory) Get(ctx context.Context, id string) (r Record, err error) {
 	return r, err
 }
 
-// Swap implements Store.
-func (m *Memory) Swap(ctx context.Context, before, after Record, successor *Record, limit int) error {
+func (m *memory) Swap(ctx context.Context, before, after Record, successor *Record, limit int) error {
 	return m.do(ctx, func() error {
 		now, ok := m.records[before.ID]
 		if !ok || now.Stored() != before.Stored() {
@@ -86,8 +84,7 @@ func (m *Memory) Swap(ctx context.Context, before, after Record, successor *Reco
 	})
 }
 
-// Use implements Store.
-func (m *Memory) Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error {
+func (m *memory) Use(ctx context.Context, id string, at time.Time, from netip.Prefix) error {
 	return m.do(ctx, func() error {
 		r, ok := m.records[id]
 		if !ok || r.Uses > 0 && r.Used >= r.Uses {
@@ -102,8 +99,7 @@ func (m *Memory) Use(ctx context.Context, id string, at time.Time, from netip.Pr
 	})
 }
 
-// Revoke implements Store.
-func (m *Memory) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
+func (m *memory) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
 	return m.do(ctx, func() error {
 		if r, ok := m.records[id]; !ok || r.Org != org {
 			return auth.ErrNotFound
@@ -113,8 +109,7 @@ func (m *Memory) Revoke(ctx context.Context, org auth.OrgKey, id string) error {
 	})
 }
 
-// List implements Store.
-func (m *Memory) List(ctx context.Context, of Of, after string, limit int) (page []Record, next string, err error) {
+func (m *memory) List(ctx context.Context, of Of, after string, limit int) (page []Record, next string, err error) {
 	err = m.do(ctx, func() error {
 		if limit < 1 || limit > MaxPage {
 			return fmt.Errorf("apikey: the limit of a list is not 1 to %d", MaxPage)

@@ -28,7 +28,7 @@ type service struct {
 	clientKey string
 	secret    signing.Secret
 	keys      *token.MemoryKeys
-	factors   *session.Memory
+	memory    *session.Memory
 	clock     *authtest.Clock
 	seen      *http.Request // the latest that reached a handler
 }
@@ -40,14 +40,14 @@ func newService(t *testing.T) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{clientKey: clientKey, secret: secret, keys: new(token.MemoryKeys), factors: new(session.Memory),
+	s := &service{clientKey: clientKey, secret: secret, keys: new(token.MemoryKeys), memory: new(session.Memory),
 		clock: authtest.NewClock(time.Now().Add(24 * time.Hour))}
 	if _, err := s.keys.Generate(t.Context(), "acme", clientKey); err != nil {
 		t.Fatal(err)
 	}
 	d := directory()
 	d.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
-	manager := &session.Manager{Store: s.factors, Attempts: s.factors, FactorStore: s.factors,
+	manager := &session.Manager{Store: s.memory.Sessions(), Attempts: s.memory.Attempts(), FactorStore: s.memory.Factors(),
 		Hasher: session.PBKDF2{Iterations: 1000}, SHA256Codes: fips140.Enforced()}
 	encoded, err := manager.Passwords().Hash(t.Context(), "open sesame")
 	if err != nil {
@@ -68,7 +68,7 @@ func newService(t *testing.T) *service {
 		},
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: signature.Memory{clientKey: {Key: key, Account: "ann"}}, Replays: signing.NewMemory(0)},
-			&bearer.Mechanism{Keys: s.keys, Ledger: new(token.MemoryLedger)},
+			&bearer.Mechanism{Keys: s.keys, Ledger: token.NewMemoryLedger(nil)},
 			manager,
 		},
 	}
@@ -230,7 +230,7 @@ func TestTOTPIsWhatAServerAccepts(t *testing.T) {
 	if !fips140.Enforced() {
 		secret = session.FactorSecret(secret[:20])
 	}
-	if err := s.factors.Save(t.Context(), "acme", "ann", session.Factor{Secret: secret}); err != nil {
+	if err := s.memory.Factors().Save(t.Context(), "acme", "ann", session.Factor{Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.SignedIn("/login", ann); err == nil {

@@ -29,7 +29,7 @@ func (c *counted) Spend(ctx context.Context, r token.Record) (token.Lineage, err
 
 func TestMechanismKeepsTheContract(t *testing.T) {
 	w := newWorld(t)
-	ledger := &counted{Ledger: &w.ledger}
+	ledger := &counted{Ledger: w.ledger}
 	with := func(raw func() string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+raw()) }
 	}

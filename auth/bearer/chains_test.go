@@ -31,7 +31,7 @@ import (
 // was disabled.
 func TestChainsOfMakers(t *testing.T) {
 	testChainsOfMakers(t, func(_ testing.TB, clock *authtest.Clock) token.Ledger {
-		return &token.MemoryLedger{Now: clock.Now}
+		return token.NewMemoryLedger(clock.Now)
 	})
 }
 
@@ -437,7 +437,7 @@ func (l *lab) revoke(t *testing.T) {
 		if victim == nil {
 			continue
 		}
-		if err := l.ledger.Revoke(t.Context(), heldBy(victim.claims.Issuer, token.AnySubject), victim.claims.ID); err != nil {
+		if err := l.ledger.Revoke(t.Context(), heldBy(victim.claims.Issuer, token.Any), victim.claims.ID); err != nil {
 			t.Fatal(err)
 		}
 		ends := func(h *holder) bool { return h == victim || h.descendsFrom(victim) }

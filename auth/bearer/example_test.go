@@ -95,7 +95,7 @@ func ExampleMechanism_Mint() {
 	if _, err := keys.Generate(context.Background(), "acme", app); err != nil {
 		log.Fatal(err)
 	}
-	tokens := &bearer.Mechanism{Keys: &keys, Signers: &keys, Ledger: new(token.MemoryLedger)}
+	tokens := &bearer.Mechanism{Keys: &keys, Signers: &keys, Ledger: token.NewMemoryLedger(nil)}
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",
@@ -168,7 +168,7 @@ func ExampleMechanism_Revoke() {
 	const app = "acmeKey000000000000001"
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
-	ledger, keys := new(token.MemoryLedger), new(token.MemoryKeys)
+	ledger, keys := token.NewMemoryLedger(nil), new(token.MemoryKeys)
 	tokens := &bearer.Mechanism{Keys: keys, Signers: keys, Ledger: ledger}
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
@@ -215,7 +215,7 @@ func ExampleMechanism_Renew() {
 	if _, err := keys.Generate(ctx, "acme", app); err != nil {
 		log.Fatal(err)
 	}
-	tokens := &bearer.Mechanism{Keys: &keys, Signers: &keys, Ledger: &token.MemoryLedger{Now: clock}}
+	tokens := &bearer.Mechanism{Keys: &keys, Signers: &keys, Ledger: token.NewMemoryLedger(clock)}
 	guard := &auth.Guard{
 		Roles:      auth.RolesLimit,
 		BaseURL:    "https://api.example.com",

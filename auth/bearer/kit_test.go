@@ -48,7 +48,7 @@ type world struct {
 	*httptest.Server
 	directory *auth.Memory
 	keys      token.MemoryKeys
-	ledger    token.MemoryLedger
+	ledger    token.Ledger
 	mechanism *bearer.Mechanism
 	guard     *auth.Guard
 	mux       *auth.Mux
@@ -58,7 +58,7 @@ type world struct {
 
 func newWorld(t testing.TB, alter ...func(*world)) *world {
 	t.Helper()
-	w := &world{directory: new(auth.Memory)}
+	w := &world{directory: new(auth.Memory), ledger: token.NewMemoryLedger(nil)}
 	for _, org := range []string{"acme", "globex"} {
 		w.directory.PutOrg(auth.Org{Code: org})
 	}
@@ -74,7 +74,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 		w.directory.PutApp(app)
 		w.putPair(t, i, app.ClientKey, string(app.Org))
 	}
-	w.mechanism = &bearer.Mechanism{Keys: &w.keys, Signers: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}}
+	w.mechanism = &bearer.Mechanism{Keys: &w.keys, Signers: &w.keys, Ledger: w.ledger, Cache: &token.Cache{}}
 	w.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test",

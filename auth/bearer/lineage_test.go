@@ -166,7 +166,7 @@ func TestM07ARevokedTokenMakesNothingAndEndsWhatItMade(t *testing.T) {
 		}
 	}
 	grandchild := m.mint(t, m.holder(t, made["permanent, for another"]), wish("ann", permanent))
-	if err := m.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), claims.ID); err != nil {
+	if err := m.ledger.Revoke(t.Context(), heldBy(appA, token.Any), claims.ID); err != nil {
 		t.Fatal(err)
 	}
 	made["by what it made"] = grandchild
@@ -212,7 +212,7 @@ func TestM07EphemeralChildrenAreShort(t *testing.T) {
 		}
 	}
 	grandchild := m.mint(t, held, wish("ann", permanent, until(noon.Add(15*time.Minute))))
-	if err := m.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), claims.ID); err != nil {
+	if err := m.ledger.Revoke(t.Context(), heldBy(appA, token.Any), claims.ID); err != nil {
 		t.Fatal(err)
 	}
 	want(t, m.me(t, parent), 401, invalid)
@@ -244,7 +244,7 @@ func TestM08FiveMakersInARow(t *testing.T) {
 		want(t, m.me(t, raw), 200, "")
 	}
 	// Revoke the token in the middle: it and all tokens after it end.
-	if err := m.ledger.Revoke(t.Context(), heldBy(appA, token.AnySubject), payload(t, line[2])["jti"].(string)); err != nil {
+	if err := m.ledger.Revoke(t.Context(), heldBy(appA, token.Any), payload(t, line[2])["jti"].(string)); err != nil {
 		t.Fatal(err)
 	}
 	for i, raw := range line {

@@ -522,8 +522,8 @@ func TestM24AScopeThatNoTokenHolds(t *testing.T) {
 // MintIn signs with the pairs and records in the ledger that it is given, and in no other.
 func TestMintInAnotherLedger(t *testing.T) {
 	m := newMinting(t)
-	elsewhere := token.MemoryLedger{Now: m.now}
-	raw, claims, err := m.mechanism.MintIn(t.Context(), &elsewhere, m.mechanism.Signers, session("ann"), m.tenant, wish("ann", permanent))
+	elsewhere := token.NewMemoryLedger(m.now)
+	raw, claims, err := m.mechanism.MintIn(t.Context(), elsewhere, m.mechanism.Signers, session("ann"), m.tenant, wish("ann", permanent))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -537,18 +537,18 @@ func TestMintInAnotherLedger(t *testing.T) {
 		t.Error(err)
 	}
 	for range 9 { // the limit counts there, too
-		m.mechanism.MintIn(t.Context(), &elsewhere, m.mechanism.Signers, session("ann"), m.tenant, wish("ann", permanent))
+		m.mechanism.MintIn(t.Context(), elsewhere, m.mechanism.Signers, session("ann"), m.tenant, wish("ann", permanent))
 	}
-	_, _, err = m.mechanism.MintIn(t.Context(), &elsewhere, m.mechanism.Signers, session("ann"), m.tenant, wish("ann", permanent))
+	_, _, err = m.mechanism.MintIn(t.Context(), elsewhere, m.mechanism.Signers, session("ann"), m.tenant, wish("ann", permanent))
 	if refused, ok := errors.AsType[*auth.Error](err); !ok || refused.Detail != auth.DetailTooManyTokens {
 		t.Errorf("the eleventh: %v", err)
 	}
-	if _, _, err := m.mechanism.MintIn(t.Context(), &elsewhere, new(token.MemoryKeys), session("ann"), m.tenant, wish("ann")); err == nil {
+	if _, _, err := m.mechanism.MintIn(t.Context(), elsewhere, new(token.MemoryKeys), session("ann"), m.tenant, wish("ann")); err == nil {
 		t.Error("signed with a pair that the Signers do not have")
 	}
 	beyond := session("ann")
 	beyond.Granted = scope.Set{}
-	if _, _, err := m.mechanism.MintIn(t.Context(), new(token.MemoryLedger), m.mechanism.Signers, beyond, m.tenant, wish("ann")); !isBeyond(err) {
+	if _, _, err := m.mechanism.MintIn(t.Context(), token.NewMemoryLedger(nil), m.mechanism.Signers, beyond, m.tenant, wish("ann")); !isBeyond(err) {
 		t.Errorf("more than its maker: %v", err)
 	}
 }

@@ -30,7 +30,8 @@ func newMinting(t testing.TB, alter ...func(*world)) *minting {
 	clock := authtest.NewClock(noon)
 	m := &minting{clock: clock, now: clock.Now}
 	m.world = newWorld(t, append([]func(*world){func(w *world) {
-		w.ledger.Now, w.keys.Now, w.guard.Now = clock.Now, clock.Now, func() time.Time { return m.now() }
+		w.keys.Now, w.guard.Now, w.ledger = clock.Now, func() time.Time { return m.now() }, token.NewMemoryLedger(clock.Now)
+		w.mechanism.Ledger = w.ledger
 	}}, alter...)...)
 	m.tenant = m.world.tenant(t)
 	return m

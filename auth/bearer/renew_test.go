@@ -257,9 +257,9 @@ func TestM25WhatIsNotRenewed(t *testing.T) {
 	if got := r.minting.ask(t, "POST", "/globex/v2/renew", "Authorization", "Bearer "+raw); got.status != 401 {
 		t.Errorf("at another org: %d %s", got.status, got.body)
 	}
-	r.mechanism.Ledger = &downedRenewals{Ledger: &r.ledger}
+	r.mechanism.Ledger = &downedRenewals{Ledger: r.ledger}
 	want(t, r.ask(t, raw), 503, auth.DetailUnavailable)
-	r.mechanism.Ledger = &r.ledger
+	r.mechanism.Ledger = r.ledger
 	want(t, r.me(t, raw), 200, "")
 }
 

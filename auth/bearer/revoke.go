@@ -44,7 +44,7 @@ func (m *Mechanism) RevokeSubject(ctx context.Context, of token.Holder) (int, er
 	n, err := m.Ledger.RevokeSubject(ctx, of)
 	if n > 0 {
 		e := auth.Event{Verb: verbs.TokenRevoked, Org: of.Org, App: of.ClientKey, Account: of.Subject, Count: int64(n)}
-		if of.ClientKey == token.AnyApp {
+		if of.ClientKey == token.Any {
 			e.App = ""
 		}
 		auth.Emit(ctx, e)

@@ -64,7 +64,7 @@ func TestLastUse(t *testing.T) {
 	var soon []auth.Event
 	ledger := new(seeing)
 	m := newMinting(t, func(w *world) {
-		ledger.Ledger, w.mechanism.Ledger = &w.ledger, ledger
+		ledger.Ledger, w.mechanism.Ledger = w.ledger, ledger
 		w.guard.Observe = func(_ context.Context, e auth.Event) {
 			if e.Verb != "" {
 				soon = append(soon, e)

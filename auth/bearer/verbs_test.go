@@ -73,8 +73,8 @@ func TestVerbsOfTokens(t *testing.T) {
 	revokes := func(of token.Holder) {
 		does(root, func(req *http.Request) error { return r.mechanism.Revoke(req.Context(), of, jti) })
 	}
-	hears("revoked", func() { revokes(heldBy(appA, token.AnySubject)) }, "token.revoked acme/ann"+by+app+", token #2")
-	hears("revoked again", func() { revokes(heldBy(appA, token.AnySubject)) })
+	hears("revoked", func() { revokes(heldBy(appA, token.Any)) }, "token.revoked acme/ann"+by+app+", token #2")
+	hears("revoked again", func() { revokes(heldBy(appA, token.Any)) })
 	hears("of nobody", func() { revokes(heldBy(appA, "")) })
 	mints(root, "ann", permanent)
 	mints(root, "ann", permanent)
@@ -86,7 +86,7 @@ func TestVerbsOfTokens(t *testing.T) {
 	}
 	hears("all", func() { revokesAll(appA, "ann") }, "token.revoked ×2 acme/ann"+by+app)
 	mints(root, "ann", permanent)
-	hears("of all apps", func() { revokesAll(token.AnyApp, "ann") }, "token.revoked ×1 acme/ann"+by)
+	hears("of all apps", func() { revokesAll(token.Any, "ann") }, "token.revoked ×1 acme/ann"+by)
 	hears("none", func() { revokesAll(appA, "ann") })
 	hears("of no subject", func() { revokesAll(appA, "") })
 	for secret := range secrets {

@@ -266,7 +266,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 			t.Fatal(err)
 		}
 	}
-	w.bearer = &bearer.Mechanism{Keys: &w.keys, Signers: &w.keys, Ledger: new(token.MemoryLedger), Cache: &token.Cache{}}
+	w.bearer = &bearer.Mechanism{Keys: &w.keys, Signers: &w.keys, Ledger: token.NewMemoryLedger(nil), Cache: &token.Cache{}}
 	w.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.test",

@@ -51,7 +51,7 @@ func (c *countedLedger) Spend(ctx context.Context, r token.Record) (token.Lineag
 func TestBudgetOfRefusedClients(t *testing.T) {
 	signers, ledger := new(countedSigners), new(countedLedger)
 	w := newWorld(t, func(w *world) {
-		signers.Signers, ledger.Ledger = &w.keys, &w.ledger
+		signers.Signers, ledger.Ledger = &w.keys, w.ledger
 		w.bearer.Signers, w.bearer.Ledger = signers, ledger
 	})
 	permanent := w.record(t, otherKey, "acme", "ann", 0)

@@ -26,7 +26,7 @@ func ExampleServer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	directory, keys, ledger := new(auth.Memory), new(token.MemoryKeys), new(token.MemoryLedger)
+	directory, keys, ledger := new(auth.Memory), new(token.MemoryKeys), token.NewMemoryLedger(nil)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: clientKey, Org: "acme"})
 	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read"}})

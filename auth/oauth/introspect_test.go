@@ -169,7 +169,7 @@ func (lost) Revoke(context.Context, token.Holder, string) error { return http.Er
 
 func TestLedgers(t *testing.T) {
 	end := func(raw string) question { return ask("/base/acme/v2/oauth/revoke", acmeKey, acmeSecret, "token", raw) }
-	w := newWorld(t, func(w *world) { w.bearer.Ledger = lost{&w.ledger} })
+	w := newWorld(t, func(w *world) { w.bearer.Ledger = lost{w.ledger} })
 	raw := w.record(t, acmeKey, "acme", "ann", 0)
 	want(t, w.send(t, askAbout(raw)), 503, "temporarily_unavailable")
 	want(t, w.send(t, end(raw)), 503, "temporarily_unavailable")

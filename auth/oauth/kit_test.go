@@ -52,7 +52,7 @@ type world struct {
 	directory   *auth.Memory
 	credentials signature.Memory
 	keys        token.MemoryKeys
-	ledger      token.MemoryLedger
+	ledger      token.Ledger
 	guard       *auth.Guard
 	signature   *signature.Mechanism
 	bearer      *bearer.Mechanism
@@ -65,7 +65,7 @@ type world struct {
 
 func newWorld(t testing.TB, alter ...func(*world)) *world {
 	t.Helper()
-	w := &world{directory: new(auth.Memory), credentials: signature.Memory{}}
+	w := &world{directory: new(auth.Memory), credentials: signature.Memory{}, ledger: token.NewMemoryLedger(nil)}
 	for _, org := range []string{"acme", "globex"} {
 		w.directory.PutOrg(auth.Org{Code: org})
 	}
@@ -78,7 +78,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	w.putApp(t, 2, globexKey, "globex", "gus", globexSecret)
 	w.signature = &signature.Mechanism{Credentials: w.credentials, Replays: signing.NewMemory(1000)}
 	w.bearer = &bearer.Mechanism{
-		Keys: &w.keys, Signers: &w.keys, Ledger: &w.ledger, Cache: &token.Cache{}, ResourceMetadata: true,
+		Keys: &w.keys, Signers: &w.keys, Ledger: w.ledger, Cache: &token.Cache{}, ResourceMetadata: true,
 	}
 	w.server = new(oauth.Server)
 	w.guard = &auth.Guard{
@@ -230,7 +230,7 @@ func (w *world) record(t testing.TB, app, org, account string, uses int64, alter
 	for _, f := range alter {
 		f(&c)
 	}
-	m := &token.Minter{Signers: &w.keys, Ledger: &w.ledger, Now: w.guard.Now}
+	m := &token.Minter{Signers: &w.keys, Ledger: w.ledger, Now: w.guard.Now}
 	mint := m.Permanent
 	if c.MaxUses = uses; uses > 0 {
 		mint = m.Limited

@@ -19,7 +19,10 @@ func (w *world) refresh(t testing.TB, clientKey string, secret signing.Secret, r
 func TestRefresh(t *testing.T) {
 	now := time.Now().Truncate(time.Second)
 	clock := func() time.Time { return now }
-	w := newWorld(t, func(w *world) { w.guard.Now, w.ledger.Now, w.keys.Now = clock, clock, clock })
+	w := newWorld(t, func(w *world) {
+		w.guard.Now, w.keys.Now, w.ledger = clock, clock, token.NewMemoryLedger(clock)
+		w.bearer.Ledger = w.ledger
+	})
 	for _, uses := range []int64{0, 5} {
 		first := w.record(t, acmeKey, "acme", "ann", uses, func(c *token.Claims) {
 			c.Scope, c.Expires = []string{"object.read.c_note"}, now.Add(time.Hour)

@@ -51,7 +51,7 @@ func newMux(change ...func(*auth.Guard)) *auth.Mux {
 		Mechanisms: []auth.Mechanism{
 			&signature.Mechanism{Credentials: signature.Memory{}, Replays: signing.NewMemory(10)},
 			&bearer.Mechanism{Keys: &token.MemoryKeys{}},
-			&session.Manager{Store: &session.Memory{}, Attempts: &session.Memory{}},
+			&session.Manager{Store: new(session.Memory).Sessions(), Attempts: new(session.Memory).Attempts()},
 		},
 	}
 	for _, c := range change {

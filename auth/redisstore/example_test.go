@@ -7,6 +7,7 @@ import (
 	"log"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/signing"
@@ -38,7 +39,7 @@ func Example() {
 func ExampleOpen() {
 	do := (&server{info: evicting, config: everysec}).do
 	_, err := redisstore.Open(ctx, do, redisstore.Options{})
-	var wrong *redisstore.SettingError
+	var wrong *auth.SettingError
 	if errors.As(err, &wrong) {
 		fmt.Println(wrong.Setting, wrong.Value)
 		fmt.Println(wrong.Remedy)

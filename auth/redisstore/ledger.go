@@ -18,7 +18,7 @@ type ledger struct{ store *Store }
 
 var (
 	// What every script about live records begins with.
-	lineageText = fmt.Sprintf("local maxAncestors, anySubject = %d, '%s'\n", token.MaxAncestors, strings.ReplaceAll(token.AnySubject, "\x00", `\0`))
+	lineageText = fmt.Sprintf("local maxAncestors, anySubject = %d, '%s'\n", token.MaxAncestors, strings.ReplaceAll(token.Any, "\x00", `\0`))
 
 	issueScript         = newScript(lineageText, lua("live"), lua("place"), lua("issue")).failing(errIssued, token.ErrTooMany, token.ErrRevoked, token.ErrTooDeep)
 	spendScript         = newScript(lineageText, lua("live"), lua("current"), lua("spend")).failing(token.ErrRevoked, token.ErrExhausted, token.ErrReused)
@@ -122,7 +122,7 @@ func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (int, error
 	}
 	at := l.store.of(string(of.Org))
 	args := []string{at.prefix, string(of.Org), of.Subject}
-	if of.ClientKey != token.AnyApp {
+	if of.ClientKey != token.Any {
 		args = append(args, of.ClientKey)
 	}
 	n, err := at.code(ctx, revokeSubjectScript, []string{appsKey(of.Org)}, args...)
@@ -137,7 +137,7 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 		return nil, next, fmt.Errorf("redisstore: list tokens: the limit is not 1 to %d", token.MaxPage)
 	case of.Subject == "":
 		return []token.Record{}, next, nil
-	case of.Subject == token.AnySubject:
+	case of.Subject == token.Any:
 		return l.listApp(ctx, of, after, limit)
 	}
 	at := l.store.of(string(of.Org))

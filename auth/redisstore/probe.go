@@ -8,18 +8,9 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
-
-// SettingError reports a setting of the server that breaks a promise of the stores.
-type SettingError struct {
-	Setting string // "maxmemory-policy"
-	Value   string // the server's value; "unknown" if the server does not tell it
-	Remedy  string // the value to set, and the option that accepts the present one
-}
-
-func (e *SettingError) Error() string {
-	return fmt.Sprintf("redisstore: %s is %s: %s", e.Setting, e.Value, e.Remedy)
-}
 
 // settings holds the server's settings, by the names in the rules.
 type settings map[string]string
@@ -157,9 +148,9 @@ func (r rule) check(value string, o Options) error {
 	if r.lifted(o) || slices.Contains(r.right, value) || value == unknown && o.UnsafeUnknown {
 		return nil
 	}
-	if value != unknown {
-		return &SettingError{r.setting, value, r.remedy}
+	remedy := r.remedy
+	if value == unknown {
+		remedy = fmt.Sprintf("let the user run CONFIG GET, or see that it is %s and set UnsafeUnknown", strings.Join(r.right, " or "))
 	}
-	return &SettingError{r.setting, value, fmt.Sprintf(
-		"let the user run CONFIG GET, or see that it is %s and set UnsafeUnknown", strings.Join(r.right, " or "))}
+	return fmt.Errorf("redisstore: %w", &auth.SettingError{Setting: r.setting, Value: value, Remedy: remedy})
 }

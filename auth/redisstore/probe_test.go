@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 )
 
@@ -66,7 +67,7 @@ func refused(err error) (all []string) {
 		return nil
 	}
 	for _, err := range joined.Unwrap() {
-		var s *redisstore.SettingError
+		var s *auth.SettingError
 		if errors.As(err, &s) && s.Remedy != "" && strings.Contains(err.Error(), s.Setting) && strings.Contains(err.Error(), s.Remedy) {
 			all = append(all, s.Setting)
 		}

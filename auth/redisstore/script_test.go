@@ -49,7 +49,7 @@ func verbsOf(t *testing.T, opened *redisstore.Store) map[string]func(context.Con
 			return err
 		},
 		"List of an app": func(ctx context.Context) error {
-			_, _, err := ledger.List(ctx, token.Holder{Org: "acme", ClientKey: "key", Subject: token.AnySubject}, token.Position{}, 1)
+			_, _, err := ledger.List(ctx, token.Holder{Org: "acme", ClientKey: "key", Subject: token.Any}, token.Position{}, 1)
 			return err
 		},
 		"Create": func(ctx context.Context) error {
@@ -247,7 +247,7 @@ func TestListsOfAnotherKind(t *testing.T) {
 			t.Errorf("%v is listed", reply)
 		}
 	}
-	app := token.Holder{Org: "acme", ClientKey: "key", Subject: token.AnySubject}
+	app := token.Holder{Org: "acme", ClientKey: "key", Subject: token.Any}
 	row := []any{"id", "kid", "1", "2", "1", "", "", "", "", "ann", "0", "ci", "0", ""}
 	for _, c := range []struct {
 		name  string

@@ -46,7 +46,7 @@ const (
 )
 
 // Open checks the server behind do, and begins the epoch of Replays if there is none.
-// The error joins one *SettingError for each wrong setting. Any other error means that
+// The error joins one *auth.SettingError for each wrong setting. Any other error means that
 // the check failed, that the data under the prefix is of another version of this package, or
 // that a cluster cannot have the prefix.
 func Open(ctx context.Context, do Do, o Options) (*Store, error) {

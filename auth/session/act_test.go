@@ -104,7 +104,7 @@ func TestF44WhoActs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newActing(t)
 			want(t, c.do(w), c.status, c.detail)
-			if open := must(w.memory.List(t.Context(), "acme", "bob")); len(open) > 0 && open[0].Origin != "" {
+			if open := must(w.memory.Sessions().List(t.Context(), "acme", "bob")); len(open) > 0 && open[0].Origin != "" {
 				t.Errorf("%+v", open)
 			}
 		})
@@ -246,7 +246,7 @@ func TestF46ActingEndsWithTheActor(t *testing.T) {
 		b := w.acting()
 		want(t, b.post("/logout"), 200, "")
 		for _, account := range []string{"ann", "bob"} {
-			if open := must(w.memory.List(t.Context(), "acme", account)); len(open) != 0 {
+			if open := must(w.memory.Sessions().List(t.Context(), "acme", account)); len(open) != 0 {
 				t.Errorf("%s has %d", account, len(open))
 			}
 		}

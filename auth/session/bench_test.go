@@ -24,7 +24,7 @@ func (d *discard) WriteHeader(status int)      { d.status = status }
 // checked are handlers behind a Guard and a session, and a request of it.
 func checked(t testing.TB, alter ...func(*world)) (mux, mount http.Handler, r *http.Request) {
 	t.Helper()
-	quick := func(w *world) { w.manager.Store, w.guard.Observe = w.memory, nil }
+	quick := func(w *world) { w.manager.Store, w.guard.Observe = w.memory.Sessions(), nil }
 	w := newWorld(t, append(alter, quick)...)
 	b := w.ann()
 	nothing := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})

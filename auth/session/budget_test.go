@@ -192,7 +192,9 @@ func TestBudgetOfRefusedLogins(t *testing.T) {
 // TestBudgetOfRefusalsInTwoProcesses checks a delay in a process that has not set it.
 func TestBudgetOfRefusalsInTwoProcesses(t *testing.T) {
 	one := newWorld(t)
-	other := newWorld(t, func(w *world) { w.memory, w.stores.Memory = one.memory, one.memory })
+	other := newWorld(t, func(w *world) {
+		w.memory, w.stores.Store, w.stores.Attempts, w.stores.FactorStore = one.memory, one.stores.Store, one.stores.Attempts, one.stores.FactorStore
+	})
 	login := func() reply { return other.browser().login("ann", annPassword) }
 	one.delayName("ann")
 	for range 21 {

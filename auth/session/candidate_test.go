@@ -25,14 +25,14 @@ func TestManagerKeepsTheContract(t *testing.T) {
 		rand.Read(token[:])
 		hash, now := sha256.Sum256(token[:]), time.Now()
 		// Long unused, so that each use is written.
-		if err := w.memory.Create(t.Context(), session.Session{Hash: hash, ID: hex.EncodeToString(hash[:16]), Org: "acme", Account: "ann",
+		if err := w.memory.Sessions().Create(t.Context(), session.Session{Hash: hash, ID: hex.EncodeToString(hash[:16]), Org: "acme", Account: "ann",
 			Created: now, Authenticated: now, Seen: now.Add(-10 * time.Minute), Expires: now.Add(time.Hour)}, 0); err != nil {
 			t.Fatal(err)
 		}
 		return session.Text(token)
 	}
 	ended := open()
-	if _, err := w.memory.DeleteAll(t.Context(), "acme", "ann", ""); err != nil {
+	if _, err := w.memory.Sessions().DeleteAll(t.Context(), "acme", "ann", ""); err != nil {
 		t.Fatal(err)
 	}
 	authtest.CheckMechanism(t, authtest.Candidate{

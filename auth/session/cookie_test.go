@@ -179,7 +179,7 @@ func TestCookieNames(t *testing.T) {
 		"that of the device":          {"device-{org}", "", "is the Cookies.Session"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &session.Manager{Store: new(session.Memory), Attempts: new(session.Memory), Cookies: session.Cookies{Session: c.cookie, Ticket: c.ticket}}
+			m := &session.Manager{Store: new(session.Memory).Sessions(), Attempts: new(session.Memory).Attempts(), Cookies: session.Cookies{Session: c.cookie, Ticket: c.ticket}}
 			err := m.Bind(new(auth.Settings))
 			if (err != nil) != (c.err != "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("got %v", err)

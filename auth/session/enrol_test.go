@@ -52,11 +52,11 @@ func TestF12TheOrgRequiresAFactor(t *testing.T) {
 		thief := w.browser()
 		want(t, thief.login("ann", annPassword), 403, auth.DetailSecondFactor)
 		want(t, b.post("/confirm", "code", w.code(secret)), 200, "")
-		version := must(w.memory.Factor(t.Context(), "acme", "ann")).Version
+		version := must(w.memory.Factors().Factor(t.Context(), "acme", "ann")).Version
 		w.clock.Advance(time.Minute)
 		want(t, thief.post("/enrol"), 401, invalidCode)
 		want(t, thief.post("/confirm", "code", w.code(secret)), 401, invalidCode)
-		if must(w.memory.Factor(t.Context(), "acme", "ann")).Version != version {
+		if must(w.memory.Factors().Factor(t.Context(), "acme", "ann")).Version != version {
 			t.Error("the factor was changed")
 		}
 	})
@@ -138,7 +138,7 @@ func TestATicketEndsTheSession(t *testing.T) {
 			if got := b.get("/me"); got.data != "ann" {
 				t.Errorf("signed in as %v", got.data)
 			}
-			if f := must(w.memory.Factor(t.Context(), "acme", "bob")); f.Version != 0 {
+			if f := must(w.memory.Factors().Factor(t.Context(), "acme", "bob")); f.Version != 0 {
 				t.Error("the other account's factor was changed")
 			}
 		})
@@ -244,7 +244,7 @@ func TestFactorChangesAtOnce(t *testing.T) {
 		all.Go(func() { removed = b.post("/remove", "code", w.code(secret)) })
 		all.Go(func() { verified = verifying.post("/verify", "code", recovery[0]) })
 		all.Wait()
-		f := must(w.memory.Factor(t.Context(), "acme", "ann"))
+		f := must(w.memory.Factors().Factor(t.Context(), "acme", "ann"))
 		if removed.status != 200 || f.Secret != "" || f.Recovery != nil {
 			t.Fatalf("round %d: removal got %d, factor %s", round, removed.status, fmt.Sprint(f.Version))
 		}

@@ -47,7 +47,7 @@ func newApplication() *application {
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme"})
 	memory := new(session.Memory)
-	manager := &session.Manager{Store: memory, Attempts: memory, FactorStore: memory,
+	manager := &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), FactorStore: memory.Factors(),
 		Hasher:      session.PBKDF2{Iterations: 1000}, // few, so that the example is fast
 		SHA256Codes: fips140.Enforced()}
 	encoded, err := manager.Passwords().Hash(context.Background(), "open sesame")
@@ -98,7 +98,7 @@ func (a *application) send(path string, pairs ...string) {
 // In a server of one process, one Memory is all three stores.
 func ExampleMemory() {
 	memory := new(session.Memory)
-	manager := &session.Manager{Store: memory, Attempts: memory, FactorStore: memory}
+	manager := &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), FactorStore: memory.Factors()}
 	fmt.Println(manager.Bind(new(auth.Settings))) // as a Guard does
 	// Output: <nil>
 }

@@ -189,8 +189,8 @@ func TestF26ResetFactor(t *testing.T) {
 		saves := 0
 		w.stores.before["Save"] = func() {
 			if saves++; saves == 1 {
-				f := must(w.memory.Factor(t.Context(), "acme", "ann"))
-				if err := w.memory.Save(t.Context(), "acme", "ann", f); err != nil {
+				f := must(w.memory.Factors().Factor(t.Context(), "acme", "ann"))
+				if err := w.memory.Factors().Save(t.Context(), "acme", "ann", f); err != nil {
 					t.Error(err)
 				}
 			}

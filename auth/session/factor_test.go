@@ -257,8 +257,8 @@ func TestF07CodesServeOnce(t *testing.T) {
 	t.Run("F07 the factor is gone since the first step", func(t *testing.T) {
 		w := newWorld(t)
 		b, secret, recovery := w.pending()
-		f := must(w.memory.Factor(t.Context(), "acme", "ann"))
-		if err := w.memory.Save(t.Context(), "acme", "ann", session.Factor{Version: f.Version}); err != nil {
+		f := must(w.memory.Factors().Factor(t.Context(), "acme", "ann"))
+		if err := w.memory.Factors().Save(t.Context(), "acme", "ann", session.Factor{Version: f.Version}); err != nil {
 			t.Fatal(err)
 		}
 		for _, code := range []string{w.code(secret), recovery[0], "", w.manager.Code("", w.now().Unix()/30)} {

@@ -166,10 +166,10 @@ func TestF42WhoInvites(t *testing.T) {
 	t.Run("F42 more than an org may have", func(t *testing.T) {
 		w := newInviting(t)
 		w.invite("eve@new.example", "reader")
-		one := must(w.memory.List(t.Context(), "acme", "@invitations"))[0]
+		one := must(w.memory.Sessions().List(t.Context(), "acme", "@invitations"))[0]
 		for n := range 999 {
 			one.Hash, one.ID = [32]byte{byte(n), byte(n >> 8), 1}, strings.Repeat("0", 20)+time.Unix(int64(n), 0).UTC().Format("150405.000000")
-			if err := w.memory.Create(t.Context(), one, 0); err != nil {
+			if err := w.memory.Sessions().Create(t.Context(), one, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -182,7 +182,7 @@ func TestF43WhatIsNoInvitation(t *testing.T) {
 		"F43 none":                   func(*inviting, string) string { return "" },
 		"F43 its id, as from a dump": func(w *inviting, _ string) string { return w.open()[0].ID },
 		"F43 its hash, as from a dump": func(w *inviting, _ string) string {
-			return session.Text(must(w.memory.List(t.Context(), "acme", "@invitations"))[0].Hash)
+			return session.Text(must(w.memory.Sessions().List(t.Context(), "acme", "@invitations"))[0].Hash)
 		},
 		"F43 a letter of it changed": func(_ *inviting, ticket string) string {
 			if ticket[0] == 'A' {

@@ -64,7 +64,7 @@ func newWorld(t testing.TB, alter ...func(*world)) *world {
 	}
 	w.directory.PutAccount(auth.Account{ID: "gus", Org: "globex"})
 	w.memory.Now = w.clock.Now
-	w.stores = &stores{Memory: w.memory, passwords: map[string]string{
+	w.stores = &stores{Store: w.memory.Sessions(), Attempts: w.memory.Attempts(), FactorStore: w.memory.Factors(), passwords: map[string]string{
 		"acme/ann": annPassword, "acme/bob": "bob's password", "globex/gus": "gus's password"},
 		fail: map[string]error{}, before: make(map[string]func()), calls: map[string]int{}}
 	w.manager = &session.Manager{Store: w.stores, PasswordStore: w.stores, Attempts: w.stores, FactorStore: w.stores,
@@ -217,7 +217,7 @@ func (w *world) wrong(secret session.FactorSecret) string {
 func (w *world) sessions(account string) []session.Session {
 	w.t.Helper()
 	list, err := w.manager.Sessions().List(w.t.Context(), &auth.Org{Code: "acme", Session: auth.SessionPolicy{Idle: time.Hour, Max: 24 * time.Hour}}, account)
-	records := must(w.memory.List(w.t.Context(), "acme", account))
+	records := must(w.memory.Sessions().List(w.t.Context(), "acme", account))
 	records = slices.DeleteFunc(records, func(s session.Session) bool {
 		return !slices.ContainsFunc(list, func(i session.SessionInfo) bool { return i.ID == s.ID })
 	})

@@ -115,8 +115,8 @@ func (m *Manager) validate() error {
 			problems = append(problems, errors.New("session: Manager."+text))
 		}
 	}
-	problem(m.Store == nil, "Store is required: a Memory, or the Sessions of sqlstore or redisstore")
-	problem(m.Attempts == nil, "Attempts is required: a Memory, or the Attempts of sqlstore or redisstore")
+	problem(m.Store == nil, "Store is required: the Sessions of a Memory, of sqlstore or of redisstore")
+	problem(m.Attempts == nil, "Attempts is required: the Attempts of a Memory, of sqlstore or of redisstore")
 	problem(m.PasswordStore == nil && (m.Hasher != nil || !m.DeviceKey.isNone() || m.MinPassword != 0),
 		"PasswordStore is required beside Hasher, DeviceKey and MinPassword")
 	problem(m.FactorStore == nil && m.SHA256Codes, "FactorStore is required beside SHA256Codes")

@@ -22,7 +22,7 @@ import (
 type credentials struct {
 	clientKey string
 	secret    signing.Secret
-	ledger    token.MemoryLedger
+	ledger    token.Ledger
 	claims    counted
 	raw       string // a token with ten uses
 	nonces    int
@@ -48,7 +48,7 @@ func allThree(c *credentials) func(*world) {
 		realTime(w)
 		var keys token.MemoryKeys
 		c.clientKey, c.secret = signing.Generate()
-		c.claims.Replays = signing.NewMemory(0)
+		c.claims.Replays, c.ledger = signing.NewMemory(0), token.NewMemoryLedger(nil)
 		w.directory.PutApp(auth.App{ClientKey: c.clientKey, Org: "acme"})
 		pair := must(token.NewPair(rsaKey()))
 		pair.ClientKey, pair.Org = c.clientKey, "acme"
@@ -58,8 +58,8 @@ func allThree(c *credentials) func(*world) {
 		w.guard.Mechanisms = append(w.guard.Mechanisms,
 			&signature.Mechanism{Replays: &c.claims, Credentials: signature.Memory{
 				c.clientKey: {Key: must(signing.NewKey(c.clientKey, c.secret)), Account: "bob"}}},
-			&bearer.Mechanism{Keys: &keys, Ledger: &c.ledger})
-		minter := &token.Minter{Signers: &keys, Ledger: &c.ledger}
+			&bearer.Mechanism{Keys: &keys, Ledger: c.ledger})
+		minter := &token.Minter{Signers: &keys, Ledger: c.ledger}
 		minted, _, err := minter.Limited(w.t.Context(), token.Claims{Issuer: c.clientKey, Subject: "bob",
 			Audience: "https://api.example.test/acme/v2", Scope: []string{""}, MaxUses: 10})
 		if err != nil {
@@ -84,7 +84,7 @@ func (c *credentials) signed() []string {
 // uses counts the spent uses of the app's tokens.
 func (c *credentials) uses(t testing.TB) (n int64) {
 	t.Helper()
-	for r, err := range token.Records(t.Context(), &c.ledger, token.Holder{Org: "acme", ClientKey: c.clientKey, Subject: "bob"}) {
+	for r, err := range token.Records(t.Context(), c.ledger, token.Holder{Org: "acme", ClientKey: c.clientKey, Subject: "bob"}) {
 		if err != nil {
 			t.Fatal(err)
 		}

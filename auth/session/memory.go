@@ -13,10 +13,10 @@ import (
 	"github.com/tenantkit/tenantkit/internal/clock"
 )
 
-// Memory is a Store, an Attempts and a Factors in this process. When the process ends,
-// all sessions, counts and second factors are lost. Use it for tests, for examples, and
-// for a server of one process whose accounts can enrol again. It writes nothing to
-// disk, so secrets are not sealed.
+// Memory has the stores of a Manager, in this process. When the process ends, all sessions,
+// counts and second factors are lost. Use it for tests, for examples, and for a server of
+// one process whose accounts can enrol again. It writes nothing to disk, so secrets are
+// not sealed.
 //
 // It holds records that have not ended yet. It also holds some that have ended, for a
 // while: each verb that adds a record checks a few others and removes the ended ones.
@@ -33,11 +33,20 @@ type Memory struct {
 	factors  map[inOrg]Factor        // by account
 }
 
-var (
-	_ Store       = (*Memory)(nil)
-	_ Attempts    = (*Memory)(nil)
-	_ FactorStore = (*Memory)(nil)
+type (
+	memorySessions struct{ *Memory }
+	memoryAttempts struct{ *Memory }
+	memoryFactors  struct{ *Memory }
 )
+
+// Sessions returns the store of sessions.
+func (m *Memory) Sessions() Store { return memorySessions{m} }
+
+// Attempts returns the store of attempts.
+func (m *Memory) Attempts() Attempts { return memoryAttempts{m} }
+
+// Factors returns the store of second factors.
+func (m *Memory) Factors() FactorStore { return memoryFactors{m} }
 
 // sweepSize is how many records a verb that adds one checks. It is larger than two, so
 // that ended records stay fewer than live ones.
@@ -82,8 +91,7 @@ type attemptRecord struct {
 	swapped time.Time
 }
 
-// Load implements Attempts.
-func (m *Memory) Load(ctx context.Context, org auth.OrgKey, key string) (record string, err error) {
+func (m memoryAttempts) Load(ctx context.Context, org auth.OrgKey, key string) (record string, err error) {
 	err = m.change(ctx, func(time.Time) error {
 		record = m.attempts[inOrg{org, key}].text
 		return nil
@@ -91,8 +99,7 @@ func (m *Memory) Load(ctx context.Context, org auth.OrgKey, key string) (record 
 	return record, err
 }
 
-// Swap implements Attempts.
-func (m *Memory) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (done bool, err error) {
+func (m memoryAttempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (done bool, err error) {
 	at := inOrg{org, key}
 	err = m.change(ctx, func(now time.Time) error {
 		sweep(m.attempts,
@@ -112,8 +119,7 @@ func (m *Memory) Swap(ctx context.Context, org auth.OrgKey, key, old, record str
 	return done, err
 }
 
-// Factor implements Factors.
-func (m *Memory) Factor(ctx context.Context, org auth.OrgKey, account string) (f Factor, err error) {
+func (m memoryFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (f Factor, err error) {
 	err = m.change(ctx, func(time.Time) error {
 		f = m.factors[inOrg{org, account}].clone()
 		return nil
@@ -121,8 +127,7 @@ func (m *Memory) Factor(ctx context.Context, org auth.OrgKey, account string) (f
 	return f, err
 }
 
-// Save implements Factors.
-func (m *Memory) Save(ctx context.Context, org auth.OrgKey, account string, f Factor) error {
+func (m memoryFactors) Save(ctx context.Context, org auth.OrgKey, account string, f Factor) error {
 	key := inOrg{org, account}
 	return m.change(ctx, func(time.Time) error {
 		if m.factors[key].Version != f.Version {
@@ -151,9 +156,8 @@ func byAge(a, b Session) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
 
-// Create implements Store. If the hash is not new, or if the account already has the
-// ID, Create returns an error.
-func (m *Memory) Create(ctx context.Context, s Session, limit int) error {
+// Create returns an error if the hash is not new, or if the account already has the ID.
+func (m memorySessions) Create(ctx context.Context, s Session, limit int) error {
 	return m.change(ctx, func(now time.Time) error {
 		sweep(m.records,
 			func(r *record) bool { return r.isExpired(now) },
@@ -231,8 +235,7 @@ func (m *Memory) live(org auth.OrgKey, hash [32]byte, now time.Time) (*record, e
 	return r, nil
 }
 
-// Get implements Store.
-func (m *Memory) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (s Session, err error) {
+func (m memorySessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (s Session, err error) {
 	err = m.change(ctx, func(now time.Time) error {
 		r, err := m.live(org, hash, now)
 		if err == nil {
@@ -243,8 +246,7 @@ func (m *Memory) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (s Ses
 	return s, err
 }
 
-// Touch implements Store.
-func (m *Memory) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
+func (m memorySessions) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
 	return m.change(ctx, func(now time.Time) error {
 		r, err := m.live(org, hash, now)
 		if err != nil {
@@ -257,8 +259,8 @@ func (m *Memory) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen
 	})
 }
 
-// Replace implements Store. A hash that is not new is an error.
-func (m *Memory) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, s Session) error {
+// Replace returns an error if the hash is not new.
+func (m memorySessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, s Session) error {
 	return m.change(ctx, func(now time.Time) error {
 		r, err := m.live(org, old, now)
 		switch {
@@ -276,8 +278,7 @@ func (m *Memory) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, s S
 	})
 }
 
-// Delete implements Store.
-func (m *Memory) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
+func (m memorySessions) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
 	return m.change(ctx, func(time.Time) error {
 		if r := m.records[hash]; r != nil && r.Org == org && !r.evicted {
 			m.remove(r)
@@ -286,8 +287,7 @@ func (m *Memory) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) err
 	})
 }
 
-// DeleteID implements Store.
-func (m *Memory) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
+func (m memorySessions) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
 	return m.change(ctx, func(now time.Time) error {
 		r := m.byID(org, account, id)
 		if r == nil || r.isExpired(now) {
@@ -298,8 +298,7 @@ func (m *Memory) DeleteID(ctx context.Context, org auth.OrgKey, account, id stri
 	})
 }
 
-// DeleteAll implements Store.
-func (m *Memory) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (ended int, err error) {
+func (m memorySessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (ended int, err error) {
 	err = m.change(ctx, func(now time.Time) error {
 		ended = m.removeAll(m.accounts[inOrg{org, account}], except, now)
 		return nil
@@ -307,8 +306,7 @@ func (m *Memory) DeleteAll(ctx context.Context, org auth.OrgKey, account, except
 	return ended, err
 }
 
-// DeleteOrg implements Store.
-func (m *Memory) DeleteOrg(ctx context.Context, org auth.OrgKey) (ended int, err error) {
+func (m memorySessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (ended int, err error) {
 	err = m.change(ctx, func(now time.Time) error {
 		for account, records := range m.accounts {
 			if account.org == org {
@@ -335,8 +333,7 @@ func (m *Memory) removeAll(records []*record, except string, now time.Time) (end
 	return ended
 }
 
-// List implements Store.
-func (m *Memory) List(ctx context.Context, org auth.OrgKey, account string) (list []Session, err error) {
+func (m memorySessions) List(ctx context.Context, org auth.OrgKey, account string) (list []Session, err error) {
 	err = m.change(ctx, func(now time.Time) error {
 		list = []Session{}
 		for _, r := range m.accounts[inOrg{org, account}] {

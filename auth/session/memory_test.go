@@ -48,13 +48,13 @@ func TestMemory(t *testing.T) {
 				t.Skip("waits 10 s for the wall clock; LONG=1 runs it")
 			}
 			t.Run("sessions", func(t *testing.T) {
-				storetest.Sessions(t, func(*testing.T) session.Store { return c.memory }, c.features)
+				storetest.Sessions(t, func(*testing.T) session.Store { return c.memory.Sessions() }, c.features)
 			})
 			t.Run("attempts", func(t *testing.T) {
-				storetest.Attempts(t, func(*testing.T) session.Attempts { return c.memory }, c.features)
+				storetest.Attempts(t, func(*testing.T) session.Attempts { return c.memory.Attempts() }, c.features)
 			})
 			t.Run("factors", func(t *testing.T) {
-				storetest.Factors(t, func(*testing.T) session.FactorStore { return c.memory }, c.features)
+				storetest.Factors(t, func(*testing.T) session.FactorStore { return c.memory.Factors() }, c.features)
 			})
 		})
 	}
@@ -75,7 +75,7 @@ func TestMemoryForgetsSessions(t *testing.T) {
 		for i := range 10_000 {
 			s := numbered(i, time.Now())
 			s.Account = "ann" // all but three are evicted
-			if err := m.Create(t.Context(), s, 3); err != nil {
+			if err := m.Sessions().Create(t.Context(), s, 3); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)
@@ -92,12 +92,12 @@ func TestMemoryForgetsHashesAndAccounts(t *testing.T) {
 		m := new(session.Memory)
 		for i := range 5000 {
 			s := numbered(i, time.Now())
-			if err := m.Create(t.Context(), s, 0); err != nil {
+			if err := m.Sessions().Create(t.Context(), s, 0); err != nil {
 				t.Fatal(err)
 			}
 			old := s.Hash
 			s.Hash[0] = 1
-			if err := m.Replace(t.Context(), s.Org, old, s); err != nil {
+			if err := m.Sessions().Replace(t.Context(), s.Org, old, s); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Millisecond)
@@ -105,7 +105,7 @@ func TestMemoryForgetsHashesAndAccounts(t *testing.T) {
 		if records, accounts, previous := m.Len(); records > 400 || accounts > 400 || previous > 400 {
 			t.Errorf("%d records, %d accounts, %d hashes before", records, accounts, previous)
 		}
-		if _, err := m.DeleteOrg(t.Context(), "acme"); err != nil {
+		if _, err := m.Sessions().DeleteOrg(t.Context(), "acme"); err != nil {
 			t.Fatal(err)
 		}
 		if records, accounts, previous := m.Len(); records+accounts+previous > 0 {
@@ -118,7 +118,7 @@ func TestMemoryForgetsAttemptsAfterADay(t *testing.T) {
 	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := &session.Memory{Now: func() time.Time { return now }}
 	for i := range 10_000 {
-		if done, err := m.Swap(t.Context(), "acme", fmt.Sprint(i), "", "1"); !done || err != nil {
+		if done, err := m.Attempts().Swap(t.Context(), "acme", fmt.Sprint(i), "", "1"); !done || err != nil {
 			t.Fatalf("Swap = %t, %v", done, err)
 		}
 		now = now.Add(24 * time.Hour / 100)
@@ -131,20 +131,20 @@ func TestMemoryForgetsAttemptsAfterADay(t *testing.T) {
 func TestMemoryCreateRefusesWhatIsNotNew(t *testing.T) {
 	m, now := new(session.Memory), time.Now()
 	first := numbered(1, now.Add(time.Hour))
-	if err := m.Create(t.Context(), first, 0); err != nil {
+	if err := m.Sessions().Create(t.Context(), first, 0); err != nil {
 		t.Fatal(err)
 	}
 	hash, id := numbered(2, now.Add(time.Hour)), numbered(3, now.Add(time.Hour))
 	hash.Hash, id.ID, id.Account = first.Hash, first.ID, first.Account
 	for name, s := range map[string]session.Session{"hash": hash, "id": id} {
-		if err := m.Create(t.Context(), s, 1); err == nil || errors.Is(err, auth.ErrNotFound) {
+		if err := m.Sessions().Create(t.Context(), s, 1); err == nil || errors.Is(err, auth.ErrNotFound) {
 			t.Errorf("the same %s: %v", name, err)
 		}
 	}
-	if err := m.Replace(t.Context(), first.Org, first.Hash, first); err == nil {
+	if err := m.Sessions().Replace(t.Context(), first.Org, first.Hash, first); err == nil {
 		t.Error("Replace by the same hash: no error")
 	}
-	if got, err := m.Get(t.Context(), first.Org, first.Hash); err != nil || got.Account != first.Account {
+	if got, err := m.Sessions().Get(t.Context(), first.Org, first.Hash); err != nil || got.Account != first.Account {
 		t.Errorf("Get = %+v, %v", got, err)
 	}
 }
@@ -153,11 +153,11 @@ func TestMemoryGetAllocatesNothing(t *testing.T) {
 	m := new(session.Memory)
 	s := numbered(1, time.Now().Add(time.Hour))
 	s.Agent = strings.Repeat("a", 256)
-	if err := m.Create(t.Context(), s, 0); err != nil {
+	if err := m.Sessions().Create(t.Context(), s, 0); err != nil {
 		t.Fatal(err)
 	}
 	ctx, unknown := t.Context(), numbered(2, time.Now()).Hash
-	if n := testing.AllocsPerRun(100, func() { m.Get(ctx, s.Org, s.Hash); m.Get(ctx, s.Org, unknown) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { m.Sessions().Get(ctx, s.Org, s.Hash); m.Sessions().Get(ctx, s.Org, unknown) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

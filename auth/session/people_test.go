@@ -151,7 +151,7 @@ func TestEnter(t *testing.T) {
 				})
 			}
 			want(t, b.post("/enter", "org", "globex"), 401, expired)
-			if left := must(w.memory.List(t.Context(), "globex", "anna")); len(left) != 0 {
+			if left := must(w.memory.Sessions().List(t.Context(), "globex", "anna")); len(left) != 0 {
 				t.Errorf("%s: %d sessions there", name, len(left))
 			}
 		}

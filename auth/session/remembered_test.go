@@ -150,9 +150,9 @@ func TestF37WhatIsNoRememberedDevice(t *testing.T) {
 			return b
 		},
 		"F37 another factor, which other instances have not told of": func(w *world, b *browser, _ session.FactorSecret) *browser {
-			f := must(w.memory.Factor(t.Context(), "acme", "ann"))
+			f := must(w.memory.Factors().Factor(t.Context(), "acme", "ann"))
 			f.Secret = session.FactorSecret("another secret of 20")
-			if err := w.memory.Save(t.Context(), "acme", "ann", f); err != nil {
+			if err := w.memory.Factors().Save(t.Context(), "acme", "ann", f); err != nil {
 				t.Error(err)
 			}
 			return b
@@ -210,7 +210,7 @@ func TestF37WhatIsNoRememberedDevice(t *testing.T) {
 		w.directory.PutAccount(auth.Account{ID: "ann", Org: "globex"})
 		w.stores.passwords["globex/ann"] = annPassword
 		f := session.Factor{Secret: secret}
-		if err := w.memory.Save(t.Context(), "globex", "ann", f); err != nil {
+		if err := w.memory.Factors().Save(t.Context(), "globex", "ann", f); err != nil {
 			t.Fatal(err)
 		}
 		b.org = "globex"

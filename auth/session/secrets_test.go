@@ -76,7 +76,7 @@ func TestNothingTellsASecret(t *testing.T) {
 	for _, s := range w.sessions("ann") {
 		fmt.Fprintf(&said, "%+v\n", s)
 	}
-	f := must(w.memory.Factor(t.Context(), "acme", "ann"))
+	f := must(w.memory.Factors().Factor(t.Context(), "acme", "ann"))
 	fmt.Fprintf(&said, "%v %+v %#v %v %+v %s %x", f, f, f, session.Enrolment{Account: "ann", Secret: factor},
 		session.Enrolment{Secret: factor}, factor, factor)
 	fmt.Fprintf(&said, "%v %+v", w.manager.DeviceKey, w.manager.DeviceKey)

@@ -35,7 +35,9 @@ func (c *counter) Verify(encoded, password string) (ok, rehash bool) {
 // stores are all stores of a Manager. They count the calls of each verb, and fail if a
 // test says so.
 type stores struct {
-	*session.Memory
+	session.Store
+	session.Attempts
+	session.FactorStore
 	passwords map[string]string // by org/login
 
 	mu     sync.Mutex
@@ -80,28 +82,28 @@ func (s *stores) Create(ctx context.Context, r session.Session, limit int) error
 		return err
 	}
 	s.wrote()
-	return s.Memory.Create(ctx, r, limit)
+	return s.Store.Create(ctx, r, limit)
 }
 
 func (s *stores) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (session.Session, error) {
 	if err := s.at("Get"); err != nil {
 		return session.Session{}, err
 	}
-	return s.Memory.Get(ctx, org, hash)
+	return s.Store.Get(ctx, org, hash)
 }
 
 func (s *stores) Touch(ctx context.Context, org auth.OrgKey, hash [32]byte, seen time.Time) error {
 	if err := s.at("Touch"); err != nil {
 		return err
 	}
-	return s.Memory.Touch(ctx, org, hash, seen)
+	return s.Store.Touch(ctx, org, hash, seen)
 }
 
 func (s *stores) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, r session.Session) error {
 	if err := s.at("Replace"); err != nil {
 		return err
 	}
-	return s.Memory.Replace(ctx, org, old, r)
+	return s.Store.Replace(ctx, org, old, r)
 }
 
 func (s *stores) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) error {
@@ -109,7 +111,7 @@ func (s *stores) Delete(ctx context.Context, org auth.OrgKey, hash [32]byte) err
 		return err
 	}
 	s.wrote()
-	return s.Memory.Delete(ctx, org, hash)
+	return s.Store.Delete(ctx, org, hash)
 }
 
 func (s *stores) DeleteID(ctx context.Context, org auth.OrgKey, account, id string) error {
@@ -117,28 +119,28 @@ func (s *stores) DeleteID(ctx context.Context, org auth.OrgKey, account, id stri
 		return err
 	}
 	s.wrote()
-	return s.Memory.DeleteID(ctx, org, account, id)
+	return s.Store.DeleteID(ctx, org, account, id)
 }
 
 func (s *stores) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
 	if err := s.at("DeleteAll"); err != nil {
 		return 0, err
 	}
-	return s.Memory.DeleteAll(ctx, org, account, except)
+	return s.Store.DeleteAll(ctx, org, account, except)
 }
 
 func (s *stores) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
 	if err := s.at("DeleteOrg"); err != nil {
 		return 0, err
 	}
-	return s.Memory.DeleteOrg(ctx, org)
+	return s.Store.DeleteOrg(ctx, org)
 }
 
 func (s *stores) List(ctx context.Context, org auth.OrgKey, account string) ([]session.Session, error) {
 	if err := s.at("List"); err != nil {
 		return nil, err
 	}
-	return s.Memory.List(ctx, org, account)
+	return s.Store.List(ctx, org, account)
 }
 
 // Load and Swap are calls of Try, which a Swap counts if it adds an attempt.
@@ -149,11 +151,11 @@ func (s *stores) Load(ctx context.Context, org auth.OrgKey, key string) (string,
 	if err != nil {
 		return "", err
 	}
-	return s.Memory.Load(ctx, org, key)
+	return s.Attempts.Load(ctx, org, key)
 }
 
 func (s *stores) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
-	done, err := s.Memory.Swap(ctx, org, key, old, record)
+	done, err := s.Attempts.Swap(ctx, org, key, old, record)
 	if !done || err != nil {
 		return done, err
 	}
@@ -170,14 +172,14 @@ func (s *stores) Factor(ctx context.Context, org auth.OrgKey, account string) (s
 	if err := s.at("Factor"); err != nil {
 		return session.Factor{}, err
 	}
-	return s.Memory.Factor(ctx, org, account)
+	return s.FactorStore.Factor(ctx, org, account)
 }
 
 func (s *stores) Save(ctx context.Context, org auth.OrgKey, account string, f session.Factor) error {
 	if err := s.at("Save"); err != nil {
 		return err
 	}
-	return s.Memory.Save(ctx, org, account, f)
+	return s.FactorStore.Save(ctx, org, account, f)
 }
 
 func (s *stores) Password(_ context.Context, org auth.OrgKey, login string) (account, encoded string, err error) {

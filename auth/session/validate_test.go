@@ -23,14 +23,14 @@ func TestValidate(t *testing.T) {
 		err     string
 	}{
 		"nothing":                     {&session.Manager{}, "Store"},
-		"without attempts":            {&session.Manager{Store: memory}, "Attempts is required: a Memory"},
-		"a Hasher without passwords":  {&session.Manager{Store: memory, Attempts: memory, Hasher: session.PBKDF2{}}, "PasswordStore is required beside Hasher"},
-		"codes without factors":       {&session.Manager{Store: memory, Attempts: memory, SHA256Codes: true}, "FactorStore is required beside SHA256Codes"},
-		"codes of SHA-1":              {&session.Manager{Store: memory, FactorStore: memory, Attempts: memory}, codes},
-		"codes of SHA-256":            {&session.Manager{Store: memory, FactorStore: memory, Attempts: memory, SHA256Codes: true}, ""},
-		"a short device key":          {&session.Manager{Store: memory, DeviceKey: session.NewDeviceKey(make([]byte, 31))}, "31 bytes"},
-		"an empty device key":         {&session.Manager{Store: memory, DeviceKey: session.NewDeviceKey(nil)}, "0 bytes"},
-		"sessions of accounts proven": {&session.Manager{Store: memory, Attempts: memory}, ""},
+		"without attempts":            {&session.Manager{Store: memory.Sessions()}, "Attempts is required: the Attempts of a Memory"},
+		"a Hasher without passwords":  {&session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), Hasher: session.PBKDF2{}}, "PasswordStore is required beside Hasher"},
+		"codes without factors":       {&session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), SHA256Codes: true}, "FactorStore is required beside SHA256Codes"},
+		"codes of SHA-1":              {&session.Manager{Store: memory.Sessions(), FactorStore: memory.Factors(), Attempts: memory.Attempts()}, codes},
+		"codes of SHA-256":            {&session.Manager{Store: memory.Sessions(), FactorStore: memory.Factors(), Attempts: memory.Attempts(), SHA256Codes: true}, ""},
+		"a short device key":          {&session.Manager{Store: memory.Sessions(), DeviceKey: session.NewDeviceKey(make([]byte, 31))}, "31 bytes"},
+		"an empty device key":         {&session.Manager{Store: memory.Sessions(), DeviceKey: session.NewDeviceKey(nil)}, "0 bytes"},
+		"sessions of accounts proven": {&session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts()}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := c.manager.Bind(new(auth.Settings))

@@ -143,7 +143,7 @@ func TestVerbsOfSessions(t *testing.T) {
 		return err
 	})
 	revoke("/revoke-later", func(r *http.Request, s session.Sessions) error {
-		_, err := s.In(w.memory).RevokeAll(r.Context(), "acme", "ann", "")
+		_, err := s.In(w.memory.Sessions()).RevokeAll(r.Context(), "acme", "ann", "")
 		return err
 	})
 	bob := w.browser()

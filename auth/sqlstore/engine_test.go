@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/idempotency"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
@@ -148,7 +149,7 @@ func TestPostgresByItsSettings(t *testing.T) {
 				e.settings[setting] = value
 			}
 			_, err := e.open(sqlstore.PostgreSQL)
-			var wrong *sqlstore.SettingError
+			var wrong *auth.SettingError
 			switch {
 			case c.refusal == "" && err != nil:
 				t.Error(err)

@@ -38,7 +38,7 @@ func ExampleOpen() {
 		log.Fatal(err)
 	}
 	store, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL, sqlstore.Options{Prefix: "acme_", Sealer: sealer})
-	var wrong *sqlstore.SettingError
+	var wrong *auth.SettingError
 	if errors.As(err, &wrong) {
 		log.Fatal(wrong.Setting, " is ", wrong.Value, ": ", wrong.Remedy)
 	}
@@ -71,12 +71,12 @@ func ExampleNewSealer() {
 type kms struct{ cipher.AEAD }
 
 func (k kms) Wrap(_ context.Context, key sqlstore.DataKey, bound string) ([]byte, error) {
-	return k.Seal(nil, nil, key.Reveal(), []byte(bound)), nil
+	return k.Seal(nil, nil, []byte(key), []byte(bound)), nil
 }
 
 func (k kms) Unwrap(_ context.Context, wrapped []byte, bound string) (sqlstore.DataKey, error) {
 	key, err := k.Open(nil, nil, wrapped, []byte(bound))
-	return sqlstore.NewDataKey(key), err
+	return sqlstore.DataKey(key), err
 }
 
 func ExampleNewWrappedSealer() {
@@ -86,10 +86,10 @@ func ExampleNewWrappedSealer() {
 	// Output: REDACTED <nil>
 }
 
-func ExampleNewDataKey() {
+func ExampleDataKey() {
 	var unwrapped []byte // by a KMS
-	var key sqlstore.DataKey = sqlstore.NewDataKey(unwrapped)
-	fmt.Println(key, len(key.Reveal()))
+	key := sqlstore.DataKey(unwrapped)
+	fmt.Println(key, len([]byte(key)))
 	// Output: REDACTED 0
 }
 

@@ -37,7 +37,7 @@ var ErrTx = errors.New("sqlstore: In needs another transaction")
 
 // In returns the verbs that run in tx, which the caller commits. The database of tx must be that of
 // the Store, tx must be able to write, and its commit must be as durable as Open demands (a
-// *SettingError says what is not). Otherwise the error wraps ErrTx.
+// *auth.SettingError says what is not). Otherwise the error wraps ErrTx.
 //
 // In PostgreSQL tx must be READ COMMITTED. In asks for that with one statement. A limit is exact
 // because each verb that counts waits for a lock and then counts what the other transactions have

@@ -315,7 +315,7 @@ func (l *ledger) refusal(ctx context.Context, r token.Record) error {
 // oneArgs returns the arguments of oneText, in which NULL is any subject.
 func oneArgs(of token.Holder, id string) []any {
 	args := []any{of.ClientKey, id, of.Org, of.Subject}
-	if of.Subject == token.AnySubject {
+	if of.Subject == token.Any {
 		args[3] = nil
 	}
 	return args
@@ -350,7 +350,7 @@ func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 		return 0, errors.New("sqlstore: revoke a subject: the subject is empty")
 	}
 	ofHolder, args := `org = $1 AND subject = $2`, []any{of.Org, of.Subject}
-	if of.ClientKey != token.AnyApp {
+	if of.ClientKey != token.Any {
 		ofHolder, args = `client_key = $3 AND `+ofHolder, append(args, of.ClientKey)
 	}
 	err = l.store.audited(ctx, of.Org, func(q conn) error {
@@ -367,7 +367,7 @@ func (l *ledger) RevokeSubject(ctx context.Context, of token.Holder) (live int, 
 		}
 		_, err := q.exec(ctx, `DELETE FROM {ledger} WHERE `+ofHolder, args...)
 		if live > 0 {
-			q.note(auth.Event{Verb: verbs.TokenRevoked, App: strings.TrimPrefix(of.ClientKey, token.AnyApp), Account: of.Subject, Count: int64(live)})
+			q.note(auth.Event{Verb: verbs.TokenRevoked, App: strings.TrimPrefix(of.ClientKey, token.Any), Account: of.Subject, Count: int64(live)})
 		}
 		return err
 	}, subjectLock(of.ClientKey, of.Subject))
@@ -379,7 +379,7 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 	if limit < 1 || limit > token.MaxPage {
 		return nil, next, fmt.Errorf("sqlstore: list tokens: the limit is not 1 to %d", token.MaxPage)
 	}
-	named := of.Subject != token.AnySubject
+	named := of.Subject != token.Any
 	if of.Subject == "" {
 		return []token.Record{}, next, nil
 	}

@@ -9,19 +9,9 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/auth"
 )
-
-// SettingError reports a setting of the engine that breaks a promise of the stores. It has
-// the fields of redisstore.SettingError.
-type SettingError struct {
-	Setting string // "synchronous_commit"
-	Value   string // the engine's value
-	Remedy  string // what to set, and the option that accepts the present value
-}
-
-func (e *SettingError) Error() string {
-	return fmt.Sprintf("%s is %s: %s", e.Setting, e.Value, e.Remedy)
-}
 
 // settings are the engine's settings, by name.
 type settings struct {
@@ -101,7 +91,7 @@ func (f settings) lossy(undurable bool) (errs []error) {
 
 func (f settings) check(r rule, or string) error {
 	if value, known := f.values[r.setting]; known && slices.Contains(r.wrong, strings.ToLower(value)) {
-		return &SettingError{r.setting, cmp.Or(value, "empty"), r.remedy + or}
+		return &auth.SettingError{Setting: r.setting, Value: cmp.Or(value, "empty"), Remedy: r.remedy + or}
 	}
 	return nil
 }
@@ -112,9 +102,9 @@ func (f settings) tooOld() error {
 	fmt.Sscan(f.values["server_version_num"], &number)
 	switch {
 	case f.dialect == SQLite && (major < 3 || major == 3 && minor < 42):
-		return &SettingError{"version", f.values["version"], "SQLite is older than 3.42"}
+		return &auth.SettingError{Setting: "version", Value: f.values["version"], Remedy: "SQLite is older than 3.42"}
 	case f.dialect == PostgreSQL && number < 12_00_00:
-		return &SettingError{"server_version_num", f.values["server_version_num"], "PostgreSQL is older than 12"}
+		return &auth.SettingError{Setting: "server_version_num", Value: f.values["server_version_num"], Remedy: "PostgreSQL is older than 12"}
 	}
 	return nil
 }
@@ -132,9 +122,9 @@ func (s *Store) checkLogged(ctx context.Context) error {
 		case err != nil:
 			return err
 		case table == "marks" && !unlogged:
-			return &SettingError{"table " + name, "logged", "a recovery would not begin an epoch: ALTER TABLE " + name + " SET UNLOGGED"}
+			return &auth.SettingError{Setting: "table " + name, Value: "logged", Remedy: "a recovery would not begin an epoch: ALTER TABLE " + name + " SET UNLOGGED"}
 		case table != "marks" && unlogged && !s.options.UnsafeDurability:
-			return &SettingError{"table " + name, "UNLOGGED", "a crash empties it: ALTER TABLE " + name + " SET LOGGED, or set UnsafeDurability"}
+			return &auth.SettingError{Setting: "table " + name, Value: "UNLOGGED", Remedy: "a crash empties it: ALTER TABLE " + name + " SET LOGGED, or set UnsafeDurability"}
 		}
 	}
 	return nil

@@ -73,7 +73,7 @@ type Store struct {
 }
 
 // Open checks the engine's settings, creates the missing tables, and returns their
-// store. The error joins one *SettingError for each setting that breaks a promise, with
+// store. The error joins one *auth.SettingError for each setting that breaks a promise, with
 // the remedy. An invalid prefix, an unknown dialect and tables of another version are
 // errors, too. The error wraps ErrSealingKey if the Sealer lacks the key of the secrets.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect, o Options) (*Store, error) {

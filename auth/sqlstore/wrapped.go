@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/redacted"
 )
 
 // Wrapper encrypts data keys with a key that stays in a KMS. Adopters write it, over the client of
@@ -27,17 +28,11 @@ type Wrapper interface {
 	Unwrap(ctx context.Context, wrapped []byte, bound string) (DataKey, error)
 }
 
-// DataKey is a key that seals secrets, 32 bytes. It prints REDACTED.
-type DataKey struct {
-	hidden
-	bytes string
-}
+// DataKey is a key that seals secrets, 32 bytes. It prints REDACTED. A Wrapper converts it to bytes,
+// and those that a KMS has unwrapped to it.
+type DataKey = redacted.String[dataKey]
 
-// NewDataKey returns a key that a KMS has unwrapped.
-func NewDataKey(key []byte) DataKey { return DataKey{bytes: string(key)} }
-
-// Reveal returns the bytes of the key, for a Wrapper.
-func (k DataKey) Reveal() []byte { return []byte(k.bytes) }
+type dataKey struct{}
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
@@ -84,7 +79,7 @@ func (s *Store) unwrapKeys(ctx context.Context) error {
 		}
 		key, err := s.dataKey(ctx, k, len(opened.keys) > 1)
 		if err == nil {
-			opened.keys[i], err = newSealKey(key.Reveal())
+			opened.keys[i], err = newSealKey([]byte(key))
 		}
 		if err != nil {
 			return fmt.Errorf("data key %q: %w", k.name, err)
@@ -108,13 +103,13 @@ func (s *Store) dataKey(ctx context.Context, k sealKey, beside bool) (DataKey, e
 		}
 	}
 	if errors.Is(err, sql.ErrNoRows) {
-		return DataKey{}, ErrSealingKey
+		return "", ErrSealingKey
 	} else if err != nil {
-		return DataKey{}, err
+		return "", err
 	}
 	key, err := k.wrapper.Unwrap(ctx, wrapped, bound)
 	if err != nil {
-		return DataKey{}, auth.Unavailable(fmt.Errorf("the Wrapper does not unwrap it: %w", err))
+		return "", auth.Unavailable(fmt.Errorf("the Wrapper does not unwrap it: %w", err))
 	}
 	return key, nil
 }
@@ -125,7 +120,7 @@ func (s *Store) dataKey(ctx context.Context, k sealKey, beside bool) (DataKey, e
 func (s *Store) makeDataKey(ctx context.Context, k sealKey, bound string, beside bool) error {
 	key := make([]byte, keyLength)
 	rand.Read(key)
-	wrapped, err := k.wrapper.Wrap(ctx, NewDataKey(key), bound)
+	wrapped, err := k.wrapper.Wrap(ctx, DataKey(key), bound)
 	if err != nil {
 		return auth.Unavailable(fmt.Errorf("the Wrapper does not wrap it: %w", err))
 	}

@@ -23,14 +23,14 @@ func ExampleReplays() {
 
 func ExampleLedger() {
 	test := func(t *testing.T) {
-		storetest.Ledger(t, func(t *testing.T) token.Ledger { return new(token.MemoryLedger) }, storetest.Features{})
+		storetest.Ledger(t, func(t *testing.T) token.Ledger { return token.NewMemoryLedger(nil) }, storetest.Features{})
 	}
 	_ = test
 }
 
 func ExampleAPIKeys() {
 	test := func(t *testing.T) {
-		storetest.APIKeys(t, func(t *testing.T) apikey.Store { return new(apikey.Memory) }, storetest.Features{})
+		storetest.APIKeys(t, func(t *testing.T) apikey.Store { return apikey.NewMemory() }, storetest.Features{})
 	}
 	_ = test
 }
@@ -45,7 +45,7 @@ func ExampleIdempotency() {
 // Several instances of a store should share its data here, as those of a service do.
 func ExampleHistory() {
 	test := func(t *testing.T) {
-		storetest.History(t, signing.NewMemory(0), new(token.MemoryLedger), new(session.Memory), new(apikey.Memory))
+		storetest.History(t, signing.NewMemory(0), token.NewMemoryLedger(nil), new(session.Memory).Sessions(), apikey.NewMemory())
 	}
 	_ = test
 }
@@ -61,21 +61,21 @@ func ExampleCredentials() {
 
 func ExampleSessions() {
 	test := func(t *testing.T) {
-		storetest.Sessions(t, func(t *testing.T) session.Store { return new(session.Memory) }, storetest.Features{})
+		storetest.Sessions(t, func(t *testing.T) session.Store { return new(session.Memory).Sessions() }, storetest.Features{})
 	}
 	_ = test
 }
 
 func ExampleAttempts() {
 	test := func(t *testing.T) {
-		storetest.Attempts(t, func(t *testing.T) session.Attempts { return new(session.Memory) }, storetest.Features{})
+		storetest.Attempts(t, func(t *testing.T) session.Attempts { return new(session.Memory).Attempts() }, storetest.Features{})
 	}
 	_ = test
 }
 
 func ExampleFactors() {
 	test := func(t *testing.T) {
-		storetest.Factors(t, func(t *testing.T) session.FactorStore { return new(session.Memory) }, storetest.Features{})
+		storetest.Factors(t, func(t *testing.T) session.FactorStore { return new(session.Memory).Factors() }, storetest.Features{})
 	}
 	_ = test
 }
@@ -86,7 +86,7 @@ func ExampleFeatures() {
 	memory := &session.Memory{Now: func() time.Time { return now }}
 	f := storetest.Features{Now: memory.Now, Pass: func(d time.Duration) { now = now.Add(d) }}
 	test := func(t *testing.T) {
-		storetest.Sessions(t, func(t *testing.T) session.Store { return memory }, f)
+		storetest.Sessions(t, func(t *testing.T) session.Store { return memory.Sessions() }, f)
 	}
 	_ = test
 }

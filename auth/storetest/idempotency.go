@@ -158,8 +158,10 @@ func testTakenOver(t *testing.T, s *repeats) {
 	s.begun(t) // for which there is room
 	s.f.Wait(5 * s.brief)
 	s.o.MaxBytes = 1 << 20
-	third := again(first)
+	third := with(second, suite.Random(), second.Sealed)
 	s.begins(t, "when it was kept long enough", third, third)
+	s.o.MaxBytes = cost(third)
+	s.full(t, "it costs what is new")
 }
 
 func testFence(t *testing.T, s *repeats) {

@@ -120,7 +120,7 @@ func testExpiry(t *testing.T, l *suite.Ledger) {
 	l.Spends(t, "made by it, after", child, token.ErrRevoked)
 	l.Spends(t, "limited, after", counted, token.ErrRevoked)
 	l.Lists(t, "expired ones", l.Of(l.Subject), token.MaxPage)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), token.ErrNotFound)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), r.ID), token.ErrNotFound)
 	suite.Expect(t, "Issue at the limit", l.Issue(t.Context(), l.Record(), nil, 1), nil)
 	l.RevokesSubject(t, "the live one", l.Of(l.Subject), 1)
 }
@@ -142,7 +142,7 @@ func testLedgerContext(t *testing.T, l *suite.Ledger) {
 		l.Spends(t, "the one use", r, nil)
 	}
 	r := l.Add(t, nil)
-	if refused("Revoke", l.Revoke(ctx, l.Of(token.AnySubject), r.ID)) {
+	if refused("Revoke", l.Revoke(ctx, l.Of(token.Any), r.ID)) {
 		l.Spends(t, "what was not revoked", r, nil)
 	}
 	r = l.Add(t, nil)

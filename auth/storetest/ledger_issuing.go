@@ -47,7 +47,7 @@ func testLimit(t *testing.T, l *suite.Ledger) {
 	l.Spends(t, "the one use", first, nil)
 	issue("in place of the spent one", nil, nil)
 	issue("and one more", nil, token.ErrTooMany)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), second.ID), nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), second.ID), nil)
 	issue("in place of the revoked one", nil, nil)
 	issue("and one more", nil, token.ErrTooMany)
 	none := suite.With(l.Record(), func(r *token.Record) { r.Subject = l.F.NewAccount() })
@@ -104,9 +104,9 @@ func testRevoke(t *testing.T, l *suite.Ledger) {
 	for _, uses := range []int64{0, 2} {
 		r := l.Add(t, suite.Limited(uses))
 		l.Spends(t, "before", r, nil)
-		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), nil)
+		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), r.ID), nil)
 		l.Spends(t, "after", r, token.ErrRevoked)
-		suite.Expect(t, "Revoke again", l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID), token.ErrNotFound)
+		suite.Expect(t, "Revoke again", l.Revoke(t.Context(), l.Of(token.Any), r.ID), token.ErrNotFound)
 		l.Lists(t, "a revoked one", l.Of(l.Subject), token.MaxPage)
 	}
 }
@@ -120,7 +120,7 @@ func testRevokeRace(t *testing.T, l *suite.Ledger) {
 				return l.RefusedAfter(t.Context(), r, &revoked)
 			}
 			defer revoked.Store(true)
-			return l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID)
+			return l.Revoke(t.Context(), l.Of(token.Any), r.ID)
 		}))
 	}
 }
@@ -135,7 +135,7 @@ func testRevokeOther(t *testing.T, l *suite.Ledger) {
 		"one that is spent":      {l.App, spent.ID},
 		"an id with a zero byte": {l.App, r.ID + "\x00"},
 	} {
-		of := token.Holder{Org: l.Org, ClientKey: c.app, Subject: token.AnySubject}
+		of := token.Holder{Org: l.Org, ClientKey: c.app, Subject: token.Any}
 		suite.Expect(t, what, l.Revoke(t.Context(), of, c.id), token.ErrNotFound)
 		l.Gets(t, what, of, c.id, token.ErrNotFound)
 	}
@@ -148,7 +148,7 @@ func testGet(t *testing.T, l *suite.Ledger) {
 	l.Spends(t, "one of two uses", counted, nil)
 	for _, r := range []token.Record{permanent, counted, child, counted} {
 		l.Gets(t, "of its subject", r.Holder(), r.ID, nil)
-		l.Gets(t, "of any subject", l.Of(token.AnySubject), r.ID, nil)
+		l.Gets(t, "of any subject", l.Of(token.Any), r.ID, nil)
 	}
 	l.Spends(t, "the use that Get has left", counted, nil)
 	l.Gets(t, "its uses are spent", counted.Holder(), counted.ID, token.ErrNotFound)
@@ -177,9 +177,9 @@ func testRevokeSubject(t *testing.T, l *suite.Ledger) {
 	}
 	l.Lists(t, "afterwards", l.Of(l.Subject), token.MaxPage)
 	l.Spends(t, "in another app", inAnotherApp, nil)
-	n, _ := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject})
+	n, _ := l.RevokeSubject(t.Context(), token.Holder{Org: l.Org, ClientKey: token.Any, Subject: token.Any})
 	suite.Same(t, "RevokeSubject of any subject of all apps", n, 0)
-	account := token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: l.Subject}
+	account := token.Holder{Org: l.Org, ClientKey: token.Any, Subject: l.Subject}
 	l.RevokesSubject(t, "the account in all apps", account, 1)
 	l.RevokesSubject(t, "the account again", account, 0)
 	l.Spends(t, "in another app, afterwards", inAnotherApp, token.ErrRevoked)
@@ -203,7 +203,7 @@ func testPages(t *testing.T, l *suite.Ledger) {
 		}
 	}
 	for _, limit := range suite.Limits(len(all)) {
-		for subject, want := range map[string][]token.Record{token.AnySubject: all, l.Subject: mine} {
+		for subject, want := range map[string][]token.Record{token.Any: all, l.Subject: mine} {
 			slices.SortFunc(want, suite.ByPosition)
 			l.Lists(t, "of "+subject, l.Of(subject), limit, want...)
 		}
@@ -212,7 +212,7 @@ func testPages(t *testing.T, l *suite.Ledger) {
 
 func testPageLimits(t *testing.T, l *suite.Ledger) {
 	l.Add(t, nil)
-	for _, subject := range []string{l.Subject, token.AnySubject} {
+	for _, subject := range []string{l.Subject, token.Any} {
 		for _, limit := range []int{-1, 0, token.MaxPage + 1} {
 			page, next, err := l.List(t.Context(), l.Of(subject), token.Position{}, limit)
 			suite.Check(t, page == nil && next.IsZero() && err != nil, "List of %d = %+v, %+v, %v, want an error", limit, page, next, err)
@@ -231,12 +231,12 @@ func testAnySubject(t *testing.T, l *suite.Ledger) {
 		of   token.Holder
 		want []token.Record
 	}{
-		{"the app, one record with another key", l.Of(token.AnySubject), mine},
-		{"the other org of the client key", token.Holder{Org: theirs.Org, ClientKey: l.App, Subject: token.AnySubject}, []token.Record{theirs}},
-		{"another app", token.Holder{Org: l.Org, ClientKey: elsewhere.ClientKey, Subject: token.AnySubject}, []token.Record{elsewhere}},
-		{"all apps, which only RevokeSubject knows", token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: token.AnySubject}, nil},
-		{"one account in all apps", token.Holder{Org: l.Org, ClientKey: token.AnyApp, Subject: l.Subject}, nil},
-		{"an app whose name has the beginning of this one", token.Holder{Org: l.Org, ClientKey: l.App[:5], Subject: token.AnySubject}, nil},
+		{"the app, one record with another key", l.Of(token.Any), mine},
+		{"the other org of the client key", token.Holder{Org: theirs.Org, ClientKey: l.App, Subject: token.Any}, []token.Record{theirs}},
+		{"another app", token.Holder{Org: l.Org, ClientKey: elsewhere.ClientKey, Subject: token.Any}, []token.Record{elsewhere}},
+		{"all apps, which only RevokeSubject knows", token.Holder{Org: l.Org, ClientKey: token.Any, Subject: token.Any}, nil},
+		{"one account in all apps", token.Holder{Org: l.Org, ClientKey: token.Any, Subject: l.Subject}, nil},
+		{"an app whose name has the beginning of this one", token.Holder{Org: l.Org, ClientKey: l.App[:5], Subject: token.Any}, nil},
 	} {
 		for _, limit := range suite.Limits(3) {
 			l.Lists(t, c.what, c.of, limit, c.want...)
@@ -248,15 +248,15 @@ func testOtherHolders(t *testing.T, l *suite.Ledger) {
 	r, mine := l.Add(t, nil), l.Of(l.Subject)
 	for _, of := range []token.Holder{
 		{Org: l.F.NewOrg(), ClientKey: mine.ClientKey, Subject: mine.Subject},
-		{Org: l.F.NewOrg(), ClientKey: mine.ClientKey, Subject: token.AnySubject},
+		{Org: l.F.NewOrg(), ClientKey: mine.ClientKey, Subject: token.Any},
 		{Org: "", ClientKey: mine.ClientKey, Subject: mine.Subject},
 		{Org: mine.Org, ClientKey: suite.Random(), Subject: mine.Subject},
 		{Org: mine.Org, ClientKey: mine.ClientKey, Subject: l.F.NewAccount()},
 		{Org: mine.Org, ClientKey: mine.ClientKey, Subject: ""},
-		{Org: "", ClientKey: mine.ClientKey, Subject: token.AnySubject},
-		{Org: mine.Org, ClientKey: "", Subject: token.AnySubject},
+		{Org: "", ClientKey: mine.ClientKey, Subject: token.Any},
+		{Org: mine.Org, ClientKey: "", Subject: token.Any},
 		{Org: mine.Org, ClientKey: "", Subject: mine.Subject},
-		{Org: mine.Org, ClientKey: suite.Random(), Subject: token.AnySubject},
+		{Org: mine.Org, ClientKey: suite.Random(), Subject: token.Any},
 	} {
 		what := fmt.Sprintf("%q", of)
 		suite.Expect(t, what+": Revoke", l.Revoke(t.Context(), of, r.ID), token.ErrNotFound)
@@ -266,7 +266,7 @@ func testOtherHolders(t *testing.T, l *suite.Ledger) {
 		n, err := l.RevokeSubject(t.Context(), of)
 		suite.Check(t, n == 0 && (err != nil || of.Subject != ""), "%s: RevokeSubject = %d, %v", what, n, err)
 	}
-	n, _ := l.RevokeSubject(t.Context(), l.Of(token.AnySubject))
+	n, _ := l.RevokeSubject(t.Context(), l.Of(token.Any))
 	suite.Same(t, "RevokeSubject of any subject", n, 0)
 	l.Spends(t, "afterwards", r, nil)
 }

@@ -31,7 +31,7 @@ func TestReplays(t *testing.T) {
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	clock, f := clocked()
-	ledger := &token.MemoryLedger{Now: clock.Now}
+	ledger := token.NewMemoryLedger(clock.Now)
 	storetest.Ledger(t, func(*testing.T) token.Ledger { return ledger }, f)
 }
 
@@ -44,7 +44,7 @@ func TestCredentials(t *testing.T) {
 
 func TestAPIKeys(t *testing.T) {
 	t.Parallel()
-	memory := new(apikey.Memory)
+	memory := apikey.NewMemory()
 	storetest.APIKeys(t, func(*testing.T) apikey.Store { return memory }, storetest.Features{})
 }
 
@@ -58,5 +58,5 @@ func TestIdempotency(t *testing.T) {
 func TestHistory(t *testing.T) {
 	replays := signing.NewMemory(0)
 	replays.Claim(t.Context(), signing.Use{ClientKey: "first", Nonce: "0123456789abcdef", Signed: time.Now(), Seen: time.Now(), Keep: time.Now().Add(time.Minute)})
-	storetest.History(t, replays, new(token.MemoryLedger), new(session.Memory), new(apikey.Memory), idempotency.NewMemory(nil))
+	storetest.History(t, replays, token.NewMemoryLedger(nil), new(session.Memory).Sessions(), apikey.NewMemory(), idempotency.NewMemory(nil))
 }

@@ -14,7 +14,7 @@ import (
 func TestHandle(t *testing.T) {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
-	guard := &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Roles: auth.RolesLimit, Brand: auth.Brand{Faults: "mine"}, Mechanisms: []auth.Mechanism{&session.Manager{Store: new(session.Memory), Attempts: new(session.Memory)}}}
+	guard := &auth.Guard{BaseURL: "https://api.example.test", Directory: directory, Roles: auth.RolesLimit, Brand: auth.Brand{Faults: "mine"}, Mechanisms: []auth.Mechanism{&session.Manager{Store: new(session.Memory).Sessions(), Attempts: new(session.Memory).Attempts()}}}
 	mux := guard.Mux()
 	mux.Handle("POST /lines", auth.Public, body.Handle(func(_ http.ResponseWriter, _ *http.Request, in line) (line, error) {
 		if in.Price < 0 {

@@ -131,7 +131,7 @@ func shutOut(ctx context.Context, a *account, sessions session.Sessions, ledger 
 	if _, err := sessions.RevokeAll(ctx, a.Org, a.ID, ""); err != nil || !a.Disabled {
 		return err
 	}
-	_, err := ledger.RevokeSubject(ctx, token.Holder{Org: a.Org, ClientKey: token.AnyApp, Subject: a.ID})
+	_, err := ledger.RevokeSubject(ctx, token.Holder{Org: a.Org, ClientKey: token.Any, Subject: a.ID})
 	return storeFailed(err)
 }
 

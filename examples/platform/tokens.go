@@ -71,7 +71,7 @@ func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
 
 // anyOf is the holder of all tokens of an app.
 func anyOf(ctx context.Context, clientKey string) token.Holder {
-	return token.Holder{Org: auth.From(ctx).Org, ClientKey: clientKey, Subject: token.AnySubject}
+	return token.Holder{Org: auth.From(ctx).Org, ClientKey: clientKey, Subject: token.Any}
 }
 
 // mintFor mints a token of an app if the principal may pass on what it holds, and has not minted

@@ -20,11 +20,11 @@ func (p passwords) Password(_ context.Context, _ auth.OrgKey, name string) (acco
 }
 
 func main() {
-	directory, users, memory, keys := new(auth.Memory), passwords{}, new(session.Memory), new(apikey.Memory) // your database, later
+	directory, users, memory, keys := new(auth.Memory), passwords{}, new(session.Memory), apikey.NewMemory() // your database, later
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutRole("acme", auth.Role{Name: "reader", Scope: []string{"object.read.profile"}})
 	directory.PutAccount(auth.Account{ID: "ada", Org: "acme", Roles: []string{"reader"}})
-	people, partners := &session.Manager{Store: memory, Attempts: memory, PasswordStore: users}, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: "acme_live"}}, Store: keys}
+	people, partners := &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), PasswordStore: users}, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: "acme_live"}}, Store: keys}
 	users["ada"], _ = people.Passwords().Hash(context.Background(), "correct horse")
 	key, record := partners.Formats[0].Generate()
 	record.Org, record.Account, record.Scope = "acme", "ada", []string{"object.read.profile"}

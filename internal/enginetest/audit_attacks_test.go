@@ -243,7 +243,7 @@ func TestVerbsAtOnce(t *testing.T) {
 		})
 		worker(func(s *sqlstore.Store, account string, i int) error {
 			if i%3 == 0 {
-				_, err := s.Ledger().RevokeSubject(ctx, token.Holder{Org: org, ClientKey: token.AnyApp, Subject: account})
+				_, err := s.Ledger().RevokeSubject(ctx, token.Holder{Org: org, ClientKey: token.Any, Subject: account})
 				return err
 			}
 			if i%7 == 0 {

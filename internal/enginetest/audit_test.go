@@ -178,7 +178,7 @@ func TestEachVerbHasAnEntry(t *testing.T) {
 			func(e *embedded) error { return spend(ctx, e.Ledger(), limited) }, "", "token.spent"},
 		{"token.Ledger.Revoke", []step{issue}, func(e *embedded) error { return e.Ledger().Revoke(ctx, recordOf(org, "one").Holder(), "one") }, "token.revoked", ""},
 		{"token.Ledger.RevokeSubject", []step{issue}, func(e *embedded) error {
-			_, err := e.Ledger().RevokeSubject(ctx, token.Holder{Org: org, ClientKey: token.AnyApp, Subject: "ann"})
+			_, err := e.Ledger().RevokeSubject(ctx, token.Holder{Org: org, ClientKey: token.Any, Subject: "ann"})
 			return err
 		}, "token.revoked", ""},
 		{"apikey.Store.Add", nil, addKey, "apikey.made", "*"},

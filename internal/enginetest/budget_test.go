@@ -264,14 +264,14 @@ func (w *refusing) ofTokens(t *testing.T) []refusal {
 	early, foreign, unlisted := w.minter, claims, w.minter
 	early.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	foreign.Audience += "x"
-	unlisted.Ledger = new(token.MemoryLedger)
+	unlisted.Ledger = token.NewMemoryLedger(nil)
 	inNoLedger, _, err := unlisted.Permanent(t.Context(), claims)
 	if err != nil {
 		t.Fatal(err)
 	}
 	revoked, id := w.mint(t, 0)
 	w.accepts(t, w.bearing(revoked))
-	expect(t, "revoke", w.shared.ledger.Revoke(t.Context(), w.heldBy(token.AnySubject), id), nil)
+	expect(t, "revoke", w.shared.ledger.Revoke(t.Context(), w.heldBy(token.Any), id), nil)
 	exhausted, _ := w.mint(t, 1)
 	w.accepts(t, w.bearing(exhausted))
 	w.limited, _ = w.mint(t, 1)

@@ -101,7 +101,7 @@ func (g *grown) addKnown(b *testing.B, n int) {
 
 func memoryOf(b *testing.B, n int) *grown {
 	b.Helper()
-	g := &grown{sessions: new(session.Memory), ledger: &token.MemoryLedger{}, replays: signing.NewMemory(4_000_000)}
+	g := &grown{sessions: new(session.Memory).Sessions(), ledger: token.NewMemoryLedger(nil), replays: signing.NewMemory(4_000_000)}
 	g.addKnown(b, n)
 	afterEpoch()
 	for range n {

@@ -213,7 +213,7 @@ func TestHistoryWorker(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		stores, err = i.open(ctx)
-		var wrong *redisstore.SettingError
+		var wrong *auth.SettingError
 		return err == nil || errors.As(err, &wrong)
 	}) || err != nil {
 		t.Fatal(err)

@@ -178,7 +178,7 @@ func verbs() []verb {
 			return in.Ledger().Revoke(ctx, recordOf(org, "one").Holder(), "one")
 		}, not(lives)},
 		{"revoke a subject", issued, func(ctx context.Context, in *sqlstore.In, org auth.OrgKey) error {
-			_, err := in.Ledger().RevokeSubject(ctx, token.Holder{Org: org, ClientKey: token.AnyApp, Subject: "ann"})
+			_, err := in.Ledger().RevokeSubject(ctx, token.Holder{Org: org, ClientKey: token.Any, Subject: "ann"})
 			return err
 		}, not(lives)},
 		{"end a session", opened, func(ctx context.Context, in *sqlstore.In, org auth.OrgKey) error {

@@ -47,7 +47,7 @@ func BenchmarkLedgerList(b *testing.B) {
 			})
 		}
 		fromStart := func(int) token.Position { return token.Position{} }
-		app := func(int) token.Holder { return heldBy("app", token.AnySubject) }
+		app := func(int) token.Holder { return heldBy("app", token.Any) }
 		list("of a subject", tokens/subjects, func(i int) token.Holder { return heldBy("app", fmt.Sprint(i%subjects)) }, fromStart, token.MaxPage)
 		list("the first page of an app", page, app, fromStart, page)
 		list("any page of an app", page, app, func(i int) token.Position { return token.Position{Issued: issued(i * 7919 % 90_000)} }, page)

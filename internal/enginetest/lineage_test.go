@@ -85,7 +85,7 @@ func TestM07NoUseIsDebited(t *testing.T) {
 		row := l.row(t, rand.Text(), 3)
 		child := row[2]
 		expect(t, "before", spend(t.Context(), l, child), nil)
-		expect(t, "Revoke", l.Revoke(t.Context(), heldBy(child.ClientKey, token.AnySubject), row[0].ID), nil)
+		expect(t, "Revoke", l.Revoke(t.Context(), heldBy(child.ClientKey, token.Any), row[0].ID), nil)
 		for range 3 {
 			expect(t, "M07 afterwards", spend(t.Context(), l, child), token.ErrRevoked)
 		}
@@ -132,7 +132,7 @@ func TestM08DamagedLineage(t *testing.T) {
 			for i, r := range circle {
 				dead(fmt.Sprintf("M08 %d in a circle of %d", i, n+1), r)
 			}
-			expect(t, "Revoke", l.Revoke(ctx, heldBy(app, token.AnySubject), circle[0].ID), token.ErrNotFound)
+			expect(t, "Revoke", l.Revoke(ctx, heldBy(app, token.Any), circle[0].ID), token.ErrNotFound)
 			if n, err := l.RevokeSubject(ctx, heldBy(app, circle[n].Subject)); n != 0 || err != nil {
 				t.Errorf("RevokeSubject = %d, %v", n, err)
 			}
@@ -178,7 +178,7 @@ func TestRedisForgetsDescendants(t *testing.T) {
 		r.Subject, r.Parent = "bob", parent.ID
 		expect(t, "Issue", ledger.Issue(ctx, r, nil, 10), nil)
 	}
-	expect(t, "Revoke", ledger.Revoke(ctx, heldBy("app", token.AnySubject), parent.ID), nil)
+	expect(t, "Revoke", ledger.Revoke(ctx, heldBy("app", token.Any), parent.ID), nil)
 	next := tokenOf("next", 0)
 	next.Subject = "bob"
 	expect(t, "Issue", ledger.Issue(ctx, next, nil, 1), nil)

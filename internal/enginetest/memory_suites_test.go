@@ -17,7 +17,7 @@ import (
 func TestMemoryLedger(t *testing.T) {
 	t.Parallel()
 	clock := authtest.NewClock(time.Now())
-	ledger := &token.MemoryLedger{Now: clock.Now}
+	ledger := token.NewMemoryLedger(clock.Now)
 	suites.Ledger(t, func(*testing.T) token.Ledger { return ledger }, featuresOf(clock))
 }
 
@@ -38,7 +38,7 @@ func TestMemorySessions(t *testing.T) {
 	t.Parallel()
 	clock := authtest.NewClock(time.Now())
 	memory := &session.Memory{Now: clock.Now}
-	suites.Sessions(t, func(*testing.T) session.Store { return memory }, featuresOf(clock))
+	suites.Sessions(t, func(*testing.T) session.Store { return memory.Sessions() }, featuresOf(clock))
 }
 
 func featuresOf(clock *authtest.Clock) storetest.Features {

@@ -174,7 +174,7 @@ func TestK34AMasterThatIsNotFit(t *testing.T) {
 	for _, s := range c.masters {
 		s.command(t, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
 		_, err := redisstore.Open(t.Context(), dialCluster(t, c.addrs()), redisstore.Options{})
-		var wrong *redisstore.SettingError
+		var wrong *auth.SettingError
 		if !errors.As(err, &wrong) || wrong.Setting != "maxmemory-policy" {
 			t.Errorf("K34 %v", err)
 		}

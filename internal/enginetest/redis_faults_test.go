@@ -130,7 +130,7 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 	expect(t, "issue", stores.ledger.Issue(ctx, limited, nil, 10), nil)
 	expect(t, "issue", stores.ledger.Issue(ctx, revoked, nil, 10), nil)
 	expect(t, "spend", spend(ctx, stores.ledger, limited), nil)
-	expect(t, "revoke", stores.ledger.Revoke(ctx, heldBy("app", token.AnySubject), "revoked"), nil)
+	expect(t, "revoke", stores.ledger.Revoke(ctx, heldBy("app", token.Any), "revoked"), nil)
 	kept, ended := sessionOf("kept"), sessionOf("ended")
 	expect(t, "create", stores.sessions.Create(ctx, kept, 0), nil)
 	expect(t, "create", stores.sessions.Create(ctx, ended, 0), nil)
@@ -342,7 +342,7 @@ func TestK05RedisIsNotFit(t *testing.T) {
 				expect(t, "Open", err, nil)
 			}
 			for _, w := range c.want {
-				var setting *redisstore.SettingError
+				var setting *auth.SettingError
 				if !errors.As(err, &setting) || setting.Setting != w.setting || setting.Value != w.value ||
 					!strings.Contains(setting.Remedy, w.remedy) {
 					t.Errorf("%v, want %+v", err, w)

@@ -344,7 +344,7 @@ func TestRedisAnAppForgetsTokens(t *testing.T) {
 	if n := s.command(t, "ZCARD", "tenantkit:l:app").(int64); n < 2*many || n > 2*many+many/2 {
 		t.Errorf("the index of the app names %d, want the %d live ones and few others", n, 2*many)
 	}
-	if list := listed(t, ledger, heldBy("app", token.AnySubject)); len(list) != 2*many {
+	if list := listed(t, ledger, heldBy("app", token.Any)); len(list) != 2*many {
 		t.Errorf("%d are listed, want %d", len(list), 2*many)
 	}
 }

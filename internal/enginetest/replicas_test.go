@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/redisstore"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 )
@@ -68,7 +69,7 @@ func TestK04OpenOfAServerWithStandbys(t *testing.T) {
 		t.Errorf("K04 by a role without rights to see it: logged %q", log)
 	}
 	for _, o := range []sqlstore.Options{{}, {UnsafeDurability: true}} {
-		var wrong *sqlstore.SettingError
+		var wrong *auth.SettingError
 		if _, err := sqlstore.Open(t.Context(), standby.db, sqlstore.PostgreSQL, o); !errors.As(err, &wrong) || wrong.Setting != "recovery" {
 			t.Errorf("K04 the standby: %v", err)
 		}
@@ -105,7 +106,7 @@ func TestK05OpenOfAServerWithReplicas(t *testing.T) {
 	primary.command(t, "CONFIG", "SET", "min-replicas-to-write", "1")
 	accepts("with a bound", false)
 	for _, o := range []redisstore.Options{{}, {UnsafeNoAppendOnly: true, UnsafeEviction: true, UnsafeUnknown: true}} {
-		var wrong *redisstore.SettingError
+		var wrong *auth.SettingError
 		if _, err := redisstore.Open(t.Context(), dial(t, replica.addr()), o); !errors.As(err, &wrong) || wrong.Setting != "role" {
 			t.Errorf("K05 the replica: %v", err)
 		}

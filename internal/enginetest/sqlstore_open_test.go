@@ -17,6 +17,7 @@ import (
 	atlassqlite "ariga.io/atlas/sql/sqlite"
 	"github.com/pressly/goose/v3"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -77,7 +78,7 @@ func TestK04RefusedStarts(t *testing.T) {
 			if s != nil || err == nil {
 				t.Fatal("opened")
 			}
-			var wrong *sqlstore.SettingError
+			var wrong *auth.SettingError
 			if c.setting != "" && (!errors.As(err, &wrong) || wrong.Setting != c.setting || wrong.Remedy == "") {
 				t.Errorf("error %v, want one about %s", err, c.setting)
 			}

@@ -40,7 +40,7 @@ func TestNamesThatAreNoText(t *testing.T) {
 				for what, c := range map[string]struct{ err, want error }{
 					"Spend":      {spend(ctx, s.Ledger(), r), token.ErrRevoked},
 					"Renew":      {s.Ledger().Renew(ctx, r, r, token.Grace), token.ErrRevoked},
-					"Revoke":     {s.Ledger().Revoke(ctx, heldBy(r.ClientKey, token.AnySubject), name), token.ErrNotFound},
+					"Revoke":     {s.Ledger().Revoke(ctx, heldBy(r.ClientKey, token.Any), name), token.ErrNotFound},
 					"DeleteID":   {s.Sessions().DeleteID(ctx, "acme", name, n.ID), auth.ErrNotFound},
 					"Public":     {public, token.ErrNotFound},
 					"Signer":     {signer, token.ErrNoKeyPair},

@@ -127,7 +127,7 @@ func TestIssueTakesDescendants(t *testing.T) {
 			l := h.ledger(t, s)
 			for range 100 {
 				row := l.row(t, "app", 4)
-				expect(t, "Revoke", s.Ledger().Revoke(t.Context(), heldBy("app", token.AnySubject), row[0].ID), nil)
+				expect(t, "Revoke", s.Ledger().Revoke(t.Context(), heldBy("app", token.Any), row[0].ID), nil)
 			}
 			if n := h.held(t, db, "ledger"); n > 100 {
 				t.Errorf("%d records, all of them dead", n)
@@ -155,7 +155,7 @@ func TestDeadDescendantsDoNotAddUp(t *testing.T) {
 					issue(fmt.Sprint("subject ", n), maker.ID)
 				}
 				if i > 0 {
-					expect(t, "Revoke", l.Revoke(ctx, heldBy("app", token.AnySubject), maker.ID), nil)
+					expect(t, "Revoke", l.Revoke(ctx, heldBy("app", token.Any), maker.ID), nil)
 				}
 			}
 			if n := h.held(t, h.open(t), "ledger"); n > 21+20 {
@@ -182,7 +182,7 @@ func TestIssueTakesTheSubjectsDead(t *testing.T) {
 			expect(t, "the one use", spend(ctx, l, issue("", 1, 10)), nil)
 			issue(row[0].ID, 0, 10)
 			issue(row[1].ID, 0, 10)
-			expect(t, "Revoke", l.Revoke(ctx, heldBy("app", token.AnySubject), row[1].ID), nil)
+			expect(t, "Revoke", l.Revoke(ctx, heldBy("app", token.Any), row[1].ID), nil)
 			issue("", 0, 2)
 			if n := h.held(t, h.open(t), "ledger"); n != 3 {
 				t.Errorf("%d records, want the parent and two of the subject", n)

@@ -40,20 +40,20 @@ func (k *kms) Wrap(ctx context.Context, key sqlstore.DataKey, bound string) ([]b
 	if k.away.Load() {
 		return nil, errAway
 	}
-	k.keys.Store(string(key.Reveal()), true)
-	return k.gcm.Seal(nil, nil, key.Reveal(), []byte(bound)), ctx.Err()
+	k.keys.Store(string(key), true)
+	return k.gcm.Seal(nil, nil, []byte(key), []byte(bound)), ctx.Err()
 }
 
 func (k *kms) Unwrap(ctx context.Context, wrapped []byte, bound string) (sqlstore.DataKey, error) {
 	if k.away.Load() {
-		return sqlstore.DataKey{}, errAway
+		return "", errAway
 	}
 	key, err := k.gcm.Open(nil, nil, wrapped, []byte(bound))
 	if err != nil {
-		return sqlstore.DataKey{}, err
+		return "", err
 	}
 	k.unwraps.Add(1)
-	return sqlstore.NewDataKey(key), ctx.Err()
+	return sqlstore.DataKey(key), ctx.Err()
 }
 
 func (k *kms) sealer(t testing.TB, name string) *sqlstore.Sealer {
@@ -120,7 +120,7 @@ func TestK52DataKeys(t *testing.T) {
 				if bytes.Contains(all, []byte(key.(string))) {
 					t.Error("a data key can be read in the tables")
 				}
-				dataKey := sqlstore.NewDataKey([]byte(key.(string)))
+				dataKey := sqlstore.DataKey(key.(string))
 				for _, text := range []string{printed.All(dataKey), printed.All(h.options()), fmt.Sprintf("%+v %#v", dataKey, &dataKey)} {
 					if strings.Contains(text, key.(string)) || strings.Contains(text, fmt.Sprintf("%x", key)) {
 						t.Errorf("printed %s", text)
@@ -271,17 +271,17 @@ type lax struct {
 
 func (l lax) Wrap(ctx context.Context, key sqlstore.DataKey, bound string) ([]byte, error) {
 	if l.unbound {
-		return key.Reveal(), nil
+		return []byte(key), nil
 	}
 	return l.kms.Wrap(ctx, key, bound)
 }
 
 func (l lax) Unwrap(ctx context.Context, wrapped []byte, bound string) (sqlstore.DataKey, error) {
 	if l.unbound {
-		return sqlstore.NewDataKey(wrapped), nil
+		return sqlstore.DataKey(wrapped), nil
 	}
 	_, err := l.kms.Unwrap(ctx, wrapped, bound)
-	return sqlstore.NewDataKey(l.bytes), err
+	return sqlstore.DataKey(l.bytes), err
 }
 
 func TestK52WrappersOfNoUse(t *testing.T) {

@@ -43,7 +43,7 @@ type shared struct {
 func sharedInMemory() shared {
 	m, credentials := new(session.Memory), signature.Memory{}
 	return shared{
-		signing.NewMemory(100_000), new(token.MemoryLedger), m, m, m, new(token.MemoryKeys),
+		signing.NewMemory(100_000), token.NewMemoryLedger(nil), m.Sessions(), m.Attempts(), m.Factors(), new(token.MemoryKeys),
 		func(_ *testing.T, _ string, _ signing.Secret, c *signature.Credential) signature.Credentials {
 			credentials[c.Key.ClientKey()] = c
 			return credentials
@@ -264,7 +264,7 @@ func (w *world) serve(guard *auth.Guard) http.Handler {
 		return err
 	})
 	route("POST /revoke/{jti}", auth.Public, func(ctx context.Context, _ http.ResponseWriter, r *http.Request) error {
-		return asUnavailable(w.minter.Ledger.Revoke(ctx, w.heldBy(token.AnySubject), r.PathValue("jti")), token.ErrNotFound)
+		return asUnavailable(w.minter.Ledger.Revoke(ctx, w.heldBy(token.Any), r.PathValue("jti")), token.ErrNotFound)
 	})
 	route("POST /revoke", auth.Public, func(ctx context.Context, _ http.ResponseWriter, _ *http.Request) error {
 		_, err := w.minter.Ledger.RevokeSubject(ctx, w.heldBy(w.account))

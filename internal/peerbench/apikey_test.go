@@ -98,7 +98,7 @@ func writtenByHand(testing.TB) keyed {
 // ourKey is a key of a Guard that remembers it. Either the mechanism alone or the whole Guard checks it.
 func ourKey(t testing.TB, whole bool) keyed {
 	directory := newDirectory(0)
-	mechanism := &apikey.Mechanism{Formats: []apikey.Format{{Prefix: "acme_live"}}, Store: new(apikey.Memory), Stale: time.Hour}
+	mechanism := &apikey.Mechanism{Formats: []apikey.Format{{Prefix: "acme_live"}}, Store: apikey.NewMemory(), Stale: time.Hour}
 	guard := &auth.Guard{BaseURL: baseURL, Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{mechanism}}
 	by := auth.Principal{Org: "acme", Account: subject, Caller: subject, Scope: scope.Unscoped(), Granted: scope.Unscoped(), Authenticated: time.Now()}
 	var tenant *auth.Tenant

@@ -224,7 +224,7 @@ func newReplays(requests int) *signing.Memory {
 
 // sessionChain accepts a session that it opens.
 func sessionChain(t testing.TB, end http.Handler) chain {
-	manager := &session.Manager{Store: new(session.Memory), Attempts: new(session.Memory)}
+	manager := &session.Manager{Store: new(session.Memory).Sessions(), Attempts: new(session.Memory).Attempts()}
 	opened := httptest.NewRecorder()
 	start := &auth.Guard{BaseURL: baseURL, Directory: newDirectory(0), Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{manager}}
 	start.Mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

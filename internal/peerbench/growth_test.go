@@ -30,8 +30,8 @@ import (
 // grown maps the names in growthRows to operations. Each makes a store of n entries and
 // returns a request to it.
 var grown = map[string]func(t testing.TB, n int) func(i int) error{
-	"memory_session": func(t testing.TB, n int) func(int) error { return sessionsOf(t, new(session.Memory), n, n) },
-	"memory_ledger":  func(t testing.TB, n int) func(int) error { return tokensOf(t, &token.MemoryLedger{}, n, n) },
+	"memory_session": func(t testing.TB, n int) func(int) error { return sessionsOf(t, new(session.Memory).Sessions(), n, n) },
+	"memory_ledger":  func(t testing.TB, n int) func(int) error { return tokensOf(t, token.NewMemoryLedger(nil), n, n) },
 	"memory_issue":   issues,
 	"memory_claim": func(t testing.TB, n int) func(int) error {
 		store := &signing.Memory{PerKey: *live}
@@ -128,7 +128,7 @@ func tokensOf(t testing.TB, ledger token.Ledger, n, some int) func(int) error {
 
 // issues issues and revokes a token of a subject that has n others.
 func issues(t testing.TB, n int) func(int) error {
-	var ledger token.MemoryLedger
+	ledger := token.NewMemoryLedger(nil)
 	r := token.Record{Org: "acme", ClientKey: issuer, Subject: subject, KeyID: "key", Issued: time.Now()}
 	for i := range n {
 		r.ID = strconv.Itoa(i)

@@ -115,7 +115,7 @@ func newDirectory(idle time.Duration) *auth.Memory {
 // checks it.
 func ourSession(t testing.TB, idle time.Duration, whole bool) signedIn {
 	directory := newDirectory(idle)
-	manager := &session.Manager{Store: new(session.Memory), Attempts: new(session.Memory)}
+	manager := &session.Manager{Store: new(session.Memory).Sessions(), Attempts: new(session.Memory).Attempts()}
 	guard := &auth.Guard{BaseURL: baseURL, Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{manager}}
 	var tenant *auth.Tenant
 	var principal auth.Principal

@@ -15,24 +15,25 @@ import (
 	"io"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tenantkit/tenantkit/auth/sqlstore"
 )
 
-// Tx is a pgx.Tx as sqlstore.Tx. Like that, it must not be used concurrently.
-type Tx struct {
-	*sql.Conn
-	tx pgx.Tx
-}
-
-// Of returns tx as a sqlstore.Tx. It holds nothing that must be closed.
-func Of(tx pgx.Tx) Tx {
-	db := sql.OpenDB(connector{tx})
+// Of returns pgxTx as a sqlstore.Tx. It holds nothing that must be closed. Like pgxTx, it must not be
+// used concurrently.
+func Of(pgxTx pgx.Tx) sqlstore.Tx {
+	db := sql.OpenDB(connector{pgxTx})
 	defer db.Close()                         // which ends its goroutine, and not the one connection that is in use
 	conn, _ := db.Conn(context.Background()) // Connect returns no error
-	return Tx{conn, tx}
+	return tx{conn, pgxTx}
 }
 
-// Commit commits the transaction.
-func (t Tx) Commit() error { return t.tx.Commit(context.Background()) }
+type tx struct {
+	*sql.Conn
+	pgx pgx.Tx
+}
+
+func (t tx) Commit() error { return t.pgx.Commit(context.Background()) }
 
 type connector struct{ tx pgx.Tx }
 

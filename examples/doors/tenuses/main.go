@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	ctx, keys, ledger := context.Background(), new(token.MemoryKeys), new(token.MemoryLedger) // sqlstore has both, in SQL
+	ctx, keys, ledger := context.Background(), new(token.MemoryKeys), token.NewMemoryLedger(nil) // sqlstore has both, in SQL
 	_, _ = keys.Generate(ctx, "acme", "shop")
 	issuer := token.Minter{Signers: keys, Ledger: ledger}
 	voucher, _, err := issuer.Limited(ctx, token.Claims{Issuer: "shop", Subject: "ada", Audience: "https://api.example.com", MaxUses: 10})

@@ -43,7 +43,7 @@ func Resolve(_ context.Context, r *http.Request) (auth.Address, error) {
 // New returns a server. keys must have a key pair of App.
 func New(table *Table, memory *session.Memory, keys *token.MemoryKeys, mail Mail) *Server {
 	s := &Server{table: table, mail: mail, tokens: &bearer.Mechanism{Keys: keys, Signers: keys},
-		sessions: &session.Manager{Store: memory, Attempts: memory, FactorStore: memory, PasswordStore: table}}
+		sessions: &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), FactorStore: memory.Factors(), PasswordStore: table}}
 	guard := &auth.Guard{
 		Roles:      auth.RolesDoNotLimit, // routes ask for the role
 		BaseURL:    "http://localhost:8080",

@@ -272,7 +272,7 @@ func TestDelete(t *testing.T) {
 	w.person().answer(401, "/me", reply, err)
 	w.person().posts(401, "/login", "email", ann, "password", password)
 	w.person().posts(401, "/password/reset", "ticket", ticket, "new", "fourth password")
-	if records, err := w.memory.List(t.Context(), accounts.Org.Key(), "a1"); len(records) > 0 || err != nil {
+	if records, err := w.memory.Sessions().List(t.Context(), accounts.Org.Key(), "a1"); len(records) > 0 || err != nil {
 		t.Errorf("%d records are left, %v", len(records), err)
 	}
 }

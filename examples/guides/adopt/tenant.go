@@ -153,7 +153,7 @@ func (s *service) createToken(_ http.ResponseWriter, r *http.Request, ask newTok
 // revokeTokens ends all tokens of the caller.
 func (s *service) revokeTokens(_ http.ResponseWriter, r *http.Request) (any, error) {
 	by := auth.From(r.Context())
-	_, err := s.tokens.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: token.AnyApp, Subject: by.Account})
+	_, err := s.tokens.RevokeSubject(r.Context(), token.Holder{Org: by.Org, ClientKey: token.Any, Subject: by.Account})
 	return struct{}{}, err
 }
 

@@ -27,7 +27,7 @@ func made(t *testing.T, n int) (keys []string) {
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "root", Org: "acme"})
-	mechanism := &lib.Mechanism{Formats: apikey.Formats, Store: new(lib.Memory), PerAccount: n * len(apikey.Formats)}
+	mechanism := &lib.Mechanism{Formats: apikey.Formats, Store: lib.NewMemory(), PerAccount: n * len(apikey.Formats)}
 	guard := &auth.Guard{BaseURL: "https://api.example.com", Directory: directory, Mechanisms: []auth.Mechanism{mechanism}, Roles: auth.RolesDoNotLimit}
 	by := auth.Principal{Org: "acme", Account: "root", Caller: "root", Scope: scope.Unscoped(), Granted: scope.Unscoped(), Authenticated: time.Now()}
 	mux := guard.Mux()

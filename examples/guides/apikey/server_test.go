@@ -150,8 +150,8 @@ func TestABodyCannotAskForMore(t *testing.T) {
 
 // TestM26AMemberMakesNoKey: whoever is signed in, and has no role of an administrator, is none.
 func TestM26AMemberMakesNoKey(t *testing.T) {
-	w, sessions := newWorld(t), new(session.Memory)
-	manager := &session.Manager{Store: sessions, Attempts: sessions}
+	w, memory := newWorld(t), new(session.Memory)
+	manager := &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts()}
 	directory := new(auth.Memory)
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "partner", Org: "acme"})

@@ -34,8 +34,8 @@ func (Bcrypt) Verify(encoded, password string) (ok, rehash bool) {
 // replaces one of bcrypt, because Users is a session.Rehasher.
 func NewManager(users *Users, memory *session.Memory) *session.Manager {
 	return &session.Manager{
-		Store:         memory,
-		Attempts:      memory,
+		Store:         memory.Sessions(),
+		Attempts:      memory.Attempts(),
 		PasswordStore: users,
 		Hasher:        session.Migrating(Bcrypt{Cost: bcrypt.DefaultCost}, session.PBKDF2{}),
 	}

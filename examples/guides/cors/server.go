@@ -66,8 +66,8 @@ func NewHandler(baseURL, app string, directory auth.Directory, passwords session
 	}
 	memory := new(session.Memory)
 	sessions := &session.Manager{
-		Store:         memory,
-		Attempts:      memory,
+		Store:         memory.Sessions(),
+		Attempts:      memory.Attempts(),
 		PasswordStore: passwords,
 		CrossOrigin:   trusted,
 	}

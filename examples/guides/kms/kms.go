@@ -26,14 +26,14 @@ type Transit struct {
 
 // Wrap implements sqlstore.Wrapper.
 func (t *Transit) Wrap(ctx context.Context, key sqlstore.DataKey, bound string) ([]byte, error) {
-	reply, err := t.call(ctx, "encrypt", transit{Plaintext: key.Reveal(), Bound: []byte(bound)})
+	reply, err := t.call(ctx, "encrypt", transit{Plaintext: []byte(key), Bound: []byte(bound)})
 	return []byte(reply.Ciphertext), err
 }
 
 // Unwrap implements sqlstore.Wrapper.
 func (t *Transit) Unwrap(ctx context.Context, wrapped []byte, bound string) (sqlstore.DataKey, error) {
 	reply, err := t.call(ctx, "decrypt", transit{Ciphertext: string(wrapped), Bound: []byte(bound)})
-	return sqlstore.NewDataKey(reply.Plaintext), err
+	return sqlstore.DataKey(reply.Plaintext), err
 }
 
 // transit is a request or a reply. encoding/json writes bytes in base64, as Vault reads them.

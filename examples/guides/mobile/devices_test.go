@@ -57,7 +57,7 @@ func newWorld(t *testing.T) *world {
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutApp(auth.App{ClientKey: app, Org: "acme"})
 	w := &world{store: store, db: db}
-	people := &session.Manager{Store: memory, Attempts: memory}
+	people := &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts()}
 	tokens := &bearer.Mechanism{Keys: keys, Signers: keys, Ledger: store.Ledger()}
 	guard := &auth.Guard{Roles: auth.RolesDoNotLimit, BaseURL: "https://api.example.com", Directory: directory,
 		Mechanisms: []auth.Mechanism{people, tokens},

@@ -41,7 +41,7 @@ func TestAPartner(t *testing.T) {
 		Directory:   directory,
 		Credentials: signature.Memory{clientKey: {Key: key, Account: "partner", Scope: []string{"object.read.c_note"}}},
 		Replays:     signing.NewMemory(0),
-		Ledger:      new(token.MemoryLedger),
+		Ledger:      token.NewMemoryLedger(nil),
 		Keys:        keys,
 	}, func(w http.ResponseWriter, r *http.Request) { auth.Reply(w, r, auth.From(r.Context()).Account) })
 

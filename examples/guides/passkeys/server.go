@@ -41,7 +41,7 @@ func New(baseURL string, table *Table, store *session.Memory) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{table: table, relying: relying}
-	s.sessions = &session.Manager{Store: store, Attempts: store, FactorStore: store, PasswordStore: table}
+	s.sessions = &session.Manager{Store: store.Sessions(), Attempts: store.Attempts(), FactorStore: store.Factors(), PasswordStore: table}
 	guard := &auth.Guard{BaseURL: baseURL, Directory: table, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.sessions}}
 	s.Mux = guard.Mux()
 	// A passkey opens sessions for as long as it exists. So whoever adds one has just signed in.

@@ -31,7 +31,7 @@ type Server struct {
 // New returns a server. Factors must be one store for all instances, and sealed: see sqlstore.
 func New(people People, store *session.Memory, factors session.FactorStore) *Server {
 	s := &Server{people: people, directory: auth.Cached(strict{people, factors}, 0)}
-	s.sessions = &session.Manager{Store: store, Attempts: store, FactorStore: factors, PasswordStore: people}
+	s.sessions = &session.Manager{Store: store.Sessions(), Attempts: store.Attempts(), FactorStore: factors, PasswordStore: people}
 	guard := &auth.Guard{BaseURL: "https://api.example.com", Directory: s.directory, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.sessions}}
 	s.Mux = guard.Mux()
 

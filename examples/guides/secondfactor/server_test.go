@@ -69,7 +69,7 @@ func newServer(t *testing.T, policy auth.SessionPolicy) (newBrowser func() *brow
 	p.PutRole("acme", auth.Role{Name: "administrator", Scope: []string{"*"}})
 	memory := new(session.Memory)
 	fails = new(atomic.Bool)
-	s := secondfactor.New(p, memory, failing{memory, fails})
+	s := secondfactor.New(p, memory, failing{memory.Factors(), fails})
 	server := httptest.NewTLSServer(s)
 	t.Cleanup(server.Close)
 	authtest.CheckRoutes(t, s, "/acme/v2", s.Routes())

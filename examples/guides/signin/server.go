@@ -48,7 +48,7 @@ type Server struct {
 // New returns a server. The providers have a name each, which is in the callback's URL.
 func New(baseURL string, people People, store *session.Memory, providers map[string]*Provider) *Server {
 	s := &Server{people: people, providers: providers}
-	s.sessions = &session.Manager{Store: store, Attempts: store, FactorStore: store}
+	s.sessions = &session.Manager{Store: store.Sessions(), Attempts: store.Attempts(), FactorStore: store.Factors()}
 	guard := &auth.Guard{BaseURL: baseURL, Directory: people, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.sessions}}
 	s.Mux = guard.Mux()
 	signedIn := auth.Authenticated.By(session.Name)

@@ -22,10 +22,10 @@ func testLimitOfDescendants(t *testing.T, l *suite.Ledger) {
 	issue("first", row[1].ID, nil)
 	issue("second", row[0].ID, nil)
 	issue("third", "", token.ErrTooMany)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), row[1].ID), nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), row[1].ID), nil)
 	issue("in place of the child of the revoked one", "", nil)
 	issue("and one more", "", token.ErrTooMany)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), row[0].ID), nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), row[0].ID), nil)
 	issue("in place of the child of the other", "", nil)
 	issue("and one more", "", token.ErrTooMany)
 }

@@ -46,7 +46,7 @@ func testRevokeMakerRace(t *testing.T, l *suite.Ledger) {
 // revokeEither revokes a record by itself, or its subject.
 func revokeEither(t *testing.T, l *suite.Ledger, r token.Record, round int) error {
 	if round%2 == 0 {
-		return l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID)
+		return l.Revoke(t.Context(), l.Of(token.Any), r.ID)
 	}
 	_, err := l.RevokeSubject(t.Context(), l.Of(r.Subject))
 	return err
@@ -103,7 +103,7 @@ func testMakerNames(t *testing.T, l *suite.Ledger) {
 		children = append(children, l.Make(t, parent, func(r *token.Record) { r.Maker, r.MakerApp = l.F.AccountNamed(name), name }))
 	}
 	for i, child := range children {
-		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), child.Parent), nil)
+		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), child.Parent), nil)
 		l.Dead(t, fmt.Sprintf("made by %q", child.Parent), child)
 		for _, other := range children[i+1:] {
 			if got, err := l.Spend(t.Context(), other); got != other.Lineage || err != nil {
@@ -126,7 +126,7 @@ func testMadeByAnotherApp(t *testing.T, l *suite.Ledger) {
 	suite.Expect(t, "Revoke", l.Revoke(t.Context(), elsewhere.Holder(), elsewhere.ID), nil)
 	l.Spends(t, "made by that of the other app", child, nil)
 	l.Dead(t, "made by the revoked one", theirs)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), here.ID), nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), here.ID), nil)
 	l.Dead(t, "made by the other, revoked too", child)
 }
 
@@ -161,7 +161,7 @@ func testDeadAncestorCostsNoUse(t *testing.T, l *suite.Ledger) {
 	row := row(t, l, 2)
 	child := l.Make(t, row[1], suite.Limited(3))
 	l.Spends(t, "before", child, nil)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), row[0].ID), nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), row[0].ID), nil)
 	for range 5 {
 		if err := l.Use(t.Context(), child); errors.Is(err, token.ErrExhausted) || !errors.Is(err, token.ErrRevoked) {
 			t.Errorf("Spend: error %v, want ErrRevoked", err)

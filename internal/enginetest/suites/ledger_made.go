@@ -47,7 +47,7 @@ func testMadeByRevokedSubject(t *testing.T, l *suite.Ledger) {
 	second := l.Make(t, row[2], of)
 	l.Make(t, second, of)
 	l.Make(t, ended[1], of)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), ended[0].ID), nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), ended[0].ID), nil)
 
 	revoke := func(subject string, want int) {
 		t.Helper()
@@ -79,7 +79,7 @@ func testMadeByExpired(t *testing.T, l *suite.Ledger) {
 	}
 	l.F.Wait(expires.Sub(l.F.Time()) + 10*time.Millisecond)
 	for _, limit := range []int{1, token.MaxPage} {
-		if list := l.Pages(t, l.Of(token.AnySubject), limit); len(list) != 1 || list[0].ID != lasting.ID {
+		if list := l.Pages(t, l.Of(token.Any), limit); len(list) != 1 || list[0].ID != lasting.ID {
 			t.Errorf("List of any subject, in pages of %d = %+v, want %+v", limit, list, lasting)
 		}
 	}
@@ -108,7 +108,7 @@ func testMadeByEachRevoked(t *testing.T, l *suite.Ledger) {
 		for _, r := range row {
 			l.Spends(t, "before", r, nil)
 		}
-		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), row[ended].ID), nil)
+		suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), row[ended].ID), nil)
 		for i, r := range slices.Backward(row) {
 			if i < ended {
 				l.Spends(t, "an ancestor of the revoked one", r, nil)

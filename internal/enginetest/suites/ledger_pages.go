@@ -19,7 +19,7 @@ func testPageNames(t *testing.T, l *suite.Ledger) {
 		all = append(all, l.Add(t, func(r *token.Record) { r.ID, r.Issued = name, now }))
 	}
 	slices.SortFunc(all, suite.ByPosition)
-	for _, of := range []token.Holder{l.Of(l.Subject), l.Of(token.AnySubject)} {
+	for _, of := range []token.Holder{l.Of(l.Subject), l.Of(token.Any)} {
 		for _, limit := range suite.Limits(len(all)) {
 			if got := l.Pages(t, of, limit); !slices.EqualFunc(got, all, suite.SameRecord) {
 				t.Errorf("in pages of %d: %+v, want %+v", limit, got, all)
@@ -35,7 +35,7 @@ func testPageAfterGone(t *testing.T, l *suite.Ledger) {
 		l.App = suite.Random()
 		of := l.Of(l.Subject)
 		if any {
-			of.Subject = token.AnySubject
+			of.Subject = token.Any
 		}
 		var all []token.Record
 		for i := range 9 {
@@ -83,7 +83,7 @@ func testAnySubjectLineage(t *testing.T, l *suite.Ledger) {
 		t.Helper()
 		slices.SortFunc(want, suite.ByPosition)
 		for _, limit := range []int{1, 2, token.MaxPage} {
-			if got := l.Pages(t, l.Of(token.AnySubject), limit); !slices.EqualFunc(got, want, suite.SameRecord) {
+			if got := l.Pages(t, l.Of(token.Any), limit); !slices.EqualFunc(got, want, suite.SameRecord) {
 				t.Errorf("%s, in pages of %d: %+v, want %+v", what, limit, got, want)
 			}
 		}
@@ -91,7 +91,7 @@ func testAnySubjectLineage(t *testing.T, l *suite.Ledger) {
 	check("before", slices.Concat(row, beside, []token.Record{spent, ofSpent})...)
 	l.Spends(t, "the only use", spent, nil)
 	check("one is exhausted", slices.Concat(row, beside)...)
-	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.AnySubject), row[2].ID), nil)
+	suite.Expect(t, "Revoke", l.Revoke(t.Context(), l.Of(token.Any), row[2].ID), nil)
 	check("one is revoked", slices.Concat(row[:2], beside)...)
 	if _, err := l.RevokeSubject(t.Context(), l.Of(l.Subject)); err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func testListRace(t *testing.T, l *suite.Ledger) {
 		case 0:
 			defer done.Store(true)
 			for _, r := range brief {
-				if err := l.Revoke(t.Context(), l.Of(token.AnySubject), r.ID); err != nil {
+				if err := l.Revoke(t.Context(), l.Of(token.Any), r.ID); err != nil {
 					return err
 				}
 			}
@@ -149,7 +149,7 @@ func testListRace(t *testing.T, l *suite.Ledger) {
 		return nil
 	})
 	suite.Tally(t, errs)
-	for _, r := range l.Pages(t, l.Of(token.AnySubject), token.MaxPage) {
+	for _, r := range l.Pages(t, l.Of(token.Any), token.MaxPage) {
 		if slices.ContainsFunc(brief, func(b token.Record) bool { return b.ID == r.ID }) {
 			t.Errorf("listed after it was revoked: %+v", r)
 		}
@@ -161,7 +161,7 @@ func walkOnce(t *testing.T, l *suite.Ledger, lasting map[string]bool, gone []tok
 	found := map[string]int{}
 	var after token.Position
 	for {
-		page, next, err := l.List(t.Context(), l.Of(token.AnySubject), after, 7)
+		page, next, err := l.List(t.Context(), l.Of(token.Any), after, 7)
 		if err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func testPageBoundaries(t *testing.T, l *suite.Ledger) {
 	}
 	slices.SortFunc(all, suite.ByPosition)
 	for _, limit := range suite.Limits(len(all)) {
-		if got := l.Pages(t, l.Of(token.AnySubject), limit); !slices.EqualFunc(got, all, suite.SameRecord) {
+		if got := l.Pages(t, l.Of(token.Any), limit); !slices.EqualFunc(got, all, suite.SameRecord) {
 			t.Errorf("in pages of %d: %+v, want %+v", limit, got, all)
 		}
 		for _, subject := range subjects {
@@ -223,7 +223,7 @@ func testPageBoundaries(t *testing.T, l *suite.Ledger) {
 			}
 		}
 	}
-	for _, subject := range append(subjects, token.AnySubject) {
+	for _, subject := range append(subjects, token.Any) {
 		n := len(l.Pages(t, l.Of(subject), token.MaxPage))
 		for limit, last := range map[int]bool{n - 1: false, n: true, n + 1: true} {
 			if _, next, err := l.List(t.Context(), l.Of(subject), token.Position{}, limit); next.IsZero() != last || err != nil {

@@ -24,7 +24,7 @@ type Server struct {
 func New(baseURL string, table *Table, key session.DeviceKey, mail func(ctx context.Context, address, text string) error) *Server {
 	s := &Server{table: table, mail: mail}
 	memory := new(session.Memory)
-	s.sessions = &session.Manager{Store: memory, Attempts: memory, FactorStore: memory, PasswordStore: table, DeviceKey: key,
+	s.sessions = &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), FactorStore: memory.Factors(), PasswordStore: table, DeviceKey: key,
 		Cookies:       session.Cookies{Device: "device"}, // one for all orgs: see People with several accounts
 		Administrator: func(p auth.Principal) bool { return p.HasRole("administrator") }}
 	guard := &auth.Guard{BaseURL: baseURL, Directory: table, Roles: auth.RolesLimit, Mechanisms: []auth.Mechanism{s.sessions}}

@@ -73,7 +73,7 @@ func main() {
 	directory.PutAccount(auth.Account{ID: "bob", Org: "acme", Roles: []string{"reader"}})
 
 	s := &server{passwords: map[string]string{}, notes: map[auth.OrgKey][]note{}}
-	s.people = &session.Manager{Store: memory, Attempts: memory, PasswordStore: s}
+	s.people = &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), PasswordStore: s}
 	for _, name := range []string{"ada", "bob"} {
 		s.passwords[name], _ = s.people.Passwords().Hash(context.Background(), "correct horse")
 	}

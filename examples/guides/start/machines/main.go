@@ -82,18 +82,18 @@ func main() {
 	}
 
 	s := new(server)
-	s.people = &session.Manager{Store: memory, Attempts: memory, PasswordStore: s}
+	s.people = &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), PasswordStore: s}
 	if s.password, err = s.people.Passwords().Hash(ctx, "correct horse"); err != nil {
 		log.Fatal(err)
 	}
-	apiKeys := &apikey.Mechanism{Formats: []apikey.Format{{Prefix: "acme_live"}}, Store: new(apikey.Memory)}
+	apiKeys := &apikey.Mechanism{Formats: []apikey.Format{{Prefix: "acme_live"}}, Store: apikey.NewMemory()}
 	s.keys = apiKeys.Keys()
 	credential := &signature.Credential{Key: key, Account: "partner", Scope: reads}
 	guard := &auth.Guard{BaseURL: "http://localhost:8085", Directory: directory, Roles: auth.RolesLimit, Ceiling: true, Mechanisms: []auth.Mechanism{
 		s.people,
 		apiKeys,
 		&signature.Mechanism{Credentials: signature.Memory{clientKey: credential}, Replays: signing.NewMemory(1e6)},
-		&bearer.Mechanism{Keys: tokenKeys, Signers: tokenKeys, Ledger: new(token.MemoryLedger), Cache: new(token.Cache)},
+		&bearer.Mechanism{Keys: tokenKeys, Signers: tokenKeys, Ledger: token.NewMemoryLedger(nil), Cache: new(token.Cache)},
 	}}
 	mux, tokens := guard.Mux(), new(oauth.Server)
 	tokens.Register(mux) // POST /oauth/token, /oauth/introspect, /oauth/revoke

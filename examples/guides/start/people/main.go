@@ -103,7 +103,7 @@ func (s *server) logout(w http.ResponseWriter, r *http.Request) (any, error) {
 
 func main() {
 	t, memory := &table{passwords: map[string]string{}}, new(session.Memory)
-	s := &server{t, &session.Manager{Store: memory, Attempts: memory, FactorStore: memory, PasswordStore: t}}
+	s := &server{t, &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts(), FactorStore: memory.Factors(), PasswordStore: t}}
 	encoded, err := s.people.Passwords().Hash(context.Background(), "correct horse")
 	if err != nil {
 		log.Fatal(err)

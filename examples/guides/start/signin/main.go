@@ -124,7 +124,7 @@ func main() {
 		log.Fatal(err)
 	}
 	memory := new(session.Memory)
-	s := &server{people: &session.Manager{Store: memory, Attempts: memory}, provider: provider, issuer: issuer, bound: map[string]string{}}
+	s := &server{people: &session.Manager{Store: memory.Sessions(), Attempts: memory.Attempts()}, provider: provider, issuer: issuer, bound: map[string]string{}}
 	s.client = oauth2.Config{ClientID: os.Getenv("CLIENT_ID"), ClientSecret: os.Getenv("CLIENT_SECRET"), Endpoint: provider.Endpoint(),
 		RedirectURL: "http://localhost:8085/acme/v2/callback", Scopes: []string{oidc.ScopeOpenID}}
 	s.accounts.PutOrg(auth.Org{Code: "acme", Session: auth.SessionPolicy{Issuers: []string{issuer}}}) // who vouches for acme's people
