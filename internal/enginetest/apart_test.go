@@ -12,6 +12,7 @@ import (
 
 // TestVerbsOfOneOrgLeaveOthersAlone looks at what is easily forgotten when rows of one org end.
 func TestVerbsOfOneOrgLeaveOthersAlone(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {

@@ -32,6 +32,7 @@ func apiKeyOf(org auth.OrgKey, account string) apikey.Record {
 // TestAPIKeysEndWithTheirAccountAndOrg ends accounts and orgs in each engine. Keys of others stay, those that
 // the account made for them too.
 func TestAPIKeysEndWithTheirAccountAndOrg(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	run := func(t *testing.T, s whole, keys apikey.Store, deleteAccount func(context.Context, auth.OrgKey, string) error) {
 		ctx := t.Context()

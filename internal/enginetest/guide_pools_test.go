@@ -61,6 +61,7 @@ func migrate(ctx context.Context, owner *sql.DB) error {
 
 // A server whose role may not change tables, on tables that another role has made.
 func TestTablesOfAnotherRole(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	source := newDatabase(t)
 	administrator := openDB(t, "pgx", source)
@@ -207,6 +208,7 @@ func startBouncer(t *testing.T, at string) *url.URL {
 }
 
 func TestBehindABouncer(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	source := startBouncer(t, newDatabase(t))
 	db, err := behindBouncer(source.String())

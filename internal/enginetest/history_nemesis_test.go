@@ -254,6 +254,7 @@ func redisClock(t testing.TB, i *historyInstance, faults func(testing.TB, *clock
 // TestN10ClockOfAnEngine has requests whose time is over, and sets the clock of the engine back. None of
 // them is accepted again, although all expired records were deleted before.
 func TestN10ClockOfAnEngine(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	expiring := func() signing.Use {
 		u := aUse()

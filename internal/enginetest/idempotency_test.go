@@ -399,6 +399,7 @@ func repeatOf(org auth.OrgKey, caller string) idempotency.Entry {
 // TestR08KeysEndWithTheirAccountAndOrg ends accounts and orgs in each engine: who gets their ID later
 // finds no response. RevokeAccount leaves them.
 func TestR08KeysEndWithTheirAccountAndOrg(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	o := idempotency.Options{Keep: time.Hour, Lease: time.Hour, MaxBytes: 1 << 30} // no attempt is overtaken, however slow the machine is
 	run := func(t *testing.T, s whole, entries idempotency.Store, deleteAccount func(context.Context, auth.OrgKey, string) error) {

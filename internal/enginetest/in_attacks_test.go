@@ -28,6 +28,7 @@ func (c cutOff) ExecContext(ctx context.Context, query string, args ...any) (sql
 
 // TestDeleteOrgThatIsCutOff: who commits in spite of the error deletes nothing of the org.
 func TestDeleteOrgThatIsCutOff(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
@@ -54,6 +55,7 @@ func TestDeleteOrgThatIsCutOff(t *testing.T) {
 
 // TestRevokeAccountAndReplacedKeys: a holder who replaces a key again and again is left with none.
 func TestRevokeAccountAndReplacedKeys(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {

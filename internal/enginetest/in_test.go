@@ -383,6 +383,7 @@ func (e *embedded) text(t *testing.T, table, column string) (all string) {
 
 // TestWrongTransactions are refused, each with the remedy.
 func TestWrongTransactions(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	refused := func(t *testing.T, e *embedded, tx sqlstore.Tx, text string) {
 		t.Helper()
@@ -638,6 +639,7 @@ func issueInTransactions(t *testing.T, e *embedded, o *sql.TxOptions, as func(*s
 
 // TestTheLimitHoldsInTransactions also shows what In's question about the isolation is for.
 func TestTheLimitHoldsInTransactions(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	asItIs := func(tx *sql.Tx) sqlstore.Tx { return tx }
 	for _, h := range homes(t) {
@@ -693,6 +695,7 @@ func TestOthersWaitForATransaction(t *testing.T) {
 
 // TestTwoAccountsThatMadeTokensForEachOther are deleted at the same time, and none of the transactions is ended.
 func TestTwoAccountsThatMadeTokensForEachOther(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	e := newEmbedded(t, newPostgresHome(t))
 	pair := []string{"ann", "bob"}

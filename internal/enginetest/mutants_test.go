@@ -197,7 +197,7 @@ func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 		}
 		// A mutant that waits for ever, or takes all memory, is noticed, too.
 		run := exec.CommandContext(t.Context(), "go", append([]string{"test", "-p", "1", "-vet=off", "-short", "-failfast", "-timeout", "3m", "-overlay", overlay}, packages...)...)
-		run.Dir, run.Env = root, append(os.Environ(), work, "GOMEMLIMIT=2GiB")
+		run.Dir, run.Env = root, append(os.Environ(), work, "GOMEMLIMIT=2GiB", "GATE=1")
 		if out, err := run.CombinedOutput(); err != nil {
 			return !strings.Contains(string(out), "[build failed]"), true
 		}

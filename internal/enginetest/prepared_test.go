@@ -63,6 +63,7 @@ func differentFilter(n int) paging.Filter {
 
 // TestStatementsOfManyFilters sends filters that are all different.
 func TestStatementsOfManyFilters(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	h := &handles{source: ":memory:"}
 	db := sql.OpenDB(h)

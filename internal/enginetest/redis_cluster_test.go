@@ -128,6 +128,7 @@ func TestRedisClusterStores(t *testing.T) {
 
 // TestK34RedisCluster has each verb of each store, which must be one command for one slot.
 func TestK34RedisCluster(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	c := startCluster(t, clusterMasters, false)
 	do, commands := dialCluster(t, c.addrs()), 0
@@ -169,6 +170,7 @@ func TestK34RedisCluster(t *testing.T) {
 
 // TestK34AMasterThatIsNotFit has one wrong master of three, which the probe may not have asked.
 func TestK34AMasterThatIsNotFit(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	c := startCluster(t, clusterMasters, false)
 	for _, s := range c.masters {
@@ -185,6 +187,7 @@ func TestK34AMasterThatIsNotFit(t *testing.T) {
 // TestK34NoVerbRunsInHalfASlot stops the move of a slot at random keys. A script on either side would
 // miss the keys of the other: a revocation would find nothing to revoke, and say that it is done.
 func TestK34NoVerbRunsInHalfASlot(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	c := startCluster(t, 2, false)
 	stores := storesOf(t, c.open(t))
@@ -247,6 +250,7 @@ func (c *redisCluster) slotOf(t testing.TB, org string) (slot int, from, to *red
 // TestK34ClaimsWhileTheirSlotMoves stops the move at random keys. What was accepted before is rejected during
 // and after it, and nothing is accepted on both sides.
 func TestK34ClaimsWhileTheirSlotMoves(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	c := startCluster(t, 2, false)
 	replays := c.open(t).Replays()

@@ -178,6 +178,7 @@ func testRedisIsKilled(t *testing.T, s *redisServer, settle func()) {
 // TestK05RedisIsKilledUnderLoad kills the server during calls. It has executed some of them and not
 // answered.
 func TestK05RedisIsKilledUnderLoad(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	s := startRedis(t, "--appendfsync", "always")
 	stores := storesAt(t, s.addr())
@@ -401,6 +402,7 @@ func TestK05RedisIsFull(t *testing.T) {
 
 // TestRedisForgets claims all the time while the server loses its memory.
 func TestRedisForgets(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, c := range []struct {
 		name string

@@ -13,6 +13,7 @@ import (
 
 // TestRedisLogoutWins races slow requests with a logout over another connection.
 func TestRedisLogoutWins(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	s := startRedis(t)
 	slow := startProxy(t, s.addr())
@@ -52,6 +53,7 @@ func TestRedisLogoutWins(t *testing.T) {
 
 // TestRedisRevocationWins races uses with a revocation over another connection.
 func TestRedisRevocationWins(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	s := startRedis(t)
 	slow := startProxy(t, s.addr())

@@ -60,6 +60,7 @@ func replayHomes(t *testing.T) []replayHome {
 // TestRefusedClaimsLeaveNothing sends a refused claim two thousand times, and compares the engine's
 // data before and after.
 func TestRefusedClaimsLeaveNothing(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	const times = 2000
 	siblings := func(u signing.Use) signing.Use {

@@ -302,6 +302,7 @@ func (m memory) pathsBelow(table int, prefix string) []string {
 
 // TestListsInListsAreBounded is P25b: it has 300 objects with 300 items each.
 func TestListsInListsAreBounded(t *testing.T) {
+	leftToTheGate(t)
 	for _, e := range ticketEngines(t) {
 		t.Run("P25b "+e.name, func(t *testing.T) {
 			ids := "SELECT value AS i FROM json_each(?1)"

@@ -21,6 +21,7 @@ import (
 
 // TestPostgresThatFails kills its own server, and makes a standby of it.
 func TestPostgresThatFails(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	server, err := startPostgres("-c", "fsync=on", "-c", "wal_sender_timeout=1s")
 	skipUninstalled(t, err)
@@ -260,6 +261,7 @@ func TestCallsEndWithTheirContext(t *testing.T) {
 // TestPostgresStandbyIsPromoted has a standby that runs beside its primary and then takes its place. The
 // epoch's row is replicated.
 func TestPostgresStandbyIsPromoted(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	primary, err := startPostgres("-c", "fsync=on")
 	skipUninstalled(t, err)

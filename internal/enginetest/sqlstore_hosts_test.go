@@ -190,6 +190,7 @@ func TestK28AHostVanishes(t *testing.T) {
 // TestK28AHostVanishesWithManyCalls has calls of a host that wait for one lock when it vanishes. Each
 // of them gets the lock in its turn, unless the server ends its wait.
 func TestK28AHostVanishesWithManyCalls(t *testing.T) {
+	leftToTheGate(t)
 	h := newPostgresHome(t)
 	near, db := must(h.store(t).Keys())(t), h.open(t)
 	source := durablePostgres(t)

@@ -52,6 +52,7 @@ func claims(t testing.TB, what string, s *sqlstore.Store, u signing.Use, want er
 
 // TestInstancesTogether has three instances, each with its own connections.
 func TestInstancesTogether(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {

@@ -178,6 +178,7 @@ func TestK53TheSignerIsNotThere(t *testing.T) {
 
 // TestK53NoWayBack: a key does not leave the HSM by a verb that makes one in memory.
 func TestK53NoWayBack(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run("K53 "+h.name, func(t *testing.T) {

@@ -70,6 +70,7 @@ func TestNamesThatAreNoText(t *testing.T) {
 // TestRowsThatWereAltered writes to the tables what no store has written. The store must return an
 // error, and not one that means "not found".
 func TestRowsThatWereAltered(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		sealed := h.store(t)

@@ -120,6 +120,7 @@ func TestSweepTakesTheDeadAlone(t *testing.T) {
 // TestIssueTakesDescendants revokes the maker of records whose subjects are never used again, and
 // never sweeps.
 func TestIssueTakesDescendants(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {

@@ -95,6 +95,7 @@ func (h home) dataKeys(t *testing.T) map[string][]byte {
 
 // TestK52DataKeys: one data key for each store and name, which only the KMS can unwrap, and there only.
 func TestK52DataKeys(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run("K52 "+h.name, func(t *testing.T) {
@@ -163,6 +164,7 @@ func TestK52DataKeys(t *testing.T) {
 
 // TestK52TheKMSIsAway opens with a KMS that fails, and then with one that answers.
 func TestK52TheKMSIsAway(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run("K52 "+h.name, func(t *testing.T) {
@@ -231,6 +233,7 @@ func TestK52FirstOpenAtOnce(t *testing.T) {
 // TestDataKeysAreReplaced takes the steps from a key without a KMS to one with it, to the next data key,
 // and to another KMS.
 func TestDataKeysAreReplaced(t *testing.T) {
+	leftToTheGate(t)
 	t.Parallel()
 	for _, h := range homes(t) {
 		t.Run(h.name, func(t *testing.T) {
