@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/fips140"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -109,7 +110,7 @@ const Name = "session"
 
 // validate reports missing and contradictory fields.
 func (m *Manager) validate() error {
-	problems := []error{m.DeviceKey.validate(), m.validateCodes()}
+	var problems []error
 	problem := func(wrong bool, text string) {
 		if wrong {
 			problems = append(problems, errors.New("session: Manager."+text))
@@ -117,9 +118,13 @@ func (m *Manager) validate() error {
 	}
 	problem(m.Store == nil, "Store is required: a Memory, or the Sessions of sqlstore or redisstore")
 	problem(m.Attempts == nil, "Attempts is required: a Memory, or the Attempts of sqlstore or redisstore")
-	problem(m.PasswordStore == nil && (m.Hasher != nil || !m.DeviceKey.isNone() || m.MinPassword != 0),
+	problem(m.PasswordStore == nil && (m.Hasher != nil || m.DeviceKey.given || m.MinPassword != 0),
 		"PasswordStore is required beside Hasher, DeviceKey and MinPassword")
 	problem(m.FactorStore == nil && m.SHA256Codes, "FactorStore is required beside SHA256Codes")
+	problem(m.FactorStore != nil && !m.SHA256Codes && fips140.Enforced(),
+		"Factors needs SHA256Codes: FIPS 140 is enforced, which refuses SHA-1")
+	n := len(m.DeviceKey.bytes)
+	problem(m.DeviceKey.given && n < sha256.Size, fmt.Sprintf("DeviceKey has %d bytes, and 32 are the least", n))
 	names := []struct {
 		field string
 		name  cookieName
