@@ -73,9 +73,7 @@ func (n cookieName) values(r *http.Request, t *auth.Tenant) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		own := n.in(t)
 		for _, line := range r.Header["Cookie"] {
-			for line != "" {
-				var part string
-				part, line, _ = strings.Cut(line, ";")
+			for part := range strings.SplitSeq(line, ";") {
 				// Only spaces and tabs: browsers do not apply the __Host- rules to a name behind another
 				// kind of blank, so another host could set that cookie.
 				name, value, _ := strings.Cut(strings.Trim(part, " \t"), "=")
@@ -158,11 +156,7 @@ func (n cookieName) hash(r *http.Request, t *auth.Tenant) (hash [32]byte, ok boo
 // VerifyCode, Start, Factors.Enrol, Factors.Confirm and Logout. Call it in handlers of Public routes that
 // change something before they call one of these.
 func (m *Manager) SameOrigin(r *http.Request) error {
-	protection := m.CrossOrigin
-	if protection == nil {
-		protection = &sameOriginOnly
-	}
-	if err := protection.Check(r); err != nil {
+	if err := cmp.Or(m.CrossOrigin, &sameOriginOnly).Check(r); err != nil {
 		return &auth.Error{Detail: auth.DetailCrossOrigin, Err: err}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,14 +201,14 @@ func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string,
 	if err == nil {
 		_, err = t.Account(ctx, id) // a disabled one is not found
 	}
-	if err == nil {
+	switch {
+	case auth.IsNotFound(err):
+		return "", nil
+	case err == nil:
 		s.Account = id
-		return id, auth.Unavailable(m.Store.Create(ctx, s, maxResets))
+		err = m.Store.Create(ctx, s, maxResets)
 	}
-	if auth.IsNotFound(err) {
-		err = nil
-	}
-	return "", auth.Unavailable(err)
+	return id, auth.Unavailable(err)
 }
 
 // Mail.ResetPassword redeems a ticket of Mail.SendReset: it replaces the password of the ticket's
@@ -291,14 +292,10 @@ func (of Mail) AddressTicket(r *http.Request, account, address string) (ticket M
 	if !isAddress(address) {
 		return ticket, &auth.Error{Detail: auth.DetailOption, Reason: "a mail address is a line of 1 to 254 bytes"}
 	}
-	if err := mayStartAs(r, account); err != nil {
+	// Fresh is also the session of another org whose handler has passed the request on.
+	by, outer := auth.From(r.Context()), auth.Enclosing(r.Context())
+	if err := cmp.Or(mayStartAs(r, account), m.checkFresh(by), m.checkFresh(outer)); err != nil {
 		return ticket, err
-	}
-	// Also the session of another org whose handler has passed the request on.
-	for _, by := range []auth.Principal{auth.From(r.Context()), auth.Enclosing(r.Context())} {
-		if err := m.checkFresh(by); err != nil {
-			return ticket, err
-		}
 	}
 	if account == "" {
 		return ticket, auth.ErrNotFound // the zero principal's: whatever the directory says
