@@ -297,28 +297,24 @@ func (k *Keys) Public(ctx context.Context, kid string) (*token.PublicKey, error)
 
 // Signer implements token.Signers.
 func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, error) {
-	type row struct {
-		token.PublicKey
-		sealed []byte
-		former sql.NullString
-	}
-	all, err := list(ctx, k.store, signerText, []any{clientKey}, func(rows *sql.Rows) (r row, err error) {
-		r.PublicKey, err = publicOf(rows, &r.sealed, &r.former)
-		return r, err
+	pair := &token.KeyPair{}
+	var sealed []byte // as the pair, the same in each row
+	formers, err := list(ctx, k.store, signerText, []any{clientKey}, func(rows *sql.Rows) (former sql.NullString, err error) {
+		pair.PublicKey, err = publicOf(rows, &sealed, &former)
+		return former, err
 	})
 	switch {
 	case err != nil:
 		return nil, failed("find a key pair", err)
-	case len(all) == 0:
+	case len(formers) == 0:
 		return nil, fmt.Errorf("%w: %q", token.ErrNoKeyPair, clientKey)
 	}
-	pair := &token.KeyPair{PublicKey: all[0].PublicKey}
-	for _, r := range all {
-		if r.former.Valid {
-			pair.Former = append(pair.Former, r.former.String)
+	for _, former := range formers {
+		if former.Valid {
+			pair.Former = append(pair.Former, former.String)
 		}
 	}
-	if err := k.setSigner(ctx, pair, all[0].sealed); err != nil {
+	if err := k.setSigner(ctx, pair, sealed); err != nil {
 		return nil, failed("find a key pair", err)
 	}
 	return pair, nil
