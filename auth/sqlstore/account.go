@@ -90,14 +90,9 @@ func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account str
 	quoted, _ := json.Marshal(account) // a string does not fail
 	var keys []string
 	var found []*signature.Credential
-	err = q.each(ctx, `SELECT client_key, restrictions FROM {credentials}
-		WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key {lock}`, []any{org, string(quoted)},
+	err = q.each(ctx, withAccountText+` {lock}`, []any{org, string(quoted)},
 		func(rows *sql.Rows) error {
-			var clientKey, text string
-			if err := rows.Scan(&clientKey, &text); err != nil {
-				return err
-			}
-			c, err := restrictionsOf(text)
+			clientKey, c, err := restrictionsIn(rows)
 			keys, found = append(keys, clientKey), append(found, c)
 			return err
 		})
@@ -111,6 +106,18 @@ func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account str
 		}
 	}
 	return changed, err
+}
+
+// withAccountText selects the credentials of the org $1 whose restrictions have the text $2, an account as JSON.
+const withAccountText = `SELECT client_key, restrictions FROM {credentials} WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key`
+
+// restrictionsIn scans a row of withAccountText.
+func restrictionsIn(rows *sql.Rows) (clientKey string, c *signature.Credential, err error) {
+	var text string
+	if err = rows.Scan(&clientKey, &text); err == nil {
+		c, err = restrictionsOf(text)
+	}
+	return clientKey, c, err
 }
 
 func revokeCredential(ctx context.Context, q conn, clientKey string, c *signature.Credential, account string) error {
