@@ -196,18 +196,21 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	o.proof = p
-	account, err := enabledAccount(ctx, t, p.account)
-	o.account = account
-	if err == nil && changedSince(account, p.At) {
-		err = errCredentials // the session would be refused at once
-	}
-	if err != nil {
+	o.account, err = t.Account(ctx, p.account)
+	switch {
+	case auth.IsNotFound(err):
+		return o, errCredentials // the reply to a disabled account is that to a wrong password
+	case err != nil:
 		return o, err
+	}
+	t.Claim(auth.Claimed{Mechanism: Name, Account: p.account})
+	if changedSince(o.account, p.At) {
+		return o, errCredentials // the session would be refused at once
 	}
 	o.session, o.token = m.newSession(r, t.Org, p, "", 0)
 	_, most := o.session.limits(t.Org)
 	o.session.Expires = o.session.Created.Add(most)
-	o.principal, err = m.principal(ctx, t, &o.session, account)
+	o.principal, err = m.principal(ctx, t, &o.session, o.account)
 	return o, err
 }
 
@@ -265,18 +268,6 @@ func (m *Manager) stillOpen(ctx context.Context, s *Session) error {
 		return errors.Join(err, m.Store.Delete(ctx, s.Org, s.Hash))
 	}
 	return nil
-}
-
-// enabledAccount returns the account if it exists and is enabled.
-func enabledAccount(ctx context.Context, t *auth.Tenant, id string) (*auth.Account, error) {
-	account, err := t.Account(ctx, id)
-	if auth.IsNotFound(err) {
-		return nil, errCredentials // the reply to a disabled account is that to a wrong password
-	}
-	if err == nil {
-		t.Claim(auth.Claimed{Mechanism: Name, Account: id})
-	}
-	return account, err
 }
 
 // ticketLife is the time limit of the second step.

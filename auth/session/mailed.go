@@ -87,13 +87,12 @@ func (of Mail) SendReset(r *http.Request, login string,
 	if err != nil {
 		return err
 	}
-	if m.PasswordStore == nil {
+	switch {
+	case m.PasswordStore == nil:
 		return errors.New("session: Manager.PasswordStore is required for this")
-	}
-	if send == nil || failed == nil {
+	case send == nil || failed == nil:
 		return errors.New("session: SendReset needs send and failed")
-	}
-	if login == "" || len(login) > maxLogin {
+	case login == "" || len(login) > maxLogin:
 		return nil // as for an unknown name
 	}
 	org := t.Org.Key()

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,17 +126,12 @@ func (m *Manager) validate() error {
 		"Factors needs SHA256Codes: FIPS 140 is enforced, which refuses SHA-1")
 	n := len(m.DeviceKey.bytes)
 	problem(m.DeviceKey.given && n < sha256.Size, fmt.Sprintf("DeviceKey has %d bytes, and 32 are the least", n))
-	names := []struct {
-		field string
-		name  cookieName
-	}{{"Cookies.Session", m.sessionCookie()}, {"Cookies.Ticket", m.ticketCookie()}, {"Cookies.Device", m.deviceCookie()}}
-	for i, n := range names {
-		if err := n.name.validate(); err != nil {
-			problems = append(problems, fmt.Errorf("session: Manager.%s %w", n.field, err))
-		}
-		for _, other := range names[:i] {
-			problem(n.name == other.name, n.field+" is the "+other.field+": each needs a name of its own")
-		}
+	fields := []string{"Cookies.Session", "Cookies.Ticket", "Cookies.Device"}
+	names := []cookieName{m.sessionCookie(), m.ticketCookie(), m.deviceCookie()}
+	for i, name := range names {
+		problem(!name.isValid(), fields[i]+" is not a cookie's name with at most one "+orgMark)
+		other := slices.Index(names, name)
+		problem(other < i, fields[i]+" is the "+fields[other]+": each needs a name of its own")
 	}
 	return errors.Join(problems...)
 }
