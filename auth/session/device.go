@@ -94,11 +94,8 @@ func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, d *device) {
 
 // presentedDevice returns the device cookie of the request, if it is of this org and not too old.
 func (m *Manager) presentedDevice(r *http.Request, t *auth.Tenant) (d device, ok bool) {
-	if !m.DeviceKey.given {
-		return d, false
-	}
 	value, count := m.deviceCookie().read(r, t)
-	if count != 1 {
+	if !m.DeviceKey.given || count != 1 {
 		return d, false
 	}
 	d, ok = m.DeviceKey.parse(t.Org.Key(), value)

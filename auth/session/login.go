@@ -197,11 +197,8 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 	defer cancel()
 	o.proof = p
 	o.account, err = t.Account(ctx, p.account)
-	switch {
-	case auth.IsNotFound(err):
-		return o, errCredentials // the reply to a disabled account is that to a wrong password
-	case err != nil:
-		return o, err
+	if err != nil {
+		return o, absent(err, errCredentials) // the reply to a disabled account is that to a wrong password
 	}
 	t.Claim(auth.Claimed{Mechanism: Name, Account: p.account})
 	if changedSince(o.account, p.At) {
@@ -332,10 +329,7 @@ func (m *Manager) liveTicket(ctx context.Context, t *auth.Tenant, hash [32]byte,
 // the first step.
 func (s *Session) checkUnchanged(ctx context.Context, t *auth.Tenant) error {
 	_, err := s.unchanged(ctx, t)
-	if auth.IsNotFound(err) {
-		return errCode
-	}
-	return err
+	return absent(err, errCode)
 }
 
 // authentication returns that of the ticket's first step. The new session keeps its
@@ -347,9 +341,13 @@ func (s *Session) authentication() authentication {
 // redeem ends the ticket. If two requests complete its step, only one of them creates a
 // session.
 func (m *Manager) redeem(r *http.Request, s Session) error {
-	err := m.Sessions().end(r.Context(), s.Org, s.Account, s.ID)
+	return absent(m.Sessions().end(r.Context(), s.Org, s.Account, s.ID), errCode)
+}
+
+// absent returns instead in place of an error that says that there is none.
+func absent(err, instead error) error {
 	if auth.IsNotFound(err) {
-		return errCode
+		return instead
 	}
 	return err
 }
