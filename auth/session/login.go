@@ -228,8 +228,12 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err := m.Store.Create(ctx, o.session, t.Org.Session.Effective().PerAccount); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
-	if err := m.stillOpen(ctx, &o.session); err != nil {
-		return auth.Principal{}, m.refusal(t, err)
+	// End a session that was entered from one that has ended meanwhile: what has ended all sessions of the
+	// person may have missed it.
+	if o.session.Origin != "" {
+		if _, err := m.openSession(ctx, parseOrigin(o.session.Origin)); err != nil {
+			return auth.Principal{}, m.refusal(t, errors.Join(err, m.Store.Delete(ctx, o.session.Org, o.session.Hash)))
+		}
 	}
 	m.clear(w, r, t, m.ticketCookie())
 	m.sendSession(w, t, &o.session, o.token)
@@ -252,19 +256,6 @@ func (o *opening) emit(ctx context.Context, remembered string) {
 		e.Verb, e.Credential = verbs.DeviceRemembered, remembered
 		auth.Emit(ctx, e)
 	}
-}
-
-// stillOpen ends a new session that was entered from one that has ended meanwhile: what has ended all
-// sessions of the person may have missed it.
-func (m *Manager) stillOpen(ctx context.Context, s *Session) error {
-	if s.Origin == "" {
-		return nil
-	}
-	_, err := m.openSession(ctx, parseOrigin(s.Origin))
-	if err != nil {
-		return errors.Join(err, m.Store.Delete(ctx, s.Org, s.Hash))
-	}
-	return nil
 }
 
 // ticketLife is the time limit of the second step.

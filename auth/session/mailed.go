@@ -126,11 +126,23 @@ func (m *Manager) mailReset(ctx context.Context, t *auth.Tenant, login string, s
 			err = fmt.Errorf("session: panic while a mail was sent: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	account, err := m.createReset(ctx, t, login, s)
-	if err != nil || account == "" {
-		return err
+	bound, cancel := t.Bound(ctx)
+	defer cancel()
+	id, encoded, err := m.lookUp(bound, t, login)
+	if err == nil && (id == "" || encoded == "") { // an account without a password gets none
+		return nil
 	}
-	return send(ctx, account, MailTicket(token.text()))
+	if err == nil {
+		_, err = t.Account(bound, id) // a disabled one is not found
+	}
+	if err != nil {
+		return auth.Unavailable(absent(err, nil))
+	}
+	s.Account = id
+	if err := m.Store.Create(bound, s, maxResets); err != nil {
+		return auth.Unavailable(err)
+	}
+	return send(ctx, id, MailTicket(token.text()))
 }
 
 // Wait returns when no call of send of Mail.SendReset runs, or with the error of ctx. Call it
@@ -186,28 +198,6 @@ func (s *mails) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// createReset stores the ticket s for the account of the name, and returns the account.
-// It returns "" if there is none.
-func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string, s Session) (account string, err error) {
-	ctx, cancel := t.Bound(ctx)
-	defer cancel()
-	id, encoded, err := m.lookUp(ctx, t, login)
-	if err == nil && (id == "" || encoded == "") { // an account without a password gets none
-		return "", nil
-	}
-	if err == nil {
-		_, err = t.Account(ctx, id) // a disabled one is not found
-	}
-	switch {
-	case auth.IsNotFound(err):
-		return "", nil
-	case err == nil:
-		s.Account = id
-		err = m.Store.Create(ctx, s, maxResets)
-	}
-	return id, auth.Unavailable(err)
 }
 
 // Mail.ResetPassword redeems a ticket of Mail.SendReset: it replaces the password of the ticket's
