@@ -314,13 +314,6 @@ func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, er
 			pair.Former = append(pair.Former, former.String)
 		}
 	}
-	if err := k.setSigner(ctx, pair, sealed); err != nil {
-		return nil, failed("find a key pair", err)
-	}
-	return pair, nil
-}
-
-func (k *Keys) setSigner(ctx context.Context, pair *token.KeyPair, sealed []byte) error {
 	secret, err := k.store.unseal(pairLocation(pair.Org, pair.ClientKey), sealed)
 	if err == nil {
 		pair.Signer, err = k.signerIn(ctx, secret)
@@ -328,7 +321,10 @@ func (k *Keys) setSigner(ctx context.Context, pair *token.KeyPair, sealed []byte
 	if err == nil && !pair.Key.Equal(pair.Signer.Public()) {
 		err = fmt.Errorf("the private key of %q is not that of its public key", pair.ClientKey)
 	}
-	return err
+	if err != nil {
+		return nil, failed("find a key pair", err)
+	}
+	return pair, nil
 }
 
 // Exposed implements token.Exposed. The keys are in the order of their client keys. The
