@@ -166,7 +166,8 @@ func (s *shard) rows(ctx context.Context, script *script, keys []string, args ..
 
 // page runs a script that returns a text, where the next page begins, and then the rows of this one. It
 // returns what f reads of each row.
-func page[T any](ctx context.Context, s *shard, f func(row any) (T, error), script *script, keys []string, args ...string) (all []T, next string, err error) {
+func page[T any](ctx context.Context, s *shard, f func(row any) (T, error), script *script, keys []string, args ...string) (
+	all []T, next string, err error) {
 	rows, err := s.rows(ctx, script, keys, args...)
 	if err != nil {
 		return nil, "", err

@@ -109,7 +109,8 @@ func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account str
 }
 
 // withAccountText selects the credentials of the org $1 whose restrictions have the text $2, an account as JSON.
-const withAccountText = `SELECT client_key, restrictions FROM {credentials} WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key`
+const withAccountText = `SELECT client_key, restrictions FROM {credentials}
+	WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key`
 
 // restrictionsIn scans a row of withAccountText.
 func restrictionsIn(rows *sql.Rows) (clientKey string, c *signature.Credential, err error) {

@@ -50,7 +50,8 @@ func (c *Credentials) stored(ctx context.Context, text string, args ...any) (all
 			var ends time.Time
 			var use face.Use
 			var row storedCredential
-			err = rows.Scan(&clientKey, &row.org, &row.version, &sealed, &rules, millis(&use.Seen), parsed(use.From.UnmarshalText), millis(&ends), &former)
+			err = rows.Scan(&clientKey, &row.org, &row.version, &sealed, &rules,
+				millis(&use.Seen), parsed(use.From.UnmarshalText), millis(&ends), &former)
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,8 @@ func (s *Store) ExportAccount(ctx context.Context, w io.Writer, org auth.OrgKey,
 		line          func(*sql.Rows) (line, error)
 	}{
 		{`SELECT ` + sessionText + ` FROM {sessions} WHERE ` + ofAccountText + ` ORDER BY created, id`, account, sessionLine},
-		{`SELECT ` + ledgerColumns + `true FROM {ledger} WHERE org = $1 AND (subject = $2 OR maker = $2) ORDER BY client_key, issued, id`, account, tokenLine},
+		{`SELECT ` + ledgerColumns + `true FROM {ledger}
+			WHERE org = $1 AND (subject = $2 OR maker = $2) ORDER BY client_key, issued, id`, account, tokenLine},
 		{withAccountText, string(quoted), credentialLine(account)},
 		{selectKeys + `org = $1 AND (account = $2 OR maker = $2) ORDER BY id`, account, exportedKeyLine},
 		{factorText, account, s.factorLine(org, account)},
