@@ -90,7 +90,7 @@ func (k *apiKeys) Get(ctx context.Context, id string) (apikey.Record, error) {
 }
 
 // List implements apikey.Store.
-func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit int) (page []apikey.Record, next string, err error) {
+func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit int) (keys []apikey.Record, next string, err error) {
 	if limit < 1 || limit > apikey.MaxPage {
 		return nil, "", fmt.Errorf("redisstore: list API keys: the limit is not 1 to %d", apikey.MaxPage)
 	}
@@ -101,14 +101,11 @@ func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit in
 	case of.App != "":
 		index = "m:" + pair(string(of.Org), of.App)
 	}
-	next, rows, err := k.at.page(ctx, listKeysScript, []string{index}, k.at.prefix, after, strconv.Itoa(limit))
-	if err == nil {
-		page, err = read(rows, keyOf)
-	}
+	keys, next, err = page(ctx, k.at, keyOf, listKeysScript, []string{index}, k.at.prefix, after, strconv.Itoa(limit))
 	if err != nil {
 		return nil, "", err
 	}
-	return slices.DeleteFunc(page, func(r apikey.Record) bool { return !of.Has(&r) }), next, nil
+	return slices.DeleteFunc(keys, func(r apikey.Record) bool { return !of.Has(&r) }), next, nil
 }
 
 func keyOf(row any) (r apikey.Record, err error) {

@@ -156,9 +156,9 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 }
 
 // listApp returns a page of the records of all subjects of an app.
-func (l *ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (page []token.Record, next token.Position, err error) {
+func (l *ledger) listApp(ctx context.Context, of token.Holder, after token.Position, limit int) (records []token.Record, next token.Position, err error) {
 	at := l.store.of(string(of.Org))
-	last, rows, err := at.page(ctx, appTokensScript, []string{appKey(of.ClientKey)},
+	records, last, err := page(ctx, at, recordOf(of), appTokensScript, []string{appKey(of.ClientKey)},
 		at.prefix+recordKey(of.ClientKey, ""), string(of.Org), decimal(after.Issued.Unix()), after.ID, strconv.Itoa(limit))
 	if err == nil {
 		next, err = positionOf(last)
@@ -166,8 +166,7 @@ func (l *ledger) listApp(ctx context.Context, of token.Holder, after token.Posit
 	if err != nil {
 		return nil, next, err
 	}
-	page, err = read(rows, recordOf(of))
-	return page, next, err
+	return records, next, nil
 }
 
 // positionOf reads a member of the index of an app: see place.lua.

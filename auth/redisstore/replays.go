@@ -16,7 +16,7 @@ var _ signing.UsedNonces = (*replays)(nil)
 var (
 	// Data of the time before there were versions has an epoch and no version.
 	epochScript = newChecking("if redis.call('EXISTS', KEYS[1]) > redis.call('EXISTS', KEYS[#KEYS]) then fits('0') end", lua("epoch"), "return 0")
-	claimScript = declaring(newChecking(lua("epoch"), lua("claim"))).failing(signing.ErrReplayed, signing.ErrStale, signing.ErrFull)
+	claimScript = newChecking(lua("epoch"), lua("claim")).failing(signing.ErrReplayed, signing.ErrStale, signing.ErrFull)
 	usedScript  = newScript("return redis.call('EXISTS', KEYS[1])")
 )
 

@@ -37,8 +37,7 @@ type script struct {
 	text string
 	name func() string
 
-	declares bool    // all keys that it touches, so that it needs no absent one: see shard
-	errs     []error // by the code that it returns, from 1 on: see decide
+	errs []error // by the code that it returns, from 1 on: see decide
 }
 
 // newScript returns a script that first checks the version.
@@ -51,11 +50,6 @@ func newChecking(parts ...string) *script {
 	parts = append([]string{"local version = '" + version + "'", lua("version")}, parts...)
 	text := strings.Join(parts, "\n")
 	return &script{text: text, name: sync.OnceValue(func() string { return nameOf(text) })}
-}
-
-func declaring(s *script) *script {
-	s.declares = true
-	return s
 }
 
 // failing returns s with the errors of its codes.
@@ -91,7 +85,7 @@ type shard struct {
 // the version.
 func (s *shard) run(ctx context.Context, script *script, keys []string, args ...string) (any, error) {
 	ours := []any{s.absent, s.version}
-	if s.absent == nil || script.declares {
+	if s.absent == nil || script == claimScript { // which declares all keys that it touches
 		ours = ours[1:]
 	}
 	command := make([]any, 0, 5+len(keys)+len(args))
@@ -170,18 +164,21 @@ func (s *shard) rows(ctx context.Context, script *script, keys []string, args ..
 	return of[[]any](s.run(ctx, script, keys, args...))
 }
 
-// page runs a script that returns a text, where the next page begins, and then the rows of this one.
-func (s *shard) page(ctx context.Context, script *script, keys []string, args ...string) (next string, rows []any, err error) {
-	rows, err = s.rows(ctx, script, keys, args...)
+// page runs a script that returns a text, where the next page begins, and then the rows of this one. It
+// returns what f reads of each row.
+func page[T any](ctx context.Context, s *shard, f func(row any) (T, error), script *script, keys []string, args ...string) (
+	all []T, next string, err error) {
+	rows, err := s.rows(ctx, script, keys, args...)
 	if err != nil {
-		return "", nil, err
+		return nil, "", err
 	}
 	if len(rows) > 0 {
 		if next, ok := text(rows[0]); ok {
-			return next, rows[1:], nil
+			all, err = read(rows[1:], f)
+			return all, next, err
 		}
 	}
-	return "", nil, errReply
+	return nil, "", errReply
 }
 
 // list runs a script that returns an array, and returns what f reads of each row.

@@ -41,14 +41,10 @@ func (s *sessions) Get(ctx context.Context, org auth.OrgKey, hash [32]byte) (ses
 	switch {
 	case err != nil:
 		return session.Session{}, err
-	case record == "":
+	case record == "", record[0] == 'M':
 		return session.Session{}, auth.ErrNotFound
-	}
-	switch record[0] {
-	case 'R':
+	case record[0] == 'R':
 		return session.Session{}, session.ErrEvicted
-	case 'M':
-		return session.Session{}, auth.ErrNotFound
 	}
 	return decode(hash, record)
 }

@@ -51,10 +51,10 @@ const (
 // that a cluster cannot have the prefix.
 func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	found, err := probe(ctx, do)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = found.refuse(o)
 	}
-	if err := found.refuse(o); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	s := &Store{perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
@@ -120,9 +120,7 @@ func (s *Store) of(name string) *shard {
 }
 
 // Stats returns how long commands have taken since Open.
-func (s *Store) Stats() stats.Store {
-	return s.calls.Read()
-}
+func (s *Store) Stats() stats.Store { return s.calls.Read() }
 
 // Replays returns the server's record of accepted requests. It needs no append-only
 // file: a server that restarts without its data begins a new epoch.

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base32"
-	"errors"
 	"fmt"
 	"hash"
 	"net/url"
@@ -26,31 +25,18 @@ const (
 	codePeriod = 30 // seconds
 )
 
-// codeHash is the hash function of the HMAC that makes codes.
+// codeHash is the hash function of the HMAC that makes codes. Every authenticator supports SHA-1. Its
+// known attacks are collisions, which do not affect HMAC.
 type codeHash struct {
 	name string // in the Key URI format
 	new  func() hash.Hash
 }
 
-// Every authenticator supports SHA-1. Its known attacks are collisions, which do not
-// affect HMAC.
-var (
-	codesOfSHA1   = codeHash{"SHA1", sha1.New}
-	codesOfSHA256 = codeHash{"SHA256", sha256.New}
-)
-
 func (m *Manager) codes() codeHash {
 	if m.SHA256Codes {
-		return codesOfSHA256
+		return codeHash{"SHA256", sha256.New}
 	}
-	return codesOfSHA1
-}
-
-func (m *Manager) validateCodes() error {
-	if m.FactorStore != nil && !m.SHA256Codes && fips140.Enforced() {
-		return errors.New("session: Manager.Factors needs SHA256Codes: FIPS 140 is enforced, which refuses SHA-1")
-	}
-	return nil
+	return codeHash{"SHA1", sha1.New}
 }
 
 // newSecret returns a secret as long as the hash, as RFC 4226, section 4 recommends.
@@ -59,9 +45,6 @@ func (h codeHash) newSecret() FactorSecret {
 	rand.Read(secret)
 	return FactorSecret(secret)
 }
-
-// stepAt returns the time step that contains t.
-func stepAt(t time.Time) int64 { return t.Unix() / codePeriod }
 
 // code returns the code of a time step (RFC 4226, section 5.3).
 func (h codeHash) code(secret FactorSecret, step int64) string {
@@ -76,7 +59,7 @@ func (h codeHash) match(secret FactorSecret, given string, now time.Time, after 
 	if secret == "" || tooShort(secret) || !isCode(given) {
 		return 0, false
 	}
-	current := stepAt(now)
+	current := now.Unix() / codePeriod
 	// All three are compared, whichever matches. If two steps have the same code, the
 	// later one is returned, so that the code is not accepted again.
 	for s := current - 1; s <= current+1; s++ {
@@ -176,14 +159,12 @@ func normalRecovery(code string) string {
 		switch {
 		case unicode.IsSpace(r), unicode.Is(unicode.Pd, r):
 			return -1
-		case 'a' <= r && r <= 'z':
-			r += 'A' - 'a'
-		}
-		switch r {
-		case 'I', 'L':
+		case strings.ContainsRune("iIlL", r):
 			return '1'
-		case 'O':
+		case r == 'o', r == 'O':
 			return '0'
+		case 'a' <= r && r <= 'z':
+			return r + 'A' - 'a'
 		}
 		return r
 	}, code)

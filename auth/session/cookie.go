@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"errors"
 	"iter"
 	"net/http"
 	"strings"
@@ -29,12 +28,9 @@ func named(name, otherwise string) cookieName {
 	return cookieName(strings.TrimPrefix(cmp.Or(name, otherwise), hostPrefix))
 }
 
-func (n cookieName) validate() error {
+func (n cookieName) isValid() bool {
 	name := strings.Replace(string(n), orgMark, "acme", 1)
-	if (&http.Cookie{Name: name, Value: "x"}).Valid() != nil || strings.ContainsAny(name, "{}") {
-		return errors.New("is not a cookie's name with at most one " + orgMark)
-	}
-	return nil
+	return (&http.Cookie{Name: name, Value: "x"}).Valid() == nil && !strings.ContainsAny(name, "{}")
 }
 
 // prefix returns the prefix of cookie names in requests and replies of t.
@@ -48,14 +44,6 @@ func prefix(t *auth.Tenant) string {
 // nameParts are the parts of a cookie's name in requests of one tenant. With parts, no
 // string is built for each request.
 type nameParts [4]string
-
-func (n cookieName) in(t *auth.Tenant) nameParts {
-	before, after, perOrg := strings.Cut(string(n), orgMark)
-	if !perOrg {
-		return nameParts{prefix(t), before}
-	}
-	return nameParts{prefix(t), before, string(t.Org.Key()), after}
-}
 
 func (s nameParts) is(name string) bool {
 	for _, part := range s {
@@ -71,11 +59,13 @@ func (s nameParts) is(name string) bool {
 // values yields the value of each cookie of this name in the request.
 func (n cookieName) values(r *http.Request, t *auth.Tenant) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		own := n.in(t)
+		before, after, perOrg := strings.Cut(string(n), orgMark)
+		own := nameParts{prefix(t), before, "", after}
+		if perOrg {
+			own[2] = string(t.Org.Key())
+		}
 		for _, line := range r.Header["Cookie"] {
-			for line != "" {
-				var part string
-				part, line, _ = strings.Cut(line, ";")
+			for part := range strings.SplitSeq(line, ";") {
 				// Only spaces and tabs: browsers do not apply the __Host- rules to a name behind another
 				// kind of blank, so another host could set that cookie.
 				name, value, _ := strings.Cut(strings.Trim(part, " \t"), "=")
@@ -158,11 +148,7 @@ func (n cookieName) hash(r *http.Request, t *auth.Tenant) (hash [32]byte, ok boo
 // VerifyCode, Start, Factors.Enrol, Factors.Confirm and Logout. Call it in handlers of Public routes that
 // change something before they call one of these.
 func (m *Manager) SameOrigin(r *http.Request) error {
-	protection := m.CrossOrigin
-	if protection == nil {
-		protection = &sameOriginOnly
-	}
-	if err := protection.Check(r); err != nil {
+	if err := cmp.Or(m.CrossOrigin, &sameOriginOnly).Check(r); err != nil {
 		return &auth.Error{Detail: auth.DetailCrossOrigin, Err: err}
 	}
 	return nil

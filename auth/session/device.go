@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -26,15 +25,6 @@ type DeviceKey struct {
 // instances of a server have the same key, and keep it over a restart. It may be derived from
 // another key by hkdf.Key of crypto/hkdf, with a label of its own.
 func NewDeviceKey(key []byte) DeviceKey { return DeviceKey{bytes: string(key), given: true} }
-
-func (k DeviceKey) isNone() bool { return !k.given }
-
-func (k DeviceKey) validate() error {
-	if !k.isNone() && len(k.bytes) < sha256.Size {
-		return fmt.Errorf("session: Manager.DeviceKey has %d bytes, and 32 are the least", len(k.bytes))
-	}
-	return nil
-}
 
 // mac returns the HMAC-SHA256 of a list of parts. The first part names the purpose.
 func (k DeviceKey) mac(parts ...string) []byte {
@@ -104,11 +94,8 @@ func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, d *device) {
 
 // presentedDevice returns the device cookie of the request, if it is of this org and not too old.
 func (m *Manager) presentedDevice(r *http.Request, t *auth.Tenant) (d device, ok bool) {
-	if m.DeviceKey.isNone() {
-		return d, false
-	}
 	value, count := m.deviceCookie().read(r, t)
-	if count != 1 {
+	if !m.DeviceKey.given || count != 1 {
 		return d, false
 	}
 	d, ok = m.DeviceKey.parse(t.Org.Key(), value)
@@ -144,7 +131,7 @@ const maxDevices = 20
 // and proved its second factor, the device is remembered, and its ID is returned. A remembered device stays
 // so under its next cookie.
 func (m *Manager) nextDevice(r *http.Request, t *auth.Tenant, p authentication) (next *device, remembered string, err error) {
-	if m.DeviceKey.isNone() {
+	if !m.DeviceKey.given {
 		return nil, "", nil
 	}
 	d := m.DeviceKey.newDevice(t.Org.Key(), p)

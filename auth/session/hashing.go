@@ -291,56 +291,47 @@ func (h PBKDF2) iterations() int { return cmp.Or(max(h.Iterations, 0), defaultIt
 
 // Hash implements Hasher.
 func (h PBKDF2) Hash(password string) (string, error) {
-	r := pbkdf2Encoding{iterations: h.iterations(), salt: make([]byte, saltLength)}
-	rand.Read(r.salt) // never fails
-	var err error
-	if r.hash, err = r.derive(password); err != nil {
+	salt := make([]byte, saltLength)
+	rand.Read(salt) // never fails
+	hash, err := pbkdf2.Key(sha256.New, password, salt, h.iterations(), hashLength)
+	if err != nil {
 		return "", fmt.Errorf("session: hashing a password: %w", err)
 	}
-	return r.String(), nil
+	return pbkdf2Text(h.iterations(), salt, hash), nil
 }
 
 // Verify implements Hasher.
 func (h PBKDF2) Verify(encoded, password string) (ok, rehash bool) {
-	r, ok := parsePBKDF2(encoded)
-	if !ok || r.iterations > max(maxIterations, h.iterations()) {
+	iterations, salt, want, ok := parsePBKDF2(encoded)
+	if !ok || iterations > max(maxIterations, h.iterations()) {
 		return false, false
 	}
-	hash, err := r.derive(password)
-	if err != nil || subtle.ConstantTimeCompare(hash, r.hash) != 1 {
+	hash, err := pbkdf2.Key(sha256.New, password, salt, iterations, hashLength)
+	if err != nil || subtle.ConstantTimeCompare(hash, want) != 1 {
 		return false, false
 	}
-	return true, r.iterations < h.iterations()
-}
-
-// pbkdf2Encoding is an encoded password in its parts.
-type pbkdf2Encoding struct {
-	iterations int
-	salt, hash []byte
-}
-
-func (r pbkdf2Encoding) derive(password string) ([]byte, error) {
-	return pbkdf2.Key(sha256.New, password, r.salt, r.iterations, hashLength)
+	return true, iterations < h.iterations()
 }
 
 const pbkdf2Prefix = "$pbkdf2-sha256$i="
 
-func (r pbkdf2Encoding) String() string {
-	return pbkdf2Prefix + strconv.Itoa(r.iterations) +
-		"$" + base64.RawStdEncoding.EncodeToString(r.salt) +
-		"$" + base64.RawStdEncoding.EncodeToString(r.hash)
+func pbkdf2Text(iterations int, salt, hash []byte) string {
+	return pbkdf2Prefix + strconv.Itoa(iterations) +
+		"$" + base64.RawStdEncoding.EncodeToString(salt) +
+		"$" + base64.RawStdEncoding.EncodeToString(hash)
 }
 
-// parsePBKDF2 reads an encoded password. Each has exactly one spelling, that of String, so what
+// parsePBKDF2 reads an encoded password. Each has exactly one spelling, that of pbkdf2Text, so what
 // cannot be decoded need not be noticed before.
-func parsePBKDF2(encoded string) (r pbkdf2Encoding, ok bool) {
+func parsePBKDF2(encoded string) (iterations int, salt, hash []byte, ok bool) {
 	const longest = 128 // bytes; ours have 94
 	fields := strings.Split(strings.TrimPrefix(encoded, pbkdf2Prefix), "$")
 	if len(encoded) > longest || len(fields) != 3 {
-		return r, false
+		return 0, nil, nil, false
 	}
-	r.iterations, _ = strconv.Atoi(fields[0])
-	r.salt, _ = base64.RawStdEncoding.DecodeString(fields[1])
-	r.hash, _ = base64.RawStdEncoding.DecodeString(fields[2])
-	return r, r.iterations > 0 && len(r.salt) == saltLength && len(r.hash) == hashLength && r.String() == encoded
+	iterations, _ = strconv.Atoi(fields[0])
+	salt, _ = base64.RawStdEncoding.DecodeString(fields[1])
+	hash, _ = base64.RawStdEncoding.DecodeString(fields[2])
+	ok = iterations > 0 && len(salt) == saltLength && len(hash) == hashLength && pbkdf2Text(iterations, salt, hash) == encoded
+	return iterations, salt, hash, ok
 }

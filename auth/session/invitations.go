@@ -94,9 +94,7 @@ func (of Mail) endInvitations(ctx context.Context, org auth.OrgKey, address stri
 			err = of.manager.Sessions().end(ctx, org, invitations, i.ID)
 			ended = ended || err == nil
 		}
-		if auth.IsNotFound(err) {
-			err = nil // used meanwhile
-		}
+		err = absent(err, nil) // used meanwhile
 	}
 	return ended, err
 }
@@ -163,11 +161,8 @@ func (of Mail) invitation(ctx context.Context, t *auth.Tenant, ticket string) (i
 	}
 	i = invitationOf(&s)
 	account, err := t.Account(ctx, i.Inviter)
-	if auth.IsNotFound(err) {
-		err = errCode
-	}
 	if err != nil {
-		return i, err
+		return i, absent(err, errCode)
 	}
 	// The holder of the ticket learns nothing about the inviter.
 	by := &Session{Org: s.Org, Account: i.Inviter, Authenticated: s.Created}

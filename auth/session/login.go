@@ -196,18 +196,18 @@ func (m *Manager) opening(r *http.Request, t *auth.Tenant, p authentication) (o 
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
 	o.proof = p
-	account, err := enabledAccount(ctx, t, p.account)
-	o.account = account
-	if err == nil && changedSince(account, p.At) {
-		err = errCredentials // the session would be refused at once
-	}
+	o.account, err = t.Account(ctx, p.account)
 	if err != nil {
-		return o, err
+		return o, absent(err, errCredentials) // the reply to a disabled account is that to a wrong password
+	}
+	t.Claim(auth.Claimed{Mechanism: Name, Account: p.account})
+	if changedSince(o.account, p.At) {
+		return o, errCredentials // the session would be refused at once
 	}
 	o.session, o.token = m.newSession(r, t.Org, p, "", 0)
 	_, most := o.session.limits(t.Org)
 	o.session.Expires = o.session.Created.Add(most)
-	o.principal, err = m.principal(ctx, t, &o.session, account)
+	o.principal, err = m.principal(ctx, t, &o.session, o.account)
 	return o, err
 }
 
@@ -228,8 +228,12 @@ func (m *Manager) createSession(w http.ResponseWriter, r *http.Request, t *auth.
 	if err := m.Store.Create(ctx, o.session, t.Org.Session.Effective().PerAccount); err != nil {
 		return auth.Principal{}, auth.Unavailable(err)
 	}
-	if err := m.stillOpen(ctx, &o.session); err != nil {
-		return auth.Principal{}, m.refusal(t, err)
+	// End a session that was entered from one that has ended meanwhile: what has ended all sessions of the
+	// person may have missed it.
+	if o.session.Origin != "" {
+		if _, err := m.openSession(ctx, parseOrigin(o.session.Origin)); err != nil {
+			return auth.Principal{}, m.refusal(t, errors.Join(err, m.Store.Delete(ctx, o.session.Org, o.session.Hash)))
+		}
 	}
 	m.clear(w, r, t, m.ticketCookie())
 	m.sendSession(w, t, &o.session, o.token)
@@ -252,31 +256,6 @@ func (o *opening) emit(ctx context.Context, remembered string) {
 		e.Verb, e.Credential = verbs.DeviceRemembered, remembered
 		auth.Emit(ctx, e)
 	}
-}
-
-// stillOpen ends a new session that was entered from one that has ended meanwhile: what has ended all
-// sessions of the person may have missed it.
-func (m *Manager) stillOpen(ctx context.Context, s *Session) error {
-	if s.Origin == "" {
-		return nil
-	}
-	_, err := m.openSession(ctx, parseOrigin(s.Origin))
-	if err != nil {
-		return errors.Join(err, m.Store.Delete(ctx, s.Org, s.Hash))
-	}
-	return nil
-}
-
-// enabledAccount returns the account if it exists and is enabled.
-func enabledAccount(ctx context.Context, t *auth.Tenant, id string) (*auth.Account, error) {
-	account, err := t.Account(ctx, id)
-	if auth.IsNotFound(err) {
-		return nil, errCredentials // the reply to a disabled account is that to a wrong password
-	}
-	if err == nil {
-		t.Claim(auth.Claimed{Mechanism: Name, Account: id})
-	}
-	return account, err
 }
 
 // ticketLife is the time limit of the second step.
@@ -341,10 +320,7 @@ func (m *Manager) liveTicket(ctx context.Context, t *auth.Tenant, hash [32]byte,
 // the first step.
 func (s *Session) checkUnchanged(ctx context.Context, t *auth.Tenant) error {
 	_, err := s.unchanged(ctx, t)
-	if auth.IsNotFound(err) {
-		return errCode
-	}
-	return err
+	return absent(err, errCode)
 }
 
 // authentication returns that of the ticket's first step. The new session keeps its
@@ -356,9 +332,13 @@ func (s *Session) authentication() authentication {
 // redeem ends the ticket. If two requests complete its step, only one of them creates a
 // session.
 func (m *Manager) redeem(r *http.Request, s Session) error {
-	err := m.Sessions().end(r.Context(), s.Org, s.Account, s.ID)
+	return absent(m.Sessions().end(r.Context(), s.Org, s.Account, s.ID), errCode)
+}
+
+// absent returns instead in place of an error that says that there is none.
+func absent(err, instead error) error {
 	if auth.IsNotFound(err) {
-		return errCode
+		return instead
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,13 +87,12 @@ func (of Mail) SendReset(r *http.Request, login string,
 	if err != nil {
 		return err
 	}
-	if m.PasswordStore == nil {
+	switch {
+	case m.PasswordStore == nil:
 		return errors.New("session: Manager.PasswordStore is required for this")
-	}
-	if send == nil || failed == nil {
+	case send == nil || failed == nil:
 		return errors.New("session: SendReset needs send and failed")
-	}
-	if login == "" || len(login) > maxLogin {
+	case login == "" || len(login) > maxLogin:
 		return nil // as for an unknown name
 	}
 	org := t.Org.Key()
@@ -126,11 +126,23 @@ func (m *Manager) mailReset(ctx context.Context, t *auth.Tenant, login string, s
 			err = fmt.Errorf("session: panic while a mail was sent: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	account, err := m.createReset(ctx, t, login, s)
-	if err != nil || account == "" {
-		return err
+	bound, cancel := t.Bound(ctx)
+	defer cancel()
+	id, encoded, err := m.lookUp(bound, t, login)
+	if err == nil && (id == "" || encoded == "") { // an account without a password gets none
+		return nil
 	}
-	return send(ctx, account, MailTicket(token.text()))
+	if err == nil {
+		_, err = t.Account(bound, id) // a disabled one is not found
+	}
+	if err != nil {
+		return auth.Unavailable(absent(err, nil))
+	}
+	s.Account = id
+	if err := m.Store.Create(bound, s, maxResets); err != nil {
+		return auth.Unavailable(err)
+	}
+	return send(ctx, id, MailTicket(token.text()))
 }
 
 // Wait returns when no call of send of Mail.SendReset runs, or with the error of ctx. Call it
@@ -186,28 +198,6 @@ func (s *mails) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// createReset stores the ticket s for the account of the name, and returns the account.
-// It returns "" if there is none.
-func (m *Manager) createReset(ctx context.Context, t *auth.Tenant, login string, s Session) (account string, err error) {
-	ctx, cancel := t.Bound(ctx)
-	defer cancel()
-	id, encoded, err := m.lookUp(ctx, t, login)
-	if err == nil && (id == "" || encoded == "") { // an account without a password gets none
-		return "", nil
-	}
-	if err == nil {
-		_, err = t.Account(ctx, id) // a disabled one is not found
-	}
-	if err == nil {
-		s.Account = id
-		return id, auth.Unavailable(m.Store.Create(ctx, s, maxResets))
-	}
-	if auth.IsNotFound(err) {
-		err = nil
-	}
-	return "", auth.Unavailable(err)
 }
 
 // Mail.ResetPassword redeems a ticket of Mail.SendReset: it replaces the password of the ticket's
@@ -291,14 +281,10 @@ func (of Mail) AddressTicket(r *http.Request, account, address string) (ticket M
 	if !isAddress(address) {
 		return ticket, &auth.Error{Detail: auth.DetailOption, Reason: "a mail address is a line of 1 to 254 bytes"}
 	}
-	if err := mayStartAs(r, account); err != nil {
+	// Fresh is also the session of another org whose handler has passed the request on.
+	by, outer := auth.From(r.Context()), auth.Enclosing(r.Context())
+	if err := cmp.Or(mayStartAs(r, account), m.checkFresh(by), m.checkFresh(outer)); err != nil {
 		return ticket, err
-	}
-	// Also the session of another org whose handler has passed the request on.
-	for _, by := range []auth.Principal{auth.From(r.Context()), auth.Enclosing(r.Context())} {
-		if err := m.checkFresh(by); err != nil {
-			return ticket, err
-		}
 	}
 	if account == "" {
 		return ticket, auth.ErrNotFound // the zero principal's: whatever the directory says

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/fips140"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -109,7 +111,7 @@ const Name = "session"
 
 // validate reports missing and contradictory fields.
 func (m *Manager) validate() error {
-	problems := []error{m.DeviceKey.validate(), m.validateCodes()}
+	var problems []error
 	problem := func(wrong bool, text string) {
 		if wrong {
 			problems = append(problems, errors.New("session: Manager."+text))
@@ -117,20 +119,19 @@ func (m *Manager) validate() error {
 	}
 	problem(m.Store == nil, "Store is required: the Sessions of a Memory, of sqlstore or of redisstore")
 	problem(m.Attempts == nil, "Attempts is required: the Attempts of a Memory, of sqlstore or of redisstore")
-	problem(m.PasswordStore == nil && (m.Hasher != nil || !m.DeviceKey.isNone() || m.MinPassword != 0),
+	problem(m.PasswordStore == nil && (m.Hasher != nil || m.DeviceKey.given || m.MinPassword != 0),
 		"PasswordStore is required beside Hasher, DeviceKey and MinPassword")
 	problem(m.FactorStore == nil && m.SHA256Codes, "FactorStore is required beside SHA256Codes")
-	names := []struct {
-		field string
-		name  cookieName
-	}{{"Cookies.Session", m.sessionCookie()}, {"Cookies.Ticket", m.ticketCookie()}, {"Cookies.Device", m.deviceCookie()}}
-	for i, n := range names {
-		if err := n.name.validate(); err != nil {
-			problems = append(problems, fmt.Errorf("session: Manager.%s %w", n.field, err))
-		}
-		for _, other := range names[:i] {
-			problem(n.name == other.name, n.field+" is the "+other.field+": each needs a name of its own")
-		}
+	problem(m.FactorStore != nil && !m.SHA256Codes && fips140.Enforced(),
+		"Factors needs SHA256Codes: FIPS 140 is enforced, which refuses SHA-1")
+	n := len(m.DeviceKey.bytes)
+	problem(m.DeviceKey.given && n < sha256.Size, fmt.Sprintf("DeviceKey has %d bytes, and 32 are the least", n))
+	fields := []string{"Cookies.Session", "Cookies.Ticket", "Cookies.Device"}
+	names := []cookieName{m.sessionCookie(), m.ticketCookie(), m.deviceCookie()}
+	for i, name := range names {
+		problem(!name.isValid(), fields[i]+" is not a cookie's name with at most one "+orgMark)
+		other := slices.Index(names, name)
+		problem(other < i, fields[i]+" is the "+fields[other]+": each needs a name of its own")
 	}
 	return errors.Join(problems...)
 }

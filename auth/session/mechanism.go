@@ -42,7 +42,7 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	}
 	token, ok := parseToken(value)
 	if !ok {
-		return auth.Principal{}, m.ended(t, auth.DetailSessionExpired, errors.New("session: malformed cookie"))
+		return auth.Principal{}, m.refusal(t, errMalformed)
 	}
 	hash := token.hash()
 	used := seen(t.Org, m.now()) // no later than the time that the session is judged by
@@ -78,12 +78,13 @@ func (m *Manager) Readmit(ctx context.Context, r *http.Request, t *auth.Tenant) 
 // Why a record is not a current session. Each request checks this, and not the store, so
 // that a change of the org's settings takes effect at once.
 var (
-	errForeign = fmt.Errorf("session: of another org: %w", auth.ErrNotFound)
-	errTicket  = fmt.Errorf("session: a ticket is no session: %w", auth.ErrNotFound)
-	errIdle    = fmt.Errorf("session: unused for too long: %w", auth.ErrNotFound)
-	errMax     = fmt.Errorf("session: past its absolute end: %w", auth.ErrNotFound)
-	errOrigin  = fmt.Errorf("session: entered from a session that is over: %w", auth.ErrNotFound)
-	errChanged = fmt.Errorf("session: older than the account's latest change: %w", auth.ErrNotFound)
+	errMalformed = fmt.Errorf("session: malformed cookie: %w", auth.ErrNotFound)
+	errForeign   = fmt.Errorf("session: of another org: %w", auth.ErrNotFound)
+	errTicket    = fmt.Errorf("session: a ticket is no session: %w", auth.ErrNotFound)
+	errIdle      = fmt.Errorf("session: unused for too long: %w", auth.ErrNotFound)
+	errMax       = fmt.Errorf("session: past its absolute end: %w", auth.ErrNotFound)
+	errOrigin    = fmt.Errorf("session: entered from a session that is over: %w", auth.ErrNotFound)
+	errChanged   = fmt.Errorf("session: older than the account's latest change: %w", auth.ErrNotFound)
 )
 
 // check returns an error unless the record is a session of the org that has not ended.
@@ -160,24 +161,20 @@ func seen(org *auth.Org, at time.Time) time.Time {
 // refusal maps an error of the store or the directory to the auth.Error of the reply.
 // It returns nil for nil.
 func (m *Manager) refusal(t *auth.Tenant, err error) error {
-	switch {
-	case !meansEnded(err):
+	if !meansEnded(err) {
 		return auth.Unavailable(err)
-	case errors.Is(err, ErrEvicted) && t.Org.Session.PerAccount == 1:
-		return m.ended(t, auth.DetailLoggedInElsewhere, err)
 	}
-	return m.ended(t, auth.DetailSessionExpired, err)
+	detail := auth.DetailSessionExpired
+	if errors.Is(err, ErrEvicted) && t.Org.Session.PerAccount == 1 {
+		detail = auth.DetailLoggedInElsewhere
+	}
+	return &auth.Error{Detail: detail, Cookie: m.sessionCookie().cleared(t), Err: err}
 }
 
 // meansEnded reports whether an error of the store or the directory means that the record
 // has ended. An error that wraps auth.ErrUnavailable does not: see auth.IsNotFound.
 func meansEnded(err error) bool {
 	return auth.IsNotFound(err) || errors.Is(err, ErrEvicted) && !errors.Is(err, auth.ErrUnavailable)
-}
-
-// ended refuses the session for good, and makes the browser forget the cookie.
-func (m *Manager) ended(t *auth.Tenant, detail string, err error) error {
-	return &auth.Error{Detail: detail, Cookie: m.sessionCookie().cleared(t), Err: err}
 }
 
 // Challenge implements auth.Mechanism.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -298,10 +299,7 @@ func (of Passwords) Change(w http.ResponseWriter, r *http.Request, login, passwo
 	if err := m.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.PasswordChanged); err != nil {
 		return err
 	}
-	at := m.stamp()
-	if at.Before(changed) {
-		at = changed
-	}
+	at := slices.MaxFunc([]time.Time{m.stamp(), changed}, time.Time.Compare)
 	return m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: Proof{At: at}})
 }
 
@@ -309,16 +307,13 @@ func (of Passwords) Change(w http.ResponseWriter, r *http.Request, login, passwo
 // have begun after the first time, and have read the former password.
 func (m *Manager) storing(store func(changed time.Time) error) (changed time.Time, err error) {
 	for range 2 {
-		changed = m.changed()
+		changed = wholeMillis(m.now().Add(time.Millisecond)) // rounded up
 		if err = store(changed); err != nil || m.stamp().Before(changed) {
 			break
 		}
 	}
 	return changed, err
 }
-
-// changed returns the time for auth.Account.Changed: whole milliseconds, rounded up.
-func (m *Manager) changed() time.Time { return wholeMillis(m.now().Add(time.Millisecond)) }
 
 // minPassword is that of NIST SP 800-63B, section 5.1.1.1.
 const minPassword = 8

@@ -36,11 +36,8 @@ func ownerIn(ctx context.Context, org auth.OrgKey, account string) (owner, error
 		return alone, nil
 	}
 	a, err := t.Account(ctx, account)
-	switch {
-	case auth.IsNotFound(err):
-		return alone, nil
-	case err != nil:
-		return alone, err
+	if err != nil {
+		return alone, absent(err, nil)
 	}
 	return ownerOf(a), nil
 }

@@ -87,20 +87,12 @@ func (s *Store) endAccount(ctx context.Context, what, verb string, org auth.OrgK
 // text of the restrictions has the account as JSON, so the statement selects few rows too many. It
 // locks them: a concurrent rotation is complete before, or it finds nothing to rotate.
 func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account string, deleted bool) (changed int64, err error) {
-	quoted, err := json.Marshal(account)
-	if err != nil {
-		return 0, err
-	}
+	quoted, _ := json.Marshal(account) // a string does not fail
 	var keys []string
 	var found []*signature.Credential
-	err = q.each(ctx, `SELECT client_key, restrictions FROM {credentials}
-		WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key {lock}`, []any{org, string(quoted)},
+	err = q.each(ctx, withAccountText+` {lock}`, []any{org, string(quoted)},
 		func(rows *sql.Rows) error {
-			var clientKey, text string
-			if err := rows.Scan(&clientKey, &text); err != nil {
-				return err
-			}
-			c, err := restrictionsOf(text)
+			clientKey, c, err := restrictionsIn(rows)
 			keys, found = append(keys, clientKey), append(found, c)
 			return err
 		})
@@ -114,6 +106,19 @@ func revokeCredentials(ctx context.Context, q conn, org auth.OrgKey, account str
 		}
 	}
 	return changed, err
+}
+
+// withAccountText selects the credentials of the org $1 whose restrictions have the text $2, an account as JSON.
+const withAccountText = `SELECT client_key, restrictions FROM {credentials}
+	WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key`
+
+// restrictionsIn scans a row of withAccountText.
+func restrictionsIn(rows *sql.Rows) (clientKey string, c *signature.Credential, err error) {
+	var text string
+	if err = rows.Scan(&clientKey, &text); err == nil {
+		c, err = restrictionsOf(text)
+	}
+	return clientKey, c, err
 }
 
 func revokeCredential(ctx context.Context, q conn, clientKey string, c *signature.Credential, account string) error {

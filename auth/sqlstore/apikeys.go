@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -140,10 +141,5 @@ func (k *apiKeys) List(ctx context.Context, of apikey.Of, after string, limit in
 	if len(rows) > limit {
 		rows, next = rows[:limit], rows[limit-1].ID
 	}
-	for _, r := range rows {
-		if of.Has(&r) {
-			page = append(page, r)
-		}
-	}
-	return page, next, nil
+	return slices.DeleteFunc(rows, func(r apikey.Record) bool { return !of.Has(&r) }), next, nil
 }

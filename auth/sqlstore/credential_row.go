@@ -17,21 +17,13 @@ import (
 	"github.com/tenantkit/tenantkit/signing"
 )
 
-// credentialRow is a stored credential with its former secrets that have not ended.
+// storedCredential is a credential as it is stored, with its former secrets that have not ended.
 // Each change gives the row a new random version. So a client key that is deleted and
 // created again never has a version from before.
-type credentialRow struct {
-	clientKey, org, version string
-	sealed                  []byte
-	formers                 []former
-	rules                   string
-	use                     face.Use
-}
-
-// former is a secret that a rotation has replaced.
-type former struct {
-	ends   time.Time
-	sealed []byte
+type storedCredential struct {
+	*signature.Credential
+	org     auth.OrgKey
+	version string
 }
 
 // rowsText selects a row for each former secret of a credential, or one row if there is
@@ -47,20 +39,32 @@ const (
 	ORDER BY c.client_key`
 )
 
-// rows returns the credentials of a statement that selects rowsText. The rows of one
+// stored returns the credentials of a statement that selects rowsText. The rows of one
 // client key follow each other.
-func (c *Credentials) rows(ctx context.Context, text string, args ...any) (all []credentialRow, err error) {
+func (c *Credentials) stored(ctx context.Context, text string, args ...any) (all []storedCredential, err error) {
 	err = c.store.read(ctx, func(q conn) error {
 		all = nil
-		return q.each(ctx, text, args, func(rows *sql.Rows) error {
-			var row credentialRow
-			var f former
-			err := rows.Scan(&row.clientKey, &row.org, &row.version, &row.sealed, &row.rules, millis(&row.use.Seen), parsed(row.use.From.UnmarshalText), millis(&f.ends), &f.sealed)
-			if len(all) == 0 || all[len(all)-1].clientKey != row.clientKey {
+		return q.each(ctx, text, args, func(rows *sql.Rows) (err error) {
+			var clientKey, rules string
+			var sealed, former []byte
+			var ends time.Time
+			var use face.Use
+			var row storedCredential
+			err = rows.Scan(&clientKey, &row.org, &row.version, &sealed, &rules,
+				millis(&use.Seen), parsed(use.From.UnmarshalText), millis(&ends), &former)
+			if err != nil {
+				return err
+			}
+			at := secretLocation(row.org, clientKey)
+			if len(all) == 0 || all[len(all)-1].Key.ClientKey() != clientKey {
+				if row.Credential, err = c.build(at, rules, sealed); err != nil {
+					return err
+				}
+				row.Use = use
 				all = append(all, row)
 			}
-			if last := &all[len(all)-1]; f.sealed != nil {
-				last.formers = append(last.formers, f)
+			if last := all[len(all)-1]; former != nil {
+				last.Key, err = c.withFormer(last.Key, at, former, ends)
 			}
 			return err
 		})
@@ -68,33 +72,28 @@ func (c *Credentials) rows(ctx context.Context, text string, args ...any) (all [
 	return all, err
 }
 
-func (c *Credentials) build(row credentialRow) (*signature.Credential, error) {
-	built, err := restrictionsOf(row.rules)
+// build returns the credential of a row without its former secrets.
+func (c *Credentials) build(at location, rules string, sealed []byte) (*signature.Credential, error) {
+	built, err := restrictionsOf(rules)
 	if err != nil {
 		return nil, err
 	}
-	at := secretLocation(auth.OrgKey(row.org), row.clientKey)
-	secret, err := c.store.unseal(at, row.sealed)
-	if err != nil {
+	secret, err := c.store.unseal(at, sealed)
+	if err == nil {
+		built.Key, err = newKey(at.id, secret)
+	}
+	return built, err
+}
+
+func (c *Credentials) withFormer(key *signing.Key, at location, sealed []byte, ends time.Time) (*signing.Key, error) {
+	secret, err := c.store.unseal(at, sealed)
+	switch {
+	case err != nil:
 		return nil, err
+	case isPublic(secret): // somebody has copied the row, and everybody knows the text
+		return nil, errPublic
 	}
-	key, err := newKey(row.clientKey, secret)
-	if err != nil {
-		return nil, err
-	}
-	for _, former := range row.formers {
-		if secret, err = c.store.unseal(at, former.sealed); err != nil {
-			return nil, err
-		}
-		if isPublic(secret) { // somebody has copied the row, and everybody knows the text
-			return nil, errPublic
-		}
-		if key, err = key.WithFormer(signing.Secret(secret), former.ends); err != nil {
-			return nil, err
-		}
-	}
-	built.Key, built.Use = key, row.use
-	return built, nil
+	return key.WithFormer(signing.Secret(secret), ends)
 }
 
 // restrictionsOf returns a credential without its Key. It refuses a text that restrictionsText would not

@@ -154,21 +154,18 @@ func keepFormers(ctx context.Context, q conn, clientKey string, most int) error 
 // auth.ErrNotFound if the org has no such client key.
 func (c *Credentials) Restrict(ctx context.Context, org auth.OrgKey, clientKey string, alter func(*signature.Credential) error) error {
 	for {
-		row, credential, err := c.find(ctx, clientKey)
-		if err == nil && auth.OrgKey(row.org) != org {
+		before, err := c.find(ctx, clientKey)
+		if err == nil && before.org != org {
 			err = auth.ErrNotFound
 		}
 		if err != nil {
 			return failed("restrict a credential", err)
 		}
-		altered := *credential
-		if err := alter(&altered); err != nil {
+		after := *before.Credential
+		if err := alter(&after); err != nil {
 			return err
 		}
-		if altered.Key == credential.Key {
-			altered.Key = nil
-		}
-		err = c.restrict(ctx, row, altered)
+		err = c.restrict(ctx, before, after)
 		if !errors.Is(err, errChanged) {
 			return failed("restrict a credential", err)
 		}
@@ -178,25 +175,27 @@ func (c *Credentials) Restrict(ctx context.Context, org auth.OrgKey, clientKey s
 var errChanged = errors.New("another call has changed the row")
 
 // restrict updates the row only if it still has its version, and so the same org.
-// Otherwise it returns errChanged. A nil Key stays what it is.
-func (c *Credentials) restrict(ctx context.Context, row credentialRow, after signature.Credential) error {
+// Otherwise it returns errChanged. A Key that alter has set to nil stays what it is.
+func (c *Credentials) restrict(ctx context.Context, before storedCredential, after signature.Credential) error {
 	const text = `UPDATE {credentials} SET version = $3, restrictions = $4 WHERE client_key = $1 AND version = $2`
 	rules, err := restrictionsText(after)
 	if err != nil {
 		return err
 	}
-	if after.Key == nil {
-		e := auth.Event{Verb: verbs.CredentialRestricted, Org: auth.OrgKey(row.org), App: row.clientKey, Account: after.Account}
-		n, err := c.store.record(ctx, e, text, row.clientKey, row.version, rand.Text(), rules)
+	clientKey, replaced := before.Key.ClientKey(), after.Key != nil && after.Key != before.Key
+	e := auth.Event{Verb: verbs.CredentialRestricted, Org: before.org, App: clientKey, Account: after.Account}
+	if !replaced {
+		n, err := c.store.record(ctx, e, text, clientKey, before.version, rand.Text(), rules)
 		return changed(n, err, errChanged)
 	}
 	keys := after.Key.PublicKeys()
-	if len(keys) == 0 || after.Key.ClientKey() != row.clientKey {
+	if len(keys) == 0 || after.Key.ClientKey() != clientKey {
 		return errors.New("a Key may only be replaced by public keys of the same client key")
 	}
-	sealed := c.store.seal(secretLocation(auth.OrgKey(row.org), row.clientKey), []byte(publicKeysText(keys)))
-	return c.replace(ctx, "replace a key", auth.Event{Verb: verbs.CredentialReplaced, Org: auth.OrgKey(row.org), Account: after.Account}, errChanged, strings.Replace(text, "SET ", "SET sealed = $5, ", 1),
-		row.clientKey, row.version, rand.Text(), rules, sealed)
+	e.Verb = verbs.CredentialReplaced
+	sealed := c.store.seal(secretLocation(before.org, clientKey), []byte(publicKeysText(keys)))
+	return c.replace(ctx, "replace a key", e, errChanged, strings.Replace(text, "SET ", "SET sealed = $5, ", 1),
+		clientKey, before.version, rand.Text(), rules, sealed)
 }
 
 // Delete deletes a client key with its secrets. It returns auth.ErrNotFound if the org
@@ -227,8 +226,8 @@ func (c *Credentials) change(ctx context.Context, what string, e auth.Event, cli
 
 // Credential implements signature.Credentials.
 func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signature.Credential, error) {
-	_, credential, err := c.find(ctx, clientKey)
-	return credential, failed("find a credential", err)
+	found, err := c.find(ctx, clientKey)
+	return found.Credential, failed("find a credential", err)
 }
 
 // See implements signature.Seeing.
@@ -238,14 +237,13 @@ func (c *Credentials) See(ctx context.Context, clientKey string, at time.Time, f
 
 const seeCredentialText = `UPDATE {credentials} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND seen <= $1`
 
-// find returns a credential and its row, or auth.ErrNotFound.
-func (c *Credentials) find(ctx context.Context, clientKey string) (row credentialRow, found *signature.Credential, err error) {
-	rows, err := c.rows(ctx, credentialText, clientKey)
-	if err != nil || len(rows) == 0 {
-		return row, nil, cmp.Or(err, auth.ErrNotFound)
+// find returns a credential, or auth.ErrNotFound.
+func (c *Credentials) find(ctx context.Context, clientKey string) (storedCredential, error) {
+	all, err := c.stored(ctx, credentialText, clientKey)
+	if err != nil || len(all) == 0 {
+		return storedCredential{}, cmp.Or(err, auth.ErrNotFound)
 	}
-	found, err = c.build(rows[0])
-	return rows[0], found, err
+	return all[0], nil
 }
 
 // maxList limits what one List reads and unseals.
@@ -260,15 +258,13 @@ func (c *Credentials) List(ctx context.Context, org auth.OrgKey, after string, l
 	if limit < 1 || limit > maxList {
 		return nil, errors.New("sqlstore: list credentials: the limit is not 1 to 1000")
 	}
-	rows, err := c.rows(ctx, ofOrgText, org, after, limit)
+	all, err := c.stored(ctx, ofOrgText, org, after, limit)
 	if err != nil {
 		return nil, failed("list credentials", err)
 	}
-	list := make([]*signature.Credential, len(rows))
-	for i, row := range rows {
-		if list[i], err = c.build(row); err != nil {
-			return nil, failed("list credentials", err)
-		}
+	list := make([]*signature.Credential, len(all))
+	for i, one := range all {
+		list[i] = one.Credential
 	}
 	return list, nil
 }

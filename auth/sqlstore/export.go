@@ -40,26 +40,23 @@ func (s *Store) ExportAccount(ctx context.Context, w io.Writer, org auth.OrgKey,
 	if org == "" || account == "" {
 		return errors.New("sqlstore: export an account: no org or no account is named")
 	}
-	quoted, err := json.Marshal(account)
-	if err != nil {
-		return err
-	}
+	quoted, _ := json.Marshal(account) // a string does not fail
 	to := json.NewEncoder(w)
 	for _, part := range []struct {
-		text string
-		args []any
-		line func(*sql.Rows) (line, error)
+		text, account string
+		line          func(*sql.Rows) (line, error)
 	}{
-		{exportSessions, []any{org, account}, sessionLine},
-		{exportTokens, []any{org, account}, tokenLine},
-		{exportCredentials, []any{org, string(quoted)}, credentialLine(account)},
-		{exportKeys, []any{org, account}, exportedKeyLine},
-		{factorText, []any{org, account}, s.factorLine(org, account)},
-		{exportRepeats, []any{org, account}, repeatLine},
+		{`SELECT ` + sessionText + ` FROM {sessions} WHERE ` + ofAccountText + ` ORDER BY created, id`, account, sessionLine},
+		{`SELECT ` + ledgerColumns + `true FROM {ledger}
+			WHERE org = $1 AND (subject = $2 OR maker = $2) ORDER BY client_key, issued, id`, account, tokenLine},
+		{withAccountText, string(quoted), credentialLine(account)},
+		{selectKeys + `org = $1 AND (account = $2 OR maker = $2) ORDER BY id`, account, exportedKeyLine},
+		{factorText, account, s.factorLine(org, account)},
+		{exportRepeats, account, repeatLine},
 	} {
 		var refused error
 		// Not by list, which keeps all rows, nor by read, which would write lines again.
-		err := conn{store: s, on: s.single}.each(ctx, part.text, part.args, func(rows *sql.Rows) error {
+		err := conn{store: s, on: s.single}.each(ctx, part.text, []any{org, part.account}, func(rows *sql.Rows) error {
 			l, err := part.line(rows)
 			if err == nil && l != nil {
 				maps.DeleteFunc(l, func(_ string, value any) bool { return value == "" || value == time.Time{} })
@@ -76,14 +73,6 @@ func (s *Store) ExportAccount(ctx context.Context, w io.Writer, org auth.OrgKey,
 	return nil
 }
 
-const (
-	exportSessions = `SELECT ` + sessionText + ` FROM {sessions} WHERE ` + ofAccountText + ` ORDER BY created, id`
-	exportTokens   = `SELECT ` + ledgerColumns + `true FROM {ledger}
-		WHERE org = $1 AND (subject = $2 OR maker = $2) ORDER BY client_key, issued, id`
-	exportCredentials = `SELECT client_key, restrictions FROM {credentials} WHERE org = $1 AND {find}(restrictions, $2) > 0 ORDER BY client_key`
-	exportKeys        = selectKeys + `org = $1 AND (account = $2 OR maker = $2) ORDER BY id`
-)
-
 func sessionLine(rows *sql.Rows) (line, error) {
 	n, err := scanSession(rows)
 	return line{"kind": "session", "id": n.ID, "ticket": n.Ticket, "created": n.Created, "seen": n.Seen, "expires": n.Expires,
@@ -99,11 +88,7 @@ func tokenLine(rows *sql.Rows) (line, error) {
 // credentialLine returns nil for a credential that only has the text of the account.
 func credentialLine(account string) func(*sql.Rows) (line, error) {
 	return func(rows *sql.Rows) (line, error) {
-		var clientKey, text string
-		if err := rows.Scan(&clientKey, &text); err != nil {
-			return nil, err
-		}
-		c, err := restrictionsOf(text)
+		clientKey, c, err := restrictionsIn(rows)
 		if err != nil || c.Account != account && c.Maker != account && !slices.Contains(c.Accounts, account) {
 			return nil, err
 		}

@@ -297,34 +297,23 @@ func (k *Keys) Public(ctx context.Context, kid string) (*token.PublicKey, error)
 
 // Signer implements token.Signers.
 func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, error) {
-	type row struct {
-		token.PublicKey
-		sealed []byte
-		former sql.NullString
-	}
-	all, err := list(ctx, k.store, signerText, []any{clientKey}, func(rows *sql.Rows) (r row, err error) {
-		r.PublicKey, err = publicOf(rows, &r.sealed, &r.former)
-		return r, err
+	pair := &token.KeyPair{}
+	var sealed []byte // as the pair, the same in each row
+	formers, err := list(ctx, k.store, signerText, []any{clientKey}, func(rows *sql.Rows) (former sql.NullString, err error) {
+		pair.PublicKey, err = publicOf(rows, &sealed, &former)
+		return former, err
 	})
 	switch {
 	case err != nil:
 		return nil, failed("find a key pair", err)
-	case len(all) == 0:
+	case len(formers) == 0:
 		return nil, fmt.Errorf("%w: %q", token.ErrNoKeyPair, clientKey)
 	}
-	pair := &token.KeyPair{PublicKey: all[0].PublicKey}
-	for _, r := range all {
-		if r.former.Valid {
-			pair.Former = append(pair.Former, r.former.String)
+	for _, former := range formers {
+		if former.Valid {
+			pair.Former = append(pair.Former, former.String)
 		}
 	}
-	if err := k.setSigner(ctx, pair, all[0].sealed); err != nil {
-		return nil, failed("find a key pair", err)
-	}
-	return pair, nil
-}
-
-func (k *Keys) setSigner(ctx context.Context, pair *token.KeyPair, sealed []byte) error {
 	secret, err := k.store.unseal(pairLocation(pair.Org, pair.ClientKey), sealed)
 	if err == nil {
 		pair.Signer, err = k.signerIn(ctx, secret)
@@ -332,7 +321,10 @@ func (k *Keys) setSigner(ctx context.Context, pair *token.KeyPair, sealed []byte
 	if err == nil && !pair.Key.Equal(pair.Signer.Public()) {
 		err = fmt.Errorf("the private key of %q is not that of its public key", pair.ClientKey)
 	}
-	return err
+	if err != nil {
+		return nil, failed("find a key pair", err)
+	}
+	return pair, nil
 }
 
 // Exposed implements token.Exposed. The keys are in the order of their client keys. The
@@ -348,15 +340,9 @@ func publicOf(rows *sql.Rows, more ...any) (p token.PublicKey, err error) {
 	if err := rows.Scan(append([]any{&p.ClientKey, &p.Org, &p.KeyID, &p.Exposed, &der, millis(&p.Ends)}, more...)...); err != nil {
 		return p, err
 	}
-	key, err := x509.ParsePKIXPublicKey(der)
-	if err != nil {
-		return p, err
-	}
-	var ok bool
-	if p.Key, ok = key.(*rsa.PublicKey); !ok {
-		return p, token.ErrBadKey
-	}
-	return p, p.Validate() // also checks the thumbprint: an altered row verifies nothing
+	key, _ := x509.ParsePKIXPublicKey(der)
+	p.Key, _ = key.(*rsa.PublicKey)
+	return p, p.Validate() // no other key is valid; also checks the thumbprint: an altered row verifies nothing
 }
 
 func onePublic(rows *sql.Rows) (token.PublicKey, error) { return publicOf(rows) }

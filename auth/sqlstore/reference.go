@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto"
 	"crypto/x509"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -93,7 +92,7 @@ func (k *Keys) keepReference(ctx context.Context, q conn, pair *token.KeyPair) e
 	}
 	var sealed []byte
 	err := q.one(ctx, `SELECT sealed FROM {keys} WHERE client_key = $1 AND org = $2`, []any{pair.ClientKey, pair.Org}, &sealed)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if found(err, nil) != nil {
 		return err
 	}
 	if secret, _ := k.store.unseal(pairLocation(pair.Org, pair.ClientKey), sealed); bytes.HasPrefix(secret, referencePrefix) {

@@ -70,11 +70,11 @@ func (r *refusals) add(org auth.OrgKey, key refusal, n int64) {
 		key = refusal{verb: verbs.RequestRefused, detail: "other"}
 	}
 	if own[key] == 0 {
-		if r.all++; r.all > maxRefusalsOfOrgs {
-			r.all--
+		if r.all == maxRefusalsOfOrgs {
 			r.dropped += n
 			return
 		}
+		r.all++
 	}
 	if r.counts == nil {
 		r.counts = map[auth.OrgKey]map[refusal]int64{}

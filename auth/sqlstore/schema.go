@@ -80,7 +80,14 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err != nil || found != 0 {
 			return cmp.Or(err, checkVersion(found))
 		}
-		return q.execAll(ctx, newTables)
+		// One by one, because some drivers accept only one statement at a time. None contains a semicolon
+		// before a line break.
+		for statement := range strings.SplitSeq(strings.TrimSpace(newTables), ";\n") {
+			if err == nil {
+				_, err = q.exec(ctx, statement)
+			}
+		}
+		return err
 	}, "schema")
 }
 
@@ -106,18 +113,4 @@ func schemaVersion(ctx context.Context, q conn) (found int, err error) {
 	}
 	err = q.one(ctx, "SELECT coalesce(max(version), 0) FROM {schema}", nil, &found)
 	return found, err
-}
-
-// execAll runs statements one by one, because some drivers accept only one at a time.
-// No statement here contains a semicolon before a line break.
-func (c conn) execAll(ctx context.Context, text string) error {
-	for statement := range strings.SplitSeq(text, ";\n") {
-		if strings.TrimSpace(statement) == "" {
-			continue
-		}
-		if _, err := c.exec(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -34,14 +34,12 @@ func (s *sessions) Create(ctx context.Context, n session.Session, limit int) err
 		locks = []string{accountLock(n.Org, n.Account)}
 	}
 	create := func(q conn) error {
-		err := error(nil)
 		if limit > 0 {
-			err = s.makeRoom(ctx, q, n, limit)
+			if err := s.makeRoom(ctx, q, n, limit); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = s.add(ctx, q, n)
-		}
-		return err
+		return s.add(ctx, q, n)
 	}
 	var err error
 	if openedVerb(n) == "" {
