@@ -2,7 +2,6 @@ package paging
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
@@ -122,11 +121,17 @@ func (s *Schema) property(path string) *Property {
 	if identifies(path) {
 		return &identity
 	}
-	i := slices.IndexFunc(s.Properties, func(p Property) bool { return p.Path == path })
-	if i < 0 || slices.ContainsFunc(s.Properties, func(p Property) bool { return p.Hidden && covers(p.Path, path) }) {
-		return nil
+	var found *Property
+	for i := range s.Properties {
+		p := &s.Properties[i]
+		if p.Path == path {
+			found = p // the last one, if there are several
+		}
+		if p.Hidden && covers(p.Path, path) {
+			return nil
+		}
 	}
-	return &s.Properties[i]
+	return found
 }
 
 // MaxBytes is how many bytes a page has, besides its last item. A page that would have more

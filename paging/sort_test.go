@@ -75,3 +75,17 @@ func TestParseSort(t *testing.T) {
 		t.Error("P09 9 keys accepted")
 	}
 }
+
+// TestTheLastDeclarationCounts is for a program that appends to the properties of another list what
+// it does not allow.
+func TestTheLastDeclarationCounts(t *testing.T) {
+	s := paging.Schema{Properties: []paging.Property{
+		{Path: "c_text", Type: paging.String, Filter: true, Sort: true},
+		{Path: "c_text", Type: paging.String},
+	}}
+	for _, query := range []string{"sort=c_text", `where={"c_text":"a"}`} {
+		if _, err := s.Parse(query, func(string) bool { return true }); err == nil {
+			t.Errorf("P09 %s is accepted", query)
+		}
+	}
+}

@@ -446,3 +446,21 @@ func set[T any](all map[string]any, path string, value *T) {
 		all[path] = *value
 	}
 }
+
+// TestObjectIsReadOnce bounds what a member of an Object costs: its name and its text.
+func TestObjectIsReadOnce(t *testing.T) {
+	const members = 500
+	var text strings.Builder
+	for i := range members {
+		fmt.Fprintf(&text, `,"c_%d":{"a":[1,2,3]}`, i)
+	}
+	object := "{" + text.String()[1:] + "}"
+	got := testing.AllocsPerRun(5, func() {
+		if value, refused := body.Object.Read(object); refused != "" || len(value.(map[string]json.RawMessage)) != members {
+			t.Fatal(refused)
+		}
+	})
+	if got > 2.5*members {
+		t.Errorf("%v allocations for %d members", got, members)
+	}
+}

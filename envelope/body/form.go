@@ -223,10 +223,13 @@ func readObject(text string) (value any, refused string) {
 	}
 	limits := loose
 	limits.AllowDuplicates = false
-	if strictjson.Check(text, limits) != nil {
+	r := strictjson.New(text, limits)
+	members := make(map[string]json.RawMessage)
+	for name := range r.Object {
+		members[strings.Clone(name)] = json.RawMessage(r.Skip())
+	}
+	if r.End() != nil {
 		return nil, "has a name more than once"
 	}
-	members := make(map[string]json.RawMessage)
-	_ = json.Unmarshal([]byte(text), &members) // it is an object
 	return members, ""
 }

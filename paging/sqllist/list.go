@@ -233,39 +233,40 @@ func (v *view) append(text []byte, s *scanner, root string) (_ []byte, err error
 	text = appendText(append(text, `{"_id":`...), *s.id)
 	text = append(text, v.list.object...)
 	for _, c := range v.shown {
-		whole := c.always || !c.document && reads(c.path)
-		if !whole && !c.document {
-			continue
-		}
-		start := len(text)
-		if text, err = s.write[c.at](append(text, c.member...)); err != nil {
-			return nil, err
-		}
 		switch {
-		case c.omit && string(text[start+len(c.member):]) == "null":
-			text = text[:start]
-		case !whole:
-			part, err := v.partOf(text[start+1:], reads)
-			if err != nil {
-				return nil, err
+		case c.always || !c.document && reads(c.path):
+			start := len(text)
+			text, err = s.write[c.at](append(text, c.member...))
+			if c.omit && string(text[start+len(c.member):]) == "null" {
+				text = text[:start]
 			}
-			text = append(text[:start], part...)
+		case c.document:
+			text, err = v.appendDocument(text, c, s.write[c.at], reads)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return append(text, '}'), nil
 }
 
-// partOf returns the part of a document that is asked for and may be read, with a comma before it.
-// member is the document with its name.
-func (v *view) partOf(member []byte, reads func(path string) bool) ([]byte, error) {
-	part, err := envelope.Select(envelope.Verbatim(slices.Concat([]byte{'{'}, member, []byte{'}'})), func(path string) bool {
+// appendDocument appends the part of a document that is asked for and may be read. The whole has an
+// array of its own, because the items keep that of text.
+func (v *view) appendDocument(text []byte, c shown, write writer, reads func(path string) bool) ([]byte, error) {
+	whole, err := write(append([]byte{'{'}, c.member[1:]...))
+	if err != nil || c.omit && string(whole[len(c.member):]) == "null" {
+		return text, err
+	}
+	part, err := envelope.Select(envelope.Verbatim(append(whole, '}')), func(path string) bool {
 		return v.query.Wants(path) && reads(v.prefix+path)
 	})
-	if err != nil || len(part) == len("{}") {
+	if err != nil {
 		return nil, err
 	}
-	part[0] = ','
-	return part[:len(part)-1], nil
+	if part = part[1 : len(part)-1]; len(part) > 0 {
+		text = append(append(text, ','), part...)
+	}
+	return text, nil
 }
 
 // failed returns the error for what went wrong with a statement.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -456,4 +457,32 @@ func TestOmittedAndRead(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestPagesKeepNothingThatIsNotShown has documents of 7 MB in all, of which the caller may read a
+// number each. A page is kept for as long as a slow client takes to read it.
+func TestPagesKeepNothingThatIsNotShown(t *testing.T) {
+	rows := fakeRows{columns: []string{"id", "meta"}}
+	for size := 1 << 10; size < 2<<20; size += size / 3 {
+		rows.rows = append(rows.rows, []driver.Value{"5b000000000000000000000a", `{"one":1,"two":"` + strings.Repeat("x", size) + `"}`})
+	}
+	pages, may := pagesOf(rows), chains(t, "object.read.thing.*.meta.one")
+	kept := func() uint64 {
+		runtime.GC()
+		runtime.GC() // a sync.Pool keeps what it has for one
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := kept()
+	page, err := things.Page(t.Context(), pages, "acme", may, "paths[]=meta.one")
+	after := kept()
+	if err != nil || len(page.Data) < 20 || !strings.HasSuffix(string(page.Data[0]), `"meta":{"one":1}}`) {
+		t.Fatal(page, err)
+	}
+	if after > before+512<<10 {
+		t.Errorf("%d bytes are kept", after-before)
+	}
+	runtime.KeepAlive(page)
+	runtime.KeepAlive(rows)
 }

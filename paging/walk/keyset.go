@@ -90,14 +90,14 @@ func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 // position needs it. It then looks at the first and the last item only.
 func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
 	before, last := k.values, len(ids)-1
-	var text json.RawMessage
-	for i, id := range ids {
-		if k.needsItems() {
-			if text = texts[i]; 0 < i && i < last {
-				continue
-			}
+	if !k.needsItems() {
+		if err := k.inOrder(ids); err != nil {
+			return err
 		}
-		values, err := k.valuesOf(text, id)
+		return k.moveTo([]any{ids[last]})
+	}
+	for _, i := range []int{0, last}[:min(len(ids), 2)] {
+		values, err := k.valuesOf(texts[i], ids[i])
 		if err == nil && before != nil {
 			err = k.follows(before, values)
 		}
@@ -106,8 +106,26 @@ func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
 		}
 		before = values
 	}
-	k.unsent = k.unsentIn(text)
+	k.unsent = k.unsentIn(texts[last])
 	return k.moveTo(before)
+}
+
+// inOrder returns ErrStalled if an id does not come after the one before it. The first must come
+// after the position. It allocates nothing, because it looks at each item.
+func (k *keyset) inOrder(ids []string) error {
+	before := ""
+	if k.values != nil {
+		before = k.id()
+	}
+	for _, id := range ids {
+		if before != "" {
+			if err := k.idFollows(before, id); err != nil {
+				return err
+			}
+		}
+		before = id
+	}
+	return nil
 }
 
 // unsentIn returns a descending sort key that an item lacks, or "".
@@ -162,18 +180,34 @@ func (k *keyset) follows(before, after []any) error {
 	}
 	order, i := paging.CompareBy(k.keys[:last], before, after)
 	earlier, later := before[last].(string), after[last].(string)
-	if order == 0 && earlier != later {
-		order = k.idOrder(earlier, later)
+	switch {
+	case order == 0:
+		return k.idFollows(earlier, later)
+	case order < 0:
+		return nil
+	case after[i] == nil:
+		return fmt.Errorf("%w: %q, whose %s is null or not sent, follows %q", ErrStalled, later, k.keys[i].Path, earlier)
+	}
+	return notAfter(k.keys[i].Path, earlier, later)
+}
+
+// idFollows is follows for items that are equal in the keys before _id.
+func (k *keyset) idFollows(before, after string) error {
+	order := 0
+	if before != after {
+		order = k.idOrder(before, after)
 	}
 	switch {
 	case order < 0:
 		return nil
 	case order == 0:
-		return fmt.Errorf("%w: %q again", ErrStalled, later)
-	case after[i] == nil:
-		return fmt.Errorf("%w: %q, whose %s is null or not sent, follows %q", ErrStalled, later, k.keys[i].Path, earlier)
+		return fmt.Errorf("%w: %q again", ErrStalled, after)
 	}
-	return fmt.Errorf("%w: by %s, %q is not after %q", ErrStalled, k.keys[i].Path, later, earlier)
+	return notAfter("_id", before, after)
+}
+
+func notAfter(path, before, after string) error {
+	return fmt.Errorf("%w: by %s, %q is not after %q", ErrStalled, path, after, before)
 }
 
 // comparable reports whether a filter can compare with a value, which is nil, a bool,
@@ -198,6 +232,9 @@ func scalar(item json.RawMessage, path string) (value any, err error) {
 	text, ok := member(item, path)
 	if !ok {
 		return nil, nil
+	}
+	if text[0] == '{' || text[0] == '[' {
+		return nil, fmt.Errorf("%s: an object or array is in no order", path)
 	}
 	if err = decodeFlat(string(text), 0, &value); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
