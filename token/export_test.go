@@ -44,6 +44,12 @@ func (m *MemoryKeys) Make(org OrgKey, clientKey string) (*PublicKey, error) {
 	return m.make(org, clientKey, false)
 }
 
+// Fake gives an app an exposed key that is none, for a count of what the apps of others cost.
+func (m *MemoryKeys) Fake(org OrgKey, clientKey string) {
+	key := PublicKey{KeyID: clientKey, ClientKey: clientKey, Org: org, Exposed: true}
+	m.set(clientKey, &appKeys{pair: &KeyPair{PublicKey: key}})
+}
+
 // LedgerLen returns how many records a ledger in memory has, and of how many subjects.
 func LedgerLen(l Ledger) (records, subjects int) {
 	m := l.(*memoryLedger)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -261,10 +260,16 @@ func (m *MemoryKeys) Signer(ctx context.Context, clientKey string) (*KeyPair, er
 func (m *MemoryKeys) Exposed(ctx context.Context, org OrgKey) ([]PublicKey, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	keys := []PublicKey{}
-	for _, clientKey := range slices.Sorted(maps.Keys(m.apps)) {
-		for _, k := range m.apps[clientKey].all() {
-			if k.Org == org && k.Exposed && !k.hasEnded(m.Now) {
+	keys, apps := []PublicKey{}, []*appKeys{} // only of the org: a reply must not cost more for the apps of others
+	for _, a := range m.apps {
+		if a.pair.Org == org && a.pair.Exposed {
+			apps = append(apps, a)
+		}
+	}
+	slices.SortFunc(apps, func(a, b *appKeys) int { return cmp.Compare(a.pair.ClientKey, b.pair.ClientKey) })
+	for _, a := range apps {
+		for _, k := range a.all() {
+			if !k.hasEnded(m.Now) {
 				keys = append(keys, *k)
 			}
 		}

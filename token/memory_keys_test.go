@@ -2,6 +2,7 @@ package token_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -250,5 +251,23 @@ func TestMemoryKeysGenerate(t *testing.T) {
 	}
 	if _, err := keys.Generate(ctx, "acme", "a b"); !errors.Is(err, token.ErrBadKey) {
 		t.Errorf("error %v, want ErrBadKey", err)
+	}
+}
+
+// Anyone may ask for the certificates of an org. The apps of other orgs must not make the reply dear.
+func TestExposedOfManyOrgs(t *testing.T) {
+	var keys token.MemoryKeys
+	keys.Fake("acme", "app")
+	ask := func() {
+		if list, err := keys.Exposed(t.Context(), "acme"); len(list) != 1 || err != nil {
+			t.Fatal(list, err)
+		}
+	}
+	few := testing.AllocsPerRun(100, ask)
+	for i := range 1000 {
+		keys.Fake("globex", fmt.Sprint("app", i))
+	}
+	if many := testing.AllocsPerRun(100, ask); many > few {
+		t.Errorf("%.0f allocations, and %.0f without the apps of others", many, few)
 	}
 }

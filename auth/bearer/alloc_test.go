@@ -57,4 +57,13 @@ func TestAllocations(t *testing.T) {
 			}
 		}
 	}
+	for _, prefix := range []string{"X-Acme-", "X-acme-", "A-Long-Name-Of-a-Company-"} {
+		mux, _, r := checked(t, func(w *world) {
+			w.directory.PutAccount(auth.Account{Org: "acme", ID: "ann"})
+			w.guard.Brand.Header = prefix
+		})
+		if got := testing.AllocsPerRun(1000, serve(t, mux, r)); got > 1 {
+			t.Errorf("with headers %s: %.0f allocations, want 1", prefix, got)
+		}
+	}
 }

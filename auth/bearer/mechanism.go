@@ -41,8 +41,9 @@ type Mechanism struct {
 
 // bound is what follows from the settings of the Guard.
 type bound struct {
-	settings *auth.Settings
-	verifier token.Verifier
+	settings  *auth.Settings
+	verifier  token.Verifier
+	clientKey string // name of the header: making it for each request would allocate
 }
 
 // Name implements auth.Mechanism.
@@ -62,7 +63,7 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 	if m.Ledger != nil {
 		v.Ledger = m.Ledger
 	}
-	m.bound.CompareAndSwap(nil, &bound{s, v})
+	m.bound.CompareAndSwap(nil, &bound{s, v, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
 	_, err := m.boundTo(s)
 	return err
 }
@@ -102,7 +103,7 @@ func (m *Mechanism) authenticate(ctx context.Context, r *http.Request, t *auth.T
 	if look != nil {
 		b, a.seen = b.unspending(look), nil
 	}
-	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header.Values(t.Settings().Brand.Header+"Client-Key"))
+	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header[b.clientKey])
 	if err != nil {
 		return auth.Principal{}, err
 	}

@@ -12,18 +12,20 @@ import (
 // A token of another issuer that was seen before takes no more than one of our own, and an issuer
 // beside them takes nothing from our own.
 func TestAllocationsWithIssuers(t *testing.T) {
-	mux, requests := besideIssuers(t)
-	for name, r := range requests {
-		if got := testing.AllocsPerRun(1000, serve(t, mux, r)); got > 1 {
-			t.Errorf("%s: %.0f allocations, want 1", name, got)
+	for _, prefix := range []string{"", "X-acme-", "A-Long-Name-Of-a-Company-"} {
+		mux, requests := besideIssuers(t, prefix)
+		for name, r := range requests {
+			if got := testing.AllocsPerRun(1000, serve(t, mux, r)); got > 1 {
+				t.Errorf("%s, headers %q: %.0f allocations, want 1", name, prefix, got)
+			}
 		}
 	}
 }
 
 // besideIssuers returns a server with an issuer, and requests with a token of either kind.
-func besideIssuers(t testing.TB) (http.Handler, map[string]*http.Request) {
+func besideIssuers(t testing.TB, prefix string) (http.Handler, map[string]*http.Request) {
 	w, _, _ := newOther(t, func(w *world, i *issuer.Issuer) {
-		w.guard.Now = nil
+		w.guard.Now, w.guard.Brand.Header = nil, prefix
 		w.directory.PutAccount(auth.Account{Org: "acme", ID: "ann"})
 	})
 	w.mux.Handle("GET /nothing", auth.Allow("object.read.c_note"), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -36,7 +38,7 @@ func besideIssuers(t testing.TB) (http.Handler, map[string]*http.Request) {
 }
 
 func BenchmarkIssuers(b *testing.B) {
-	mux, requests := besideIssuers(b)
+	mux, requests := besideIssuers(b, "")
 	for name, r := range requests {
 		b.Run(name, func(b *testing.B) {
 			once := serve(b, mux, r)

@@ -637,3 +637,24 @@ func TestWhoseTokenItIs(t *testing.T) {
 		}
 	})
 }
+
+// A Mechanism that serves Guards of two brands reads the client key of each.
+func TestGuardsOfTwoBrands(t *testing.T) {
+	w, _, _ := newOther(t)
+	branded := new(world)
+	guard := auth.Guard{Roles: auth.RolesLimit, BaseURL: "https://acme.example.test", Directory: w.directory,
+		Brand: auth.Brand{Header: "X-acme-"}, Mechanisms: []auth.Mechanism{w.mechanism}, Now: w.guard.Now}
+	branded.mux = guard.Mux()
+	branded.mux.HandleFunc("GET /me", auth.Authenticated, branded.answer)
+	for _, one := range []*world{w, branded} {
+		for _, key := range []string{"Service-Client-Key", "X-Acme-Client-Key"} {
+			want := 200
+			if (key == "Service-Client-Key") == (one == w) {
+				want = 401
+			}
+			if got := one.ask(t, "GET", "/acme/v2/me", "Authorization", "Bearer "+ofOther(), key, appA); got.status != want {
+				t.Errorf("the first Guard: %t, %s: %d %s", one == w, key, got.status, got.body)
+			}
+		}
+	}
+}

@@ -45,6 +45,10 @@ const (
 type bound struct {
 	issuers map[auth.OrgKey]map[string]*boundIssuer
 
+	// brand is the Brand.Header of the first Guard, and clientKey the name of a header with it. Making
+	// the name for each request would allocate.
+	brand, clientKey string
+
 	groups recent.Groups
 	seen   recent.Answers[sent, *Foreign]
 
@@ -63,11 +67,11 @@ type sent struct {
 func (m *Mechanism) Name() string { return Name }
 
 // Bind implements auth.Mechanism. A Mechanism may serve several Guards.
-func (m *Mechanism) Bind(*auth.Settings) error {
+func (m *Mechanism) Bind(s *auth.Settings) error {
 	if len(m.Issuers) == 0 {
 		return errors.New("issuer: Mechanism.Issuers must hold at least one")
 	}
-	b := &bound{issuers: map[auth.OrgKey]map[string]*boundIssuer{}}
+	b := &bound{issuers: map[auth.OrgKey]map[string]*boundIssuer{}, brand: s.Brand.Header, clientKey: http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")}
 	b.groups.Stale, b.groups.Limit = rememberFor, maxRemembered
 	b.sorting.Stale, b.sorting.Limit = 1, maxSorted // the answers have no age, so the time is always the same
 	for _, i := range m.Issuers {
@@ -121,12 +125,13 @@ func (b *bound) of(org auth.OrgKey, raw string) *boundIssuer {
 // DetailTokenNotActive and DetailKeyMismatch, and those of Issuer.Map. Any other error wraps
 // auth.ErrUnavailable.
 func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.Tenant) (auth.Principal, error) {
-	raw, clientKey, err := admission.Credential(r.Header["Authorization"], r.Header.Values(t.Settings().Brand.Header+"Client-Key"))
+	b := m.bound.Load()
+	raw, clientKey, err := admission.Credential(r.Header["Authorization"], b.clientKeys(r.Header, t.Settings().Brand.Header))
 	if err != nil {
 		return auth.Principal{}, err
 	}
 	var p auth.Principal
-	f, err := m.bound.Load().open(ctx, t.Org.Key(), raw, t.Now())
+	f, err := b.open(ctx, t.Org.Key(), raw, t.Now())
 	switch {
 	case err != nil:
 	case clientKey != "": // no app of ours has issued it
@@ -139,6 +144,14 @@ func (m *Mechanism) Authenticate(ctx context.Context, r *http.Request, t *auth.T
 		return auth.Principal{}, admission.Fault(err)
 	}
 	return p, nil
+}
+
+// clientKeys returns the client keys that a request to a Guard of a brand sends.
+func (b *bound) clientKeys(h http.Header, brand string) []string {
+	if b != nil && b.brand == brand {
+		return h[b.clientKey]
+	}
+	return h.Values(brand + "Client-Key")
 }
 
 // open returns a verified token of an issuer of the org.

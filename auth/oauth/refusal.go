@@ -83,9 +83,11 @@ func knownOf(e *auth.Error) *refusal {
 // status returns 400 unless RFC 6749 or HTTP has a status of its own.
 func status(e *auth.Error, code string) int {
 	switch status := e.Fault().Status; {
+	case code == codeServer: // also if an error of the application has another status
+		return http.StatusInternalServerError
 	case code == codeClient:
 		return http.StatusUnauthorized
-	case status == http.StatusRequestEntityTooLarge, code == codeUnavailable, code == codeServer:
+	case status == http.StatusRequestEntityTooLarge, code == codeUnavailable:
 		return status
 	}
 	return http.StatusBadRequest

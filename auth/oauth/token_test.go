@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/envelope"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -348,6 +349,18 @@ func TestPermit(t *testing.T) {
 	if strings.Contains(a.text, "secret") {
 		t.Errorf("the reply is %s", a.text)
 	}
+	for _, status := range []int{500, 502, 504} { // OAuth describes one status of a server_error
+		refusal = ownFault(status)
+		want(t, w.send(t, askToken()), 500, "server_error")
+	}
+}
+
+// ownFault is an error of the application with a status of its own.
+type ownFault int
+
+func (ownFault) Error() string { return "the quotas do not answer" }
+func (f ownFault) Fault() *envelope.Fault {
+	return &envelope.Fault{Detail: "own.quotas", Status: int(f)}
 }
 
 // downCredentials, downDirectory and downKeys do not answer.

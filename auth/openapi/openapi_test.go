@@ -522,6 +522,7 @@ func TestRefusedDocuments(t *testing.T) {
 		"a use of keys that there is not":      {Mux: clash, Title: "x", Version: "1", Routes: map[string]openapi.Route{"GET /notes/{id}": {IdempotencyKey: "yes"}}},
 		"a mechanism that is no Describer":     {Mux: other(some), Title: "x", Version: "1"},
 		"a scheme without a place":             {Mux: other(describer{some, openapi.Scheme{Name: "x"}}), Title: "x", Version: "1"},
+		"a credential without a place":         {Mux: clash, Title: "x", Version: "1", Routes: map[string]openapi.Route{"GET /notes/{id}": {Credentials: []openapi.Scheme{{Name: "x"}}}}},
 		"a Resolve of the server's own":        {Mux: own, Title: "x", Version: "1"},
 		"two patterns that OpenAPI has as one": {Mux: clash, Title: "x", Version: "1"},
 	} {

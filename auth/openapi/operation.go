@@ -46,7 +46,11 @@ func (m *maker) operation(method, path, pattern string, r listing.Need) error {
 		if !r.Public {
 			return fmt.Errorf("openapi: %q has Credentials, but it is not Public", pattern)
 		}
-		security = append(security, m.require(s))
+		by, err := m.require(s)
+		if err != nil {
+			return fmt.Errorf("openapi: a scheme of %q %w", pattern, err)
+		}
+		security = append(security, by)
 	}
 	if own.Credentials != nil {
 		security = append(security, object{})

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,18 +34,19 @@ func (m *maker) readSchemes() error {
 			return fmt.Errorf("openapi: the mechanism %T is no Describer", mechanism)
 		}
 		for _, s := range d.Schemes(m.guard.Settings()) {
-			if s.Authorization == "" && len(s.Headers) == 0 && s.Cookie == "" {
-				return fmt.Errorf("openapi: a scheme of %T needs one of Authorization, Headers and Cookie", mechanism)
-			}
 			s.Name = cmp.Or(s.Name, mechanism.Name())
-			m.carried = append(m.carried, carried{mechanism.Name(), m.require(s)})
+			by, err := m.require(s)
+			if err != nil {
+				return fmt.Errorf("openapi: a scheme of %T %w", mechanism, err)
+			}
+			m.carried = append(m.carried, carried{mechanism.Name(), by})
 		}
 	}
 	return nil
 }
 
 // require adds the security schemes of a Scheme to the document, and returns the requirement of all of them.
-func (m *maker) require(s Scheme) object {
+func (m *maker) require(s Scheme) (object, error) {
 	together := object{}
 	add := func(name string, scheme object) {
 		setText(scheme, "description", s.Description)
@@ -59,13 +61,15 @@ func (m *maker) require(s Scheme) object {
 		add(s.Name, object{"type": "apiKey", "in": "cookie", "name": s.Cookie})
 	case len(s.Headers) == 1:
 		add(s.Name, object{"type": "apiKey", "in": "header", "name": s.Headers[0]})
+	case len(s.Headers) == 0: // no requirement reads as one that everybody meets
+		return nil, errors.New("needs one of Authorization, Headers and Cookie")
 	default:
 		for _, header := range s.Headers { // OpenAPI needs a scheme for each
 			name := s.Name + "_" + strings.TrimPrefix(header, m.guard.Settings().Brand.Header)
 			add(name, object{"type": "apiKey", "in": "header", "name": header})
 		}
 	}
-	return together
+	return together, nil
 }
 
 // security returns the credentials that a need accepts, as alternatives.
