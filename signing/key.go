@@ -136,11 +136,8 @@ func (k *Key) ClientKey() string { return k.clientKey }
 // Secrets returns when each live secret of the key stops verifying. The zero time is never.
 func (k *Key) Secrets() (ends []time.Time) {
 	for _, p := range k.proofs {
-		switch {
-		case p.former != nil:
-			ends = append(ends, p.former.ends)
-		case p.macs != nil:
-			ends = append(ends, time.Time{})
+		if p.macs != nil {
+			ends = append(ends, cmp.Or(p.former, k).ends)
 		}
 	}
 	return ends
@@ -205,8 +202,8 @@ func (k *Key) verified(c *credential) *Key {
 	if by != nil || c.isV2 {
 		return by
 	}
-	bare, differs := alternative(c.command)
-	if !differs {
+	bare := bareSpelling.Replace(c.command)
+	if bare == c.command {
 		return nil
 	}
 	c.command = bare
