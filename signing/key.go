@@ -276,9 +276,14 @@ func newMACs(clientKey string, secret Secret) *sync.Pool {
 // If FIPS 140 is enforced, Sign panics, as crypto/hmac does, if client key and secret
 // have fewer than 14 bytes together.
 func Sign(clientKey string, secret Secret, command, method, timestamp string) string {
+	return hex.EncodeToString(macOf(clientKey, secret, appendMessage(nil, command, strings.ToUpper(method), timestamp)))
+}
+
+// macOf returns the MAC of a message under one secret.
+func macOf(clientKey string, secret Secret, message []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(clientKey+string(secret)))
-	mac.Write(appendMessage(nil, command, strings.ToUpper(method), timestamp))
-	return hex.EncodeToString(mac.Sum(nil))
+	mac.Write(message)
+	return mac.Sum(nil)
 }
 
 // appendMessage appends the message of the MAC. A command may hold a semicolon. The
@@ -310,8 +315,7 @@ func (k *Key) Holds(secret Secret, now time.Time) *Key {
 	}
 	// A Key keeps no secrets, only keyed MACs. Two secrets are the same if they make the
 	// same MAC.
-	sum := hmac.New(sha256.New, []byte(known.clientKey+string(secret))).Sum(nil)
-	by := known.matching(nil, sum, false)
+	by := known.matching(nil, macOf(known.clientKey, secret, nil), false)
 	if k == nil || by == nil || !by.ends.IsZero() && now.After(by.ends) {
 		return nil
 	}
