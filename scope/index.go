@@ -136,13 +136,6 @@ func (x *index) ensureEdge(from nodeID, segment string) nodeID {
 	return to
 }
 
-func (x *index) covers(need *shape) bool {
-	if x.isBoth {
-		return x.a.covers(need) && x.b.covers(need)
-	}
-	return x.allowing(need) != 0
-}
-
 // allowing returns a chain that covers the need, or 0.
 func (x *index) allowing(need *shape) link {
 	switch {

@@ -42,28 +42,23 @@ func (s Set) common(need *shape, yield func(shape) bool) bool {
 // passes nothing, or with more the chains of the first Set, which permit as much or more.
 func (s Set) each(more bool, yield func(chain grant, source string) bool) bool {
 	for _, x := range s.parts {
-		if !x.each(more, yield) {
+		switch {
+		case x.isBoth && x.pairs() <= maxPairs:
+			if !x.a.each(more, func(c grant, source string) bool {
+				return x.b.each(more, func(d grant, other string) bool {
+					both, ok := c.meet(&d.shape)
+					return !ok || yield(grant{shape: both}, source+" and "+other)
+				})
+			}) {
+				return false
+			}
+		case more && !x.a.each(more, yield):
 			return false
 		}
-	}
-	return true
-}
-
-func (x *index) each(more bool, yield func(chain grant, source string) bool) bool {
-	switch {
-	case x.isBoth && x.pairs() <= maxPairs:
-		return x.a.each(more, func(c grant, source string) bool {
-			return x.b.each(more, func(d grant, other string) bool {
-				both, ok := c.meet(&d.shape)
-				return !ok || yield(grant{shape: both}, source+" and "+other)
-			})
-		})
-	case more && !x.a.each(more, yield):
-		return false
-	}
-	for i := range x.grants {
-		if !yield(x.grants[i], x.source) {
-			return false
+		for i := range x.grants {
+			if !yield(x.grants[i], x.source) {
+				return false
+			}
 		}
 	}
 	return true
