@@ -60,11 +60,7 @@ func (c *CachedDirectory) Invalidate(org OrgKey) { c.of.Forget(string(org)) }
 // If the clocks of instances differ by more than that second, some tokens may survive. A token
 // that was signed by a fast clock stays valid if its iat is not before TokensFrom.
 func (c *CachedDirectory) TokensFrom(changed time.Time) time.Time {
-	from := changed.Add(c.of.Stale + time.Second)
-	if cut := from.Truncate(time.Second); cut.Before(from) {
-		return cut.Add(time.Second)
-	}
-	return from
+	return changed.Add(c.of.Stale + 2*time.Second - 1).Truncate(time.Second) // rounded up
 }
 
 func (c *CachedDirectory) now() time.Time { return clock.Now(c.Now) }
@@ -132,16 +128,13 @@ func (c *CachedDirectory) Roles(ctx context.Context, org OrgKey, names []string)
 		return c.directory.Roles(ctx, org, names)
 	}
 	now := c.now()
-	var roles []Role
+	roles := make([]Role, 0, len(names))
 	var unknown []string
 	for _, name := range names {
 		switch role, ok := c.roles.Find(&c.of, now, inOrg{org, name}); {
 		case !ok:
 			unknown = append(unknown, strings.Clone(name))
 		case role != nil:
-			if roles == nil {
-				roles = make([]Role, 0, len(names))
-			}
 			roles = append(roles, *role)
 		}
 	}

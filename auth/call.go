@@ -129,37 +129,34 @@ func (c *call) passesAsAnonymous(err error) bool {
 
 // authenticate runs the mechanism whose credential the request has, once.
 func (c *call) authenticate(r *http.Request) error {
-	if c.err != nil || c.principal.Account != "" {
-		return c.err // it has run: a credential is spent once
+	if c.err == nil && c.principal.Account == "" { // otherwise it has run: a credential is spent once
+		c.err = errUnfinished // stands if a mechanism panics: a later check must not pass
+		c.err = c.runMechanism(r)
 	}
-	c.err = errUnfinished // stands if a mechanism panics: a later check must not pass
-	c.mechanism, c.presence, c.err = c.tenant.guard.chooseMechanism(r)
-	switch {
-	case c.err != nil:
-		return c.err
-	case c.mechanism == none:
-		c.err = &Error{Detail: DetailNoCredentials}
-		return c.err
+	return c.err
+}
+
+var errUnfinished = errors.New("auth: the request's authentication did not finish")
+
+// runMechanism chooses the mechanism, and limits the time of its store calls.
+func (c *call) runMechanism(r *http.Request) (err error) {
+	g := c.tenant.guard
+	if c.mechanism, c.presence, err = g.chooseMechanism(r); err != nil {
+		return err
 	}
-	c.err = errUnfinished
-	p, err := c.runMechanism(r, c.tenant.guard.Mechanisms[c.mechanism])
+	if c.mechanism == none {
+		return &Error{Detail: DetailNoCredentials}
+	}
+	c.store.Context, c.store.timeout = r.Context(), g.timeout()
+	defer c.store.stop()
+	p, err := g.Mechanisms[c.mechanism].Authenticate(&c.store, r, &c.tenant)
 	if err == nil {
 		err = c.verify(&p)
 	}
 	if err == nil {
 		c.principal = p // set only after the credential passed, because observers read it, too
 	}
-	c.err = err
 	return err
-}
-
-var errUnfinished = errors.New("auth: the request's authentication did not finish")
-
-// runMechanism limits the time of the mechanism's store calls.
-func (c *call) runMechanism(r *http.Request, m Mechanism) (Principal, error) {
-	c.store.Context, c.store.timeout = r.Context(), c.tenant.guard.timeout()
-	defer c.store.stop()
-	return m.Authenticate(&c.store, r, &c.tenant)
 }
 
 // verify checks what every mechanism must have checked before it recorded anything.

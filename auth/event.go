@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/scope"
@@ -144,13 +146,10 @@ const maxLine = 256 // bytes
 
 // line returns a text that is short and printable.
 func line(text string, longest int) string {
-	if len(text) > longest {
-		return shorten(text, longest)
-	}
-	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' {
-			return shorten(text, longest)
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
 		}
-	}
-	return text
+		return '?'
+	}, strings.ToValidUTF8(text[:min(len(text), longest)], "?"))
 }

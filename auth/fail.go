@@ -47,8 +47,11 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		c.answer(w, r, err, decision{handler: c.isAdmitted()})
 		return
 	}
-	deny(w, r, nil, toError(err))
+	deny(w, r, &noGuard, toError(err))
 }
+
+// noGuard denies requests outside a Guard.
+var noGuard = Guard{Brand: Brand{}.withDefaults()}
 
 // FailAs is Fail for a protocol with errors of its own form, such as OAuth. It informs the
 // Guard's observer, forbids to cache the reply and sets Retry-After. Then write must write
@@ -78,7 +81,7 @@ func (g *Guard) Fail(w http.ResponseWriter, r *http.Request, err error) {
 // an image or a script. They could embed it even if they cannot read it.
 const resourcePolicy = "Cross-Origin-Resource-Policy"
 
-// deny writes a refusal. g is nil outside a Guard.
+// deny writes a refusal.
 func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	f := e.Fault()
 	h := w.Header()
@@ -86,11 +89,7 @@ func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	if e.Cookie != nil {
 		http.SetCookie(w, e.Cookie)
 	}
-	brand := Brand{}.withDefaults()
-	if g != nil {
-		brand = g.Brand
-	}
-	page, kind, body := g.errorPage(f.Detail), jsonType, f.Encode(brand.Faults)
+	page, kind, body := g.errorPage(f.Detail), jsonType, f.Encode(g.Brand.Faults)
 	if page != "" {
 		h.Add("Link", "<"+page+`>; rel="help"`)
 	}

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -80,9 +81,7 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 	}
 	// A path with one trailing slash names the same resource. The slash is cut before
 	// routing and before the signature is checked, so that both read one path.
-	if rest = strings.TrimSuffix(to.Rest, "/"); rest == "" {
-		rest = "/"
-	}
+	rest = cmp.Or(strings.TrimSuffix(to.Rest, "/"), "/")
 	c.tenant.Org, c.tenant.Version, c.tenant.Command = found, to.Version, rest
 	if to.Authority != "" {
 		authority := to.Authority // here, so that most requests do not allocate it
@@ -93,11 +92,12 @@ func (g *Guard) enter(w http.ResponseWriter, r *http.Request, c *call) (rest str
 
 func (g *Guard) resolve(ctx context.Context, r *http.Request, path string) (Address, error) {
 	if g.Resolve == nil {
-		org, version, rest, ok := splitMount(path)
-		if !ok {
+		org, below, _ := strings.Cut(path[1:], "/")
+		version, _, _ := strings.Cut(below, "/")
+		if org == "" || version == "" {
 			return Address{}, ErrNotFound
 		}
-		return Address{Org: org, Version: version, Rest: rest}, nil
+		return Address{Org: org, Version: version, Rest: cmp.Or(below[len(version):], "/")}, nil
 	}
 	to, err := g.Resolve(ctx, r)
 	switch {
@@ -131,20 +131,14 @@ func (g *Guard) org(ctx context.Context, code string) (*Org, error) {
 func (g *Guard) checkKey(org *Org) error {
 	switch {
 	case g.OrgIDs != (org.ID != ""):
-		return errNoOrgID
+		return errors.New("auth: the Directory returned an Org with an ID and Guard.OrgIDs is not set, or one without and it is")
 	case !ascii.OrgKey.Holds(string(org.Key()), 1, 64): // it is part of cookie names
-		return errOrgID
+		return errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
 	case org.ID == "" && len(org.FormerCodes) > 0:
-		return errFormerKey
+		return errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
 	}
 	return nil
 }
-
-var (
-	errNoOrgID   = errors.New("auth: the Directory returned an Org with an ID and Guard.OrgIDs is not set, or one without and it is")
-	errOrgID     = errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
-	errFormerKey = errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
-)
 
 // under returns the org as it answers requests to this code, or nil if it does not.
 //
@@ -161,16 +155,6 @@ func (g *Guard) under(o *Org, code string) *Org {
 	former := *o // a Directory shares what it returns
 	former.Code, former.FormerCodes = code, append(slices.Clone(o.FormerCodes), o.Code)
 	return &former
-}
-
-// splitMount splits a clean path into its first two segments, org and version, and the rest.
-func splitMount(path string) (org, version, rest string, ok bool) {
-	org, below, _ := strings.Cut(path[1:], "/")
-	version, _, nested := strings.Cut(below, "/")
-	if rest = "/"; nested {
-		rest = below[len(version):]
-	}
-	return org, version, rest, org != "" && version != ""
 }
 
 // isOrg reports whether code may name an org: [a-z0-9][a-z0-9_-]{0,39}.

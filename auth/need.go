@@ -2,6 +2,7 @@ package auth
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -109,7 +110,7 @@ func (n Need) compile(g *Guard) (rule, error) {
 	}
 	switch n.kind {
 	case 0:
-		return rule{}, errZeroNeed
+		return rule{}, errors.New("auth: the zero Need: say Public for a route that needs nothing")
 	case needAllow, needSome:
 		t, err := parseTemplate(g.Scopes, n.operation)
 		if err == nil && n.kind == needSome && !t.isObject {

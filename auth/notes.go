@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"unicode"
 
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -57,17 +56,7 @@ func Identify(r *http.Request, p Principal) {
 }
 
 // printed returns a copy of a client's string that is short and has no control characters.
-func printed(text string) string { return shorten(text, maxClaimed) }
-
-func shorten(text string, longest int) string {
-	text = strings.ToValidUTF8(text[:min(len(text), longest)], "?")
-	return strings.Clone(strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, text))
-}
+func printed(text string) string { return strings.Clone(line(text, maxClaimed)) }
 
 // notes is what an observer learns of a request beside its decision.
 type notes struct {

@@ -18,7 +18,7 @@ const problemType = "application/problem+json"
 
 // errorPage returns the URL of what the page of the Guard says about a code, or "".
 func (g *Guard) errorPage(detail string) string {
-	if g == nil || g.ErrorPage == "" {
+	if g.ErrorPage == "" {
 		return ""
 	}
 	return g.ErrorPage + "#" + url.PathEscape(detail)
@@ -26,7 +26,7 @@ func (g *Guard) errorPage(detail string) string {
 
 // requestID returns the id of a request, as one line, or "".
 func (g *Guard) requestID(r *http.Request) string {
-	if g == nil || g.RequestID == nil {
+	if g.RequestID == nil {
 		return ""
 	}
 	return line(g.RequestID(r), maxClaimed)

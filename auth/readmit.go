@@ -49,7 +49,7 @@ func (g *Guard) readmit(r *http.Request, n Need) (Principal, error) {
 	mechanism, before := c.mechanism, c.principal
 	c.mu.Unlock()
 	if before.Account == "" || before.onAdmit != nil {
-		return Principal{}, errNotAdmitted
+		return Principal{}, errors.New("auth: Readmit of a request that was not admitted")
 	}
 	m, ok := g.Mechanisms[mechanism].(Readmitter)
 	if !ok {
@@ -84,5 +84,3 @@ func (c *call) reenter(ctx context.Context, to *Tenant) (err error) {
 	t.Org, err = t.guard.org(ctx, to.Org.Code)
 	return err
 }
-
-var errNotAdmitted = errors.New("auth: Readmit of a request that was not admitted")

@@ -66,7 +66,7 @@ func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
 	case c == nil:
 		return Principal{}, errOutside
 	case n.kind == needSome:
-		return Principal{}, errCheckSome
+		return Principal{}, errors.New("auth: Check with Some would lose the part that is permitted")
 	}
 	p, err := c.check(r, rule)
 	if err != nil {
@@ -74,7 +74,5 @@ func (g *Guard) Check(r *http.Request, n Need) (Principal, error) {
 	}
 	return *p, nil
 }
-
-var errCheckSome = errors.New("auth: Check with Some would lose the part that is permitted")
 
 var errOutside = errors.New("auth: the request did not come through this Guard's Mount")

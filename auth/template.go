@@ -1,15 +1,12 @@
 package auth
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/scope"
 )
-
-var errZeroNeed = errors.New("auth: the zero Need: say Public for a route that needs nothing")
 
 // template is an operation with placeholders for path values.
 type template struct {

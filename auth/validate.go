@@ -34,7 +34,10 @@ func (g *Guard) validate() (problems []error) {
 			problems = append(problems, errors.New("auth: Guard."+text))
 		}
 	}
-	problem(!g.setLoopback(), "BaseURL must be an absolute http or https URL without query and trailing slash")
+	base, ok := baseurl.Parse(g.BaseURL)
+	problem(!ok || strings.ContainsAny(g.BaseURL, "?#") || strings.HasSuffix(g.BaseURL, "/"),
+		"BaseURL must be an absolute http or https URL without query and trailing slash")
+	g.names.loopback = ok && base.Scheme == "http" && baseurl.IsLoopback(base.Hostname())
 	problem(g.Directory == nil, "Directory is required")
 	problem(len(g.Mechanisms) == 0, "Mechanisms must hold at least one")
 	problem(slices.Contains(g.Mechanisms, nil), "Mechanisms holds a nil one")
@@ -73,16 +76,6 @@ func (g *Guard) setNames() {
 	if g.Versions == nil {
 		g.names.versions = []string{"v2"}
 	}
-}
-
-// setLoopback sets names.loopback, and reports whether BaseURL is valid.
-func (g *Guard) setLoopback() bool {
-	u, ok := baseurl.Parse(g.BaseURL)
-	if !ok || strings.ContainsAny(g.BaseURL, "?#") || strings.HasSuffix(g.BaseURL, "/") {
-		return false
-	}
-	g.names.loopback = u.Scheme == "http" && baseurl.IsLoopback(u.Hostname())
-	return true
 }
 
 func (b Brand) withDefaults() Brand {

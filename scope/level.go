@@ -3,7 +3,6 @@ package scope
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 )
 
@@ -47,14 +46,11 @@ func (l Level) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a number or a name. It refuses null: leave the claim out instead.
 func (l *Level) UnmarshalJSON(b []byte) error {
-	text := string(b)
-	if i := slices.IndexFunc(levelNames, func(name string) bool { return text == `"`+name+`"` }); i > 0 {
-		*l = Level(i)
-		return nil
-	}
-	if len(text) == 1 && '1' <= text[0] && text[0] <= '8' {
-		*l = Level(text[0] - '0')
-		return nil
+	for known := LevelPublic; known <= LevelScript; known++ {
+		if text := string(b); text == `"`+known.String()+`"` || text == strconv.Itoa(int(known)) {
+			*l = known
+			return nil
+		}
 	}
 	return fmt.Errorf("%w: %.40s", errLevel, b)
 }

@@ -39,8 +39,8 @@ func (s Set) Union(t Set) Set {
 func (s Set) Allows(n Need) bool { return s.covers(&n.shape) }
 
 func (s Set) covers(n *shape) bool {
-	for _, part := range s.parts {
-		if part.covers(n) {
+	for _, x := range s.parts {
+		if x.isBoth && x.a.covers(n) && x.b.covers(n) || !x.isBoth && x.allowing(n) != 0 {
 			return true
 		}
 	}

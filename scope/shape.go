@@ -1,6 +1,9 @@
 package scope
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // root is the first segment of a chain, or one of the special cases.
 type root uint8
@@ -48,12 +51,8 @@ var columnNames = [roots][columns]string{
 
 // columnOf returns the column of a verb under a root.
 func columnOf(r root, verb string) (column, bool) {
-	for c, name := range &columnNames[r] {
-		if name == verb {
-			return column(c), verb != ""
-		}
-	}
-	return 0, false
+	c := slices.Index(columnNames[r][:], verb)
+	return column(max(c, 0)), c >= 0 && verb != ""
 }
 
 // shape is a parsed chain in canonical form. The first two segments of an object chain
@@ -76,7 +75,7 @@ func (s *shape) step(depth int, rest string) (segment, after string) {
 	if depth < head {
 		return s.head[depth], rest
 	}
-	segment, after, _ = cut(rest, '.')
+	segment, after, _ = strings.Cut(rest, ".")
 	return segment, after
 }
 
@@ -91,22 +90,15 @@ func (s *shape) matchesNothing() bool {
 
 // text returns the canonical chain.
 func (s *shape) text() string {
-	switch s.root {
-	case rootNone:
-		return ""
-	case rootAll:
+	if s.root == rootAll {
 		return "*"
 	}
-	segments := []string{rootNames[s.root]}
-	if s.column != columnAny || s.head[0] != "" {
-		segments = append(segments, columnNames[s.root][s.column])
+	verb := columnNames[s.root][s.column]
+	if s.column == columnAny && s.head[0] == "" {
+		verb = ""
 	}
-	for _, segment := range []string{s.head[0], s.head[1], s.rest} {
-		if segment != "" {
-			segments = append(segments, segment)
-		}
-	}
-	return strings.Join(segments, ".")
+	segments := []string{rootNames[s.root], verb, s.head[0], s.head[1], s.rest}
+	return strings.Join(slices.DeleteFunc(segments, func(segment string) bool { return segment == "" }), ".")
 }
 
 // canonical returns the canonical text of s, which was parsed from chain.

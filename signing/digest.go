@@ -32,21 +32,18 @@ type digests struct {
 // second value of one: not every reader would check both.
 func (d *digests) parse(lines []string) bool {
 	for m, ok := range members(lines) {
-		switch {
-		case !ok || m.params != "":
-			return false
-		case m.key == "sha-256" && !d.has256:
-			d.has256 = parseBytes(d.sum256[:], m.value)
-			ok = d.has256
-		case m.key == "sha-512" && !d.has512:
-			d.has512 = parseBytes(d.sum512[:], m.value)
-			ok = d.has512
-		default:
+		var sum []byte
+		var has *bool
+		switch m.key {
+		case "sha-256":
+			sum, has = d.sum256[:], &d.has256
+		case "sha-512":
+			sum, has = d.sum512[:], &d.has512
+		}
+		if !ok || m.params != "" || has == nil || *has || !parseBytes(sum, m.value) {
 			return false
 		}
-		if !ok {
-			return false
-		}
+		*has = true
 	}
 	return d.has256 || d.has512
 }

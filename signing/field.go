@@ -87,10 +87,7 @@ func (f *fieldReader) take(c byte) bool {
 
 // span takes the bytes at the front that are in a class.
 func (f *fieldReader) span(c ascii.Class) string {
-	n := 0
-	for n < len(f.rest) && c.Has(f.rest[n]) {
-		n++
-	}
+	n := c.Span(f.rest)
 	taken := f.rest[:n]
 	f.rest = f.rest[n:]
 	return taken

@@ -160,10 +160,3 @@ func below(escaped, mount string) (string, error) {
 // Clients built on the WHATWG URL rules may sign these three characters bare but send
 // them escaped.
 var bareSpelling = strings.NewReplacer("%7C", "|", "%27", "'", "%5E", "^")
-
-// alternative returns the one other spelling that a client may have signed, and
-// whether it differs.
-func alternative(command string) (string, bool) {
-	bare := bareSpelling.Replace(command)
-	return bare, bare != command
-}

@@ -136,11 +136,8 @@ func (k *Key) ClientKey() string { return k.clientKey }
 // Secrets returns when each live secret of the key stops verifying. The zero time is never.
 func (k *Key) Secrets() (ends []time.Time) {
 	for _, p := range k.proofs {
-		switch {
-		case p.former != nil:
-			ends = append(ends, p.former.ends)
-		case p.macs != nil:
-			ends = append(ends, time.Time{})
+		if p.macs != nil {
+			ends = append(ends, cmp.Or(p.former, k).ends)
 		}
 	}
 	return ends
@@ -205,8 +202,8 @@ func (k *Key) verified(c *credential) *Key {
 	if by != nil || c.isV2 {
 		return by
 	}
-	bare, differs := alternative(c.command)
-	if !differs {
+	bare := bareSpelling.Replace(c.command)
+	if bare == c.command {
 		return nil
 	}
 	c.command = bare
@@ -279,9 +276,14 @@ func newMACs(clientKey string, secret Secret) *sync.Pool {
 // If FIPS 140 is enforced, Sign panics, as crypto/hmac does, if client key and secret
 // have fewer than 14 bytes together.
 func Sign(clientKey string, secret Secret, command, method, timestamp string) string {
+	return hex.EncodeToString(macOf(clientKey, secret, appendMessage(nil, command, strings.ToUpper(method), timestamp)))
+}
+
+// macOf returns the MAC of a message under one secret.
+func macOf(clientKey string, secret Secret, message []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(clientKey+string(secret)))
-	mac.Write(appendMessage(nil, command, strings.ToUpper(method), timestamp))
-	return hex.EncodeToString(mac.Sum(nil))
+	mac.Write(message)
+	return mac.Sum(nil)
 }
 
 // appendMessage appends the message of the MAC. A command may hold a semicolon. The
@@ -313,8 +315,7 @@ func (k *Key) Holds(secret Secret, now time.Time) *Key {
 	}
 	// A Key keeps no secrets, only keyed MACs. Two secrets are the same if they make the
 	// same MAC.
-	sum := hmac.New(sha256.New, []byte(known.clientKey+string(secret))).Sum(nil)
-	by := known.matching(nil, sum, false)
+	by := known.matching(nil, macOf(known.clientKey, secret, nil), false)
 	if k == nil || by == nil || !by.ends.IsZero() && now.After(by.ends) {
 		return nil
 	}

@@ -67,18 +67,12 @@ type Memory struct {
 	wall     time.Time // the same time without that reading
 	seed     replaytable.Seed
 
-	shards [shardCount]shard
-	swept  sweeps
-	_      [64]byte     // each claim writes live: it needs a cache line of its own
-	live   atomic.Int64 // how many requests are remembered
-	_      [64]byte
-}
-
-// sweeps holds the tick up to which a store was swept. Claims wait during a sweep, so
-// that none is refused for lack of room that the sweep makes.
-type sweeps struct {
-	sync.Mutex
-	tick atomic.Uint32 // the tick of the last sweep
+	shards   [shardCount]shard
+	sweeping sync.Mutex    // claims wait for a sweep: none is refused for lack of room that it makes
+	swept    atomic.Uint32 // the tick of the last sweep
+	_        [64]byte      // each claim writes live: it needs a cache line of its own
+	live     atomic.Int64  // how many requests are remembered
+	_        [64]byte
 }
 
 // shard holds the requests of some client keys. All entries of a key are under one
@@ -207,7 +201,7 @@ func (m *Memory) lock(s *shard) (now time.Duration) {
 	for {
 		s.Lock()
 		now = time.Since(m.start)
-		if currentTick(now) <= m.swept.tick.Load() {
+		if currentTick(now) <= m.swept.Load() {
 			return now
 		}
 		s.Unlock()
@@ -243,18 +237,15 @@ func (m *Memory) perKey() int {
 // the memory of shards in which everything has expired, because the client keys that
 // filled them may never come back.
 func (m *Memory) sweep(tick uint32) {
-	if tick <= m.swept.tick.Load() {
-		return
-	}
-	m.swept.Lock()
-	defer m.swept.Unlock()
-	if tick <= m.swept.tick.Load() {
+	m.sweeping.Lock()
+	defer m.sweeping.Unlock()
+	if tick <= m.swept.Load() {
 		return
 	}
 	for i := range m.shards {
 		m.live.Add(-m.shards[i].sweep(tick))
 	}
-	m.swept.tick.Store(tick)
+	m.swept.Store(tick)
 }
 
 // sweep returns how many requests have expired since the last sweep.

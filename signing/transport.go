@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
@@ -183,9 +182,8 @@ func (t *Transport) target(r *http.Request) (target, error) {
 	case err != nil:
 		return target{}, ErrOutside
 	}
-	origin := baseurl.Origin(base)
-	_, authority, _ := strings.Cut(origin, "://")
-	return target{clock: t.clock(origin), version: t.version(), command: command, authority: authority, path: path}, nil
+	authority := baseurl.Authority(base.Scheme, base.Host)
+	return target{clock: t.clock(baseurl.Origin(base)), version: t.version(), command: command, authority: authority, path: path}, nil
 }
 
 // clean reports whether an escaped path is clean. A URL without a path stands for the
@@ -240,13 +238,11 @@ func (t *Transport) sign(r *http.Request, to target) error {
 func methodOf(r *http.Request) string { return cmp.Or(r.Method, http.MethodGet) }
 
 func (t *Transport) clock(origin string) *hostClock {
-	switch {
-	case t.Clock != nil:
-		return t.Clock.host(origin)
-	case t.Now != nil:
-		return t.own.host(origin)
+	own := &processClock
+	if t.Now != nil {
+		own = &t.own
 	}
-	return processClock.host(origin)
+	return cmp.Or(t.Clock, own).host(origin)
 }
 
 func (t *Transport) now() time.Time { return clock.Now(t.Now) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
+	"github.com/tenantkit/tenantkit/internal/baseurl"
 )
 
 // The headers of version 2, in canonical form (RFC 9421 and RFC 9530). They have the
@@ -84,9 +85,6 @@ func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (fou
 // findTagged finds the member of Signature-Input whose tag is that of the prefix. found
 // is also true if the header is malformed: nobody can then say that ours is not in it.
 func findTagged(lines []string, tag string) (ours member, found bool, err error) {
-	if len(lines) == 0 {
-		return member{}, false, nil
-	}
 	for m, ok := range members(lines) {
 		switch {
 		case !ok:
@@ -311,14 +309,9 @@ func (b *base) from(r *http.Request, names *prefixed) {
 func splitBase(text string) (authority, mount string, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, _, _ := strings.Cut(rest, "/")
-	port := ":443"
-	if strings.EqualFold(scheme, "http") {
-		port = ":80"
-	} else if !strings.EqualFold(scheme, "https") {
-		return "", "", errBaseURL
-	}
-	authority = strings.TrimSuffix(strings.ToLower(host), port)
-	if authority == "" || strings.Contains(host, "@") || strings.ContainsAny(rest, "?#") {
+	scheme = strings.ToLower(scheme)
+	authority = baseurl.Authority(scheme, host)
+	if scheme != "http" && scheme != "https" || authority == "" || strings.Contains(host, "@") || strings.ContainsAny(rest, "?#") {
 		return "", "", errBaseURL
 	}
 	return authority, strings.TrimSuffix(rest[len(host):], "/"), nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto"
 	"crypto/ed25519"
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -63,9 +62,7 @@ func (t *Transport) signature(base []byte) ([]byte, error) {
 	if t.Signer != nil {
 		return t.Signer.Sign(rand.Reader, base, crypto.Hash(0))
 	}
-	mac := hmac.New(sha256.New, []byte(t.ClientKey+string(t.Secret)))
-	mac.Write(base)
-	return mac.Sum(nil), nil
+	return macOf(t.ClientKey, t.Secret, base), nil
 }
 
 // digested returns r and the Content-Digest of its body, or "" if it has none. If the

@@ -66,13 +66,14 @@ func (c Class) Holds(text string, least, most int) bool {
 }
 
 // Only reports whether text has no character outside of the class.
-func (c Class) Only(text string) bool {
-	for i := range len(text) {
-		if classes[text[i]]&c == 0 {
-			return false
-		}
+func (c Class) Only(text string) bool { return c.Span(text) == len(text) }
+
+// Span returns how many characters at the front of text are of the class.
+func (c Class) Span(text string) (n int) {
+	for n < len(text) && c.Has(text[n]) {
+		n++
 	}
-	return true
+	return n
 }
 
 // IsClientKey reports whether text can be a client key: 1 to 128 visible characters. So it is one

@@ -41,12 +41,15 @@ func Below(escaped, base string) (rest string, ok bool) {
 	return rest, ok && (rest == "" || rest[0] == '/')
 }
 
-func origin(scheme, host string) string {
+func origin(scheme, host string) string { return scheme + "://" + Authority(scheme, host) }
+
+// Authority returns a host in lower case, with its port unless that is the default of the scheme.
+func Authority(scheme, host string) string {
 	port := ":443"
 	if scheme == "http" {
 		port = ":80"
 	}
-	return scheme + "://" + strings.TrimSuffix(strings.ToLower(host), port)
+	return strings.TrimSuffix(strings.ToLower(host), port)
 }
 
 // IsLoopback reports whether a host is this machine, whatever the network.

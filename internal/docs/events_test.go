@@ -88,12 +88,12 @@ func verbConstants(t *testing.T) (all []verbConstant) {
 	lines := strings.Split(read(t, source), "\n")
 	for _, d := range parse(t, files, source).Decls {
 		d, ok := d.(*ast.GenDecl)
-		if !ok || d.Tok != token.CONST {
+		if !ok || d.Tok != token.VAR || !d.Lparen.IsValid() {
 			continue
 		}
 		for _, spec := range d.Specs {
 			spec := spec.(*ast.ValueSpec)
-			verb, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			verb, err := strconv.Unquote(spec.Values[0].(*ast.CallExpr).Args[0].(*ast.BasicLit).Value)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package replaytable
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 	"math/bits"
@@ -162,10 +163,7 @@ func (p *part) find(tag Tag, now uint32) *Entry {
 		return nil
 	}
 	first, second := p.homes(tag)
-	if e := first.find(tag, now); e != nil {
-		return e
-	}
-	return second.find(tag, now)
+	return cmp.Or(first.find(tag, now), second.find(tag, now))
 }
 
 // slot returns a slot in a home bucket of tag, to be overwritten.
