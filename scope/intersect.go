@@ -16,22 +16,27 @@ func (s Set) Intersect(t Set) Set {
 // common passes to yield what the chains of s have in common with a need, unless that can
 // match nothing. It stops when yield returns false, and then returns false.
 func (s Set) common(need *shape, yield func(shape) bool) bool {
-	for _, x := range s.parts {
-		if x.isBoth {
-			left, each := maxPairs, x.b.pairs()
-			few := x.a.common(need, func(shape) bool {
-				left -= each
-				return left >= 0
-			})
-			if few && !x.a.common(need, func(both shape) bool { return x.b.common(&both, yield) }) {
-				return false
-			}
+	for _, part := range s.parts {
+		if !part.common(need, yield) {
+			return false
 		}
-		for i := range x.grants {
-			both, ok := x.grants[i].meet(need)
-			if ok && !both.matchesNothing() && !yield(both) {
-				return false
-			}
+	}
+	return true
+}
+
+func (x *index) common(need *shape, yield func(shape) bool) bool {
+	if x.isBoth {
+		left, each := maxPairs, x.b.pairs()
+		few := x.a.common(need, func(shape) bool {
+			left -= each
+			return left >= 0
+		})
+		return !few || x.a.common(need, func(both shape) bool { return x.b.common(&both, yield) })
+	}
+	for i := range x.grants {
+		both, ok := x.grants[i].meet(need)
+		if ok && !both.matchesNothing() && !yield(both) {
+			return false
 		}
 	}
 	return true
