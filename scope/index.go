@@ -10,7 +10,8 @@ import "strings"
 // a column of each node, which halves the probes where grants name both verbs and *. Go
 // seeds its maps, so nobody can write chains that collide.
 //
-// Explain and Overlaps, which a need that is not allowed leads to, compare each chain with it.
+// What chains have in common with a need is found in the tree, too. Explain compares each
+// chain with the need.
 type index struct {
 	source  string
 	grants  []grant
@@ -52,6 +53,7 @@ type node struct {
 	count   uint16            // of the children, which are those
 	star    nodeID            // where the edge * leads to
 	ends    [columns]link     // the first chain that ends here, by column
+	typed   bool              // some child has a type
 }
 
 // few is how many children of a node are searched without a map.
@@ -124,6 +126,7 @@ func (x *index) ensureEdge(from nodeID, segment string) nodeID {
 		return to
 	}
 	x.nodes[to].sibling, n.child = n.child, to
+	n.typed = n.typed || strings.IndexByte(segment, '#') >= 0
 	switch n.count++; {
 	case n.many != nil:
 		n.many[segment] = to

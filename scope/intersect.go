@@ -1,5 +1,7 @@
 package scope
 
+import "cmp"
+
 // maxPairs is how many pairs of chains one question about an intersection compares.
 const maxPairs = 1 << 15
 
@@ -25,17 +27,51 @@ func (s Set) common(need *shape, yield func(shape) bool) bool {
 }
 
 func (x *index) common(need *shape, yield func(shape) bool) bool {
-	if x.isBoth {
+	switch {
+	case x.isBoth:
 		left, each := maxPairs, x.b.pairs()
 		few := x.a.common(need, func(shape) bool {
 			left -= each
 			return left >= 0
 		})
 		return !few || x.a.common(need, func(both shape) bool { return x.b.common(&both, yield) })
+	case x.all != 0:
+		return need.matchesNothing() || yield(*need)
 	}
-	for i := range x.grants {
-		both, ok := x.grants[i].meet(need)
+	return x.meet(nodeID(need.root), need, 0, need.rest, yield)
+}
+
+// meet passes to yield what the chains from a node on have in common with a need, of which
+// the rest from the given depth on is left.
+func (x *index) meet(at nodeID, need *shape, depth int, rest string, yield func(shape) bool) bool {
+	n := &x.nodes[at]
+	for c, end := range n.ends {
+		if end == 0 || need.column != column(c) && need.column != columnAny {
+			continue
+		}
+		both, ok := x.grants[end-1].meet(need)
 		if ok && !both.matchesNothing() && !yield(both) {
+			return false
+		}
+	}
+	s, rest := need.step(depth, rest)
+	next := [...]nodeID{n.star, 0, 0}
+	if s != "" && s != "*" {
+		base, _, typed := cut(s, '#')
+		if next[1] = x.edge(at, s); typed {
+			next[2] = x.edge(at, base)
+		}
+	}
+	for _, to := range next {
+		if to != 0 && !x.meet(to, need, depth+1, rest, yield) {
+			return false
+		}
+	}
+	if s != "" && s != "*" && !n.typed {
+		return true
+	}
+	for to := n.child; to != 0; to = x.nodes[to].sibling { // what s covers, beside itself
+		if segment := x.nodes[to].segment; segment != s && segmentCovers(cmp.Or(s, "*"), segment) && !x.meet(to, need, depth+1, rest, yield) {
 			return false
 		}
 	}
