@@ -1,6 +1,9 @@
 package scope
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // maxPairs is how many pairs of chains one question about an intersection compares.
 const maxPairs = 1 << 15
