@@ -45,7 +45,8 @@ func ExampleIdempotency() {
 // Several instances of a store should share its data here, as those of a service do.
 func ExampleHistory() {
 	test := func(t *testing.T) {
-		storetest.History(t, signing.NewMemory(0), token.NewMemoryLedger(nil), new(session.Memory).Sessions(), apikey.NewMemory())
+		sessions := new(session.Memory)
+		storetest.History(t, signing.NewMemory(0), token.NewMemoryLedger(nil), sessions.Sessions(), sessions.Attempts(), sessions.Factors(), apikey.NewMemory())
 	}
 	_ = test
 }

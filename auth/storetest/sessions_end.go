@@ -107,6 +107,7 @@ func sessionLimit(t *suite.Sessions) {
 	// the calls does not matter, and a Touch is a use.
 	a.Created, a.Seen, a.ID = b.Created, b.Seen, strings.Repeat("0", 32)
 	d.Seen = b.Seen.Add(-time.Minute)
+	d.Created = d.Seen // so that age alone would end d
 	t.Create(4, c, d, a, b)
 	t.Lives(a, b, c, d)
 	used := t.Time().UTC().Truncate(time.Millisecond)

@@ -58,5 +58,6 @@ func TestIdempotency(t *testing.T) {
 func TestHistory(t *testing.T) {
 	replays := signing.NewMemory(0)
 	replays.Claim(t.Context(), signing.Use{ClientKey: "first", Nonce: "0123456789abcdef", Signed: time.Now(), Seen: time.Now(), Keep: time.Now().Add(time.Minute)})
-	storetest.History(t, replays, token.NewMemoryLedger(nil), new(session.Memory).Sessions(), apikey.NewMemory(), idempotency.NewMemory(nil))
+	sessions := new(session.Memory)
+	storetest.History(t, replays, token.NewMemoryLedger(nil), sessions.Sessions(), sessions.Attempts(), sessions.Factors(), apikey.NewMemory(), idempotency.NewMemory(nil))
 }
