@@ -128,13 +128,16 @@ func (c *CachedDirectory) Roles(ctx context.Context, org OrgKey, names []string)
 		return c.directory.Roles(ctx, org, names)
 	}
 	now := c.now()
-	roles := make([]Role, 0, len(names))
+	var roles []Role
 	var unknown []string
 	for _, name := range names {
 		switch role, ok := c.roles.Find(&c.of, now, inOrg{org, name}); {
 		case !ok:
 			unknown = append(unknown, strings.Clone(name))
 		case role != nil:
+			if roles == nil {
+				roles = make([]Role, 0, len(names))
+			}
 			roles = append(roles, *role)
 		}
 	}

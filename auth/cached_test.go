@@ -261,10 +261,12 @@ func TestInvalidateAmongManyOrgs(t *testing.T) {
 func TestCachedHitsAllocateNothing(t *testing.T) {
 	d := auth.Cached(directory(), time.Hour)
 	ctx := t.Context()
+	gone := []string{"of an account", "but of no role"}
 	hits := map[string]func(){
 		"an org":     func() { d.Org(ctx, "acme") },
 		"an app":     func() { d.App(ctx, "acmekey") },
 		"an account": func() { d.Account(ctx, "acme", "ann") },
+		"no role":    func() { d.Roles(ctx, "acme", gone) },
 	}
 	for kind, hit := range hits {
 		if n := testing.AllocsPerRun(100, hit); n != 0 {

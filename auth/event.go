@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/tenantkit/tenantkit/internal/verbs"
 	"github.com/tenantkit/tenantkit/scope"
@@ -144,12 +142,16 @@ func (p *Principal) by() string {
 
 const maxLine = 256 // bytes
 
-// line returns a text that is short and printable.
+// line returns a text that is short and printable. An observer may keep it, so it is no part of a
+// longer one. Mostly the text is that already, which must cost little: each event has two.
 func line(text string, longest int) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
+	if len(text) > longest {
+		return printed(text, longest)
+	}
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return printed(text, longest)
 		}
-		return '?'
-	}, strings.ToValidUTF8(text[:min(len(text), longest)], "?"))
+	}
+	return text
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,28 @@ func TestAnObserverThatPanicsFailsNoRequest(t *testing.T) {
 	if n := strings.Count(log.String(), "no disk"); n != 3 { // two decisions and a verb
 		t.Errorf("%d panics in the log", n)
 	}
+}
+
+// An observer may keep events, as a queue of them does. Strangers must not make it keep whole headers.
+func TestEventsKeepNoLongTexts(t *testing.T) {
+	const requests, long = 32, 1 << 20
+	g := guard()
+	kept := make([]auth.Event, 0, 2*requests)
+	g.Observe = func(_ context.Context, e auth.Event) { kept = append(kept, e) }
+	g.RequestID = func(r *http.Request) string { return r.Header.Get("Test-Id") }
+	mux := g.Mux()
+	mux.HandleFunc("GET /notes", auth.Authenticated, func(http.ResponseWriter, *http.Request) {})
+	before := heapBytes()
+	for range requests {
+		r := httptest.NewRequest("GET", "/acme/v2/notes", nil)
+		r.Header.Set("User-Agent", strings.Repeat("a", long))
+		r.Header.Set("Test-Id", strings.Repeat("i", long))
+		mux.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if used := heapBytes() - before; used > requests*long/8 || len(kept) != requests || len(kept[0].Agent) != 256 {
+		t.Errorf("%d events take %d KiB", len(kept), used>>10)
+	}
+	runtime.KeepAlive(kept)
 }
 
 // An observer of its own costs no allocation, and nobody's costs none for a verb.

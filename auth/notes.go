@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/tenantkit/tenantkit/scope"
 )
@@ -32,7 +33,7 @@ func (t *Tenant) Claim(c Claimed) {
 	if t.guard.Observe == nil {
 		return
 	}
-	t.notesOf().claimed.Store(&Claimed{printed(c.Mechanism), printed(c.App), printed(c.Account)})
+	t.notesOf().claimed.Store(&Claimed{printed(c.Mechanism, maxClaimed), printed(c.App, maxClaimed), printed(c.Account, maxClaimed)})
 }
 
 // Identify informs the Guard's observer who called a Public route. Handlers that authenticate
@@ -56,7 +57,15 @@ func Identify(r *http.Request, p Principal) {
 }
 
 // printed returns a copy of a client's string that is short and has no control characters.
-func printed(text string) string { return strings.Clone(line(text, maxClaimed)) }
+func printed(text string, longest int) string {
+	text = strings.ToValidUTF8(text[:min(len(text), longest)], "?")
+	return strings.Clone(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text))
+}
 
 // notes is what an observer learns of a request beside its decision.
 type notes struct {
@@ -116,7 +125,7 @@ func droppedFrom(granted scope.Set, n *notes) error {
 			all.more++
 			continue
 		}
-		all.dropped = append(all.dropped, fmt.Errorf("auth: %s: chain %q has an unknown root", source, printed(chain)))
+		all.dropped = append(all.dropped, fmt.Errorf("auth: %s: chain %q has an unknown root", source, printed(chain, maxClaimed)))
 	}
 	if all.more > 0 {
 		all.dropped = append(all.dropped, fmt.Errorf("auth: and %d more chains", all.more))

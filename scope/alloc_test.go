@@ -1,6 +1,7 @@
 package scope_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/scope"
@@ -17,6 +18,7 @@ func TestAllocations(t *testing.T) {
 	both := set.Intersect(scope.Unscoped())
 	granted, denied := need(t, text), need(t, "object.read.c_message."+id1+".name#x.last")
 	kind := need(t, "object.read.c_message")
+	long := []byte(strings.Repeat("x", 1<<16))
 	for what, tt := range map[string]struct {
 		allocations float64
 		run         func()
@@ -37,6 +39,7 @@ func TestAllocations(t *testing.T) {
 		"a union":                 {1, func() { sink = set.Union(scope.Unscoped()) }},
 		"an intersection":         {1, func() { sink = set.Intersect(scope.Unscoped()) }},
 		"a check of two Sets":     {0, func() { both.Allows(granted) }},
+		"a long level, not valid": {6, func() { new(scope.Level).UnmarshalJSON(long) }},
 		"a typed need, not valid": {0, func() { set.Allows(scope.Object(scope.Read, "c_message", "*", "")) }},
 	} {
 		if got := testing.AllocsPerRun(100, tt.run); got > tt.allocations {

@@ -46,8 +46,9 @@ func (l Level) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a number or a name. It refuses null: leave the claim out instead.
 func (l *Level) UnmarshalJSON(b []byte) error {
+	text := string(b) // once: a stranger's may be long
 	for known := LevelPublic; known <= LevelScript; known++ {
-		if text := string(b); text == `"`+known.String()+`"` || text == strconv.Itoa(int(known)) {
+		if text == `"`+known.String()+`"` || text == strconv.Itoa(int(known)) {
 			*l = known
 			return nil
 		}

@@ -309,9 +309,14 @@ func (b *base) from(r *http.Request, names *prefixed) {
 func splitBase(text string) (authority, mount string, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	host, _, _ := strings.Cut(rest, "/")
-	scheme = strings.ToLower(scheme)
+	switch { // strings.ToLower would allocate
+	case strings.EqualFold(scheme, "http"):
+		scheme = "http"
+	case !strings.EqualFold(scheme, "https"):
+		return "", "", errBaseURL
+	}
 	authority = baseurl.Authority(scheme, host)
-	if scheme != "http" && scheme != "https" || authority == "" || strings.Contains(host, "@") || strings.ContainsAny(rest, "?#") {
+	if authority == "" || strings.Contains(host, "@") || strings.ContainsAny(rest, "?#") {
 		return "", "", errBaseURL
 	}
 	return authority, strings.TrimSuffix(rest[len(host):], "/"), nil

@@ -1029,15 +1029,22 @@ func TestVerifySecondAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	for alg, change := range map[string]func(*draft){"hmac-sha256": func(*draft) {}, "ed25519": byEd25519} {
+	costs := func(base string, change func(*draft)) float64 {
 		v, r := hotSecond(t, "", change)
-		allocs := testing.AllocsPerRun(1000, func() {
+		v.BaseURL = base
+		return testing.AllocsPerRun(1000, func() {
 			if _, err := v.Verify(r.Context(), r, "/connections"); err != nil {
 				t.Fatal(err)
 			}
 		})
+	}
+	for alg, change := range map[string]func(*draft){"hmac-sha256": func(*draft) {}, "ed25519": byEd25519} {
+		allocs := costs(demoBase, change)
 		if allocs > 2 {
 			t.Errorf("%s: %v allocations", alg, allocs)
+		}
+		if n := costs(strings.Replace(demoBase, "https", "HTTPS", 1), change); n != allocs {
+			t.Errorf("%s: %v allocations with a scheme in upper case, not %v", alg, n, allocs)
 		}
 	}
 }

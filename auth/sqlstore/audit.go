@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -169,7 +168,7 @@ func (a *Audit) Append(ctx context.Context, e auth.Event, mail string) error {
 	switch {
 	case !a.store.options.Audit:
 		return nil
-	case e.Org == "" || !slices.Contains(verbs.All(), e.Verb) || strings.HasPrefix(e.Verb, "audit."):
+	case e.Org == "" || !verbs.Is(e.Verb) || strings.HasPrefix(e.Verb, "audit."):
 		return fmt.Errorf("sqlstore: append to the audit log: no org, or %q is not a verb for applications", e.Verb)
 	}
 	return failed("append to the audit log", a.store.transact(ctx, func(q conn) error {

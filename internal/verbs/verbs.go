@@ -86,5 +86,8 @@ func verb(name string) string {
 // All returns every verb.
 func All() []string { return slices.Clone(all) }
 
+// Is reports whether there is a verb of this name.
+func Is(name string) bool { return slices.Contains(all, name) }
+
 // Soon reports whether what ends at a time ends within 14 days. The zero time is no end.
 func Soon(now, end time.Time) bool { return !end.IsZero() && end.Sub(now) < 14*24*time.Hour }
