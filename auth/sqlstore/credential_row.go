@@ -45,26 +45,28 @@ func (c *Credentials) stored(ctx context.Context, text string, args ...any) (all
 	err = c.store.read(ctx, func(q conn) error {
 		all = nil
 		return q.each(ctx, text, args, func(rows *sql.Rows) (err error) {
-			var clientKey, rules string
-			var sealed, former []byte
-			var ends time.Time
-			var use face.Use
-			var row storedCredential
-			err = rows.Scan(&clientKey, &row.org, &row.version, &sealed, &rules,
-				millis(&use.Seen), parsed(use.From.UnmarshalText), millis(&ends), &former)
+			var row struct { // one allocation: each request that is signed comes here
+				storedCredential
+				clientKey, rules string
+				sealed, former   []byte
+				ends             time.Time
+				use              face.Use
+			}
+			err = rows.Scan(&row.clientKey, &row.org, &row.version, &row.sealed, &row.rules,
+				millis(&row.use.Seen), parsed(row.use.From.UnmarshalText), millis(&row.ends), &row.former)
 			if err != nil {
 				return err
 			}
-			at := secretLocation(row.org, clientKey)
-			if len(all) == 0 || all[len(all)-1].Key.ClientKey() != clientKey {
-				if row.Credential, err = c.build(at, rules, sealed); err != nil {
+			at := secretLocation(row.org, row.clientKey)
+			if len(all) == 0 || all[len(all)-1].Key.ClientKey() != row.clientKey {
+				if row.Credential, err = c.build(at, row.rules, row.sealed); err != nil {
 					return err
 				}
-				row.Use = use
-				all = append(all, row)
+				row.Use = row.use
+				all = append(all, row.storedCredential)
 			}
-			if last := all[len(all)-1]; former != nil {
-				last.Key, err = c.withFormer(last.Key, at, former, ends)
+			if last := all[len(all)-1]; row.former != nil {
+				last.Key, err = c.withFormer(last.Key, at, row.former, row.ends)
 			}
 			return err
 		})

@@ -213,10 +213,12 @@ func (s *Store) unlocked(ctx context.Context, f func() error) error {
 }
 
 // isLocked recognizes SQLITE_BUSY by SQLite's own text, because each driver has its own
-// error type. The error types of PostgreSQL's drivers return the SQLSTATE.
+// error type. The error types of PostgreSQL's drivers return the SQLSTATE. The error of a row that cannot
+// be read may quote the row, which may have any text: it is not of the driver, and wraps no
+// auth.ErrUnavailable.
 func isLocked(d Dialect, err error) bool {
 	if d == SQLite {
-		return strings.Contains(err.Error(), "database is locked")
+		return errors.Is(err, auth.ErrUnavailable) && strings.Contains(err.Error(), "database is locked")
 	}
 	const deadlock, lockTimeout = "40P01", "55P03"
 	failed, ok := errors.AsType[interface {

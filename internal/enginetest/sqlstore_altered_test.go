@@ -2,13 +2,16 @@ package enginetest
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
+	"github.com/tenantkit/tenantkit/auth/signature"
 	"github.com/tenantkit/tenantkit/auth/sqlstore"
 	"github.com/tenantkit/tenantkit/token"
 )
@@ -97,6 +100,35 @@ func TestK18FormerKeysOfARow(t *testing.T) {
 				must(keys.Generate(ctx, "acme", app))(t)
 				_, err = keys.Public(ctx, former.KeyID)
 				expect(t, what+" and Generate", err, token.ErrNotFound)
+			}
+		})
+	}
+}
+
+// TestAlteredRestrictionsAreNoLock gives rows a text that the error of reading them quotes. It must not
+// read as the engine's answer that another process has the lock, which is waited for.
+func TestAlteredRestrictionsAreNoLock(t *testing.T) {
+	for _, h := range homes(t) {
+		t.Run(h.name, func(t *testing.T) {
+			db := h.open(t)
+			s := h.storeIn(t, db)
+			credentials := must(s.Credentials())(t)
+			clientKey, _, err := credentials.Create(t.Context(), "acme", signature.Credential{Account: "ann"})
+			expect(t, "Create", err, nil)
+			run(t, db, "UPDATE "+h.prefix+`credentials SET restrictions = '{"account":"ann","created":"database is locked"}'`)
+			for name, verb := range map[string]func(context.Context) error{
+				"Credential": func(ctx context.Context) error { _, err := credentials.Credential(ctx, clientKey); return err },
+				"List":       func(ctx context.Context) error { _, err := credentials.List(ctx, "acme", "", 10); return err },
+				"Restrict": func(ctx context.Context) error {
+					return credentials.Restrict(ctx, "acme", clientKey, func(*signature.Credential) error { return nil })
+				},
+				"RevokeAccount": func(ctx context.Context) error { return s.RevokeAccount(ctx, "acme", "ann") },
+			} {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				if err := verb(ctx); err == nil || ctx.Err() != nil || errors.Is(err, auth.ErrUnavailable) {
+					t.Errorf("%s: %v, %v", name, err, ctx.Err())
+				}
+				cancel()
 			}
 		})
 	}
