@@ -1,9 +1,6 @@
 package scope
 
-import (
-	"cmp"
-	"strings"
-)
+import "cmp"
 
 // maxPairs is how many pairs of chains one question about an intersection compares.
 const maxPairs = 1 << 15
@@ -60,7 +57,7 @@ func (x *index) meet(at nodeID, need *shape, depth int, rest string, yield func(
 	s, rest := need.step(depth, rest)
 	next := [...]nodeID{n.star, 0, 0}
 	if s != "" && s != "*" {
-		base, _, typed := strings.Cut(s, "#")
+		base, _, typed := cut(s, '#')
 		if next[1] = x.edge(at, s); typed {
 			next[2] = x.edge(at, base)
 		}

@@ -57,7 +57,16 @@ func (g *Grammar) parse(chain string, s *shape) *SyntaxError {
 		if end := strings.IndexByte(segment, '.'); end >= 0 {
 			segment = segment[:end]
 		}
-		if expected := g.read(s, i, segment); expected != "" {
+		var expected string
+		switch {
+		case i == 0:
+			expected = s.readRoot(segment)
+		case s.root == rootObject && i > 1:
+			expected = g.readObject(s, i, segment)
+		default:
+			expected = g.read(s, i, segment)
+		}
+		if expected != "" {
 			return fail(chain, i, expected)
 		}
 		if s.root == rootScript {
@@ -79,35 +88,23 @@ func cutStars(text string) string {
 	return text
 }
 
-// read reads a segment, counted from 0, into s. If the segment is wrong, it returns what
-// could stand there.
+// read reads a segment after the root, counted from 0, into s. If the segment is wrong, it
+// returns what could stand there.
 func (g *Grammar) read(s *shape, i int, segment string) (expected string) {
-	isObjects, star := s.root == rootObject, segment == "*"
 	switch {
-	case i == 0:
-		return s.readRoot(segment)
-	case s.root == rootUnknown && !star && !isProperty(segment) && !isToken(segment):
-		return "a segment or *"
 	case s.root == rootUnknown:
-		return ""
+		if segment != "*" && !isProperty(segment) && !isToken(segment) {
+			return "a segment or *"
+		}
 	case i == 1:
 		return s.readVerb(segment)
-	case isObjects && i >= 2+head && !isProperty(segment):
-		return "a property"
-	case isObjects && i >= 2+head:
-		return "" // parse keeps it with the rest
-	case isObjects && i == 2 && !star && !isObject(segment):
-		return "an object name or *"
-	case isObjects && i == 3 && !star && !g.isIdentifier(segment) && isProperty(segment):
-		return "an identifier or *; an identifier or * stands before a property: " + s.text() + ".*." + segment
-	case isObjects && i == 3 && !star && !g.isIdentifier(segment):
-		return "an identifier or *"
-	case !isObjects && (s.root == rootAdmin || i > 2):
+	case s.root == rootAdmin || i > 2:
 		return "nothing more"
-	case !isObjects && !g.isNamed(segment):
+	case !g.isNamed(segment):
 		return "a name or an identifier"
+	default:
+		s.head[0] = segment
 	}
-	s.head[i-2] = segment
 	return ""
 }
 
@@ -135,20 +132,40 @@ func (s *shape) readVerb(verb string) (expected string) {
 	return expected
 }
 
+// readObject reads what follows the verb of an object chain.
+func (g *Grammar) readObject(s *shape, i int, segment string) (expected string) {
+	switch {
+	case i >= 2+head:
+		if !isProperty(segment) {
+			return "a property"
+		}
+		return ""
+	case i == 2 && !isObject(segment) && segment != "*":
+		return "an object name or *"
+	case i == 3 && !g.isIdentifier(segment) && segment != "*":
+		if isProperty(segment) {
+			return "an identifier or *; an identifier or * stands before a property: " + s.text() + ".*." + segment
+		}
+		return "an identifier or *"
+	}
+	s.head[i-2] = segment
+	return ""
+}
+
 // script reads a chain of the root script, with the aliases of the interface.
 func (g *Grammar) script(chain string, s *shape) *SyntaxError {
-	_, after, more := strings.Cut(chain, ".")
-	kind, after, named := strings.Cut(after, ".")
+	_, after, more := cut(chain, '.')
+	kind, after, named := cut(after, '.')
 	at, executes := 1, kind == "execute"
 	if executes {
 		more = named
-		kind, after, named = strings.Cut(after, ".")
+		kind, after, named = cut(after, '.')
 		at++
 	}
 	if !more {
 		return nil
 	}
-	name, _, further := strings.Cut(after, ".")
+	name, _, further := cut(after, '.')
 	switch {
 	case kind == "runner" && named:
 		return fail(chain, at+1, "nothing more; the runner has no identifier: script.runner")

@@ -51,8 +51,12 @@ var columnNames = [roots][columns]string{
 
 // columnOf returns the column of a verb under a root.
 func columnOf(r root, verb string) (column, bool) {
-	c := slices.Index(columnNames[r][:], verb)
-	return column(max(c, 0)), c >= 0 && verb != ""
+	for c, name := range &columnNames[r] {
+		if name == verb {
+			return column(c), verb != ""
+		}
+	}
+	return 0, false
 }
 
 // shape is a parsed chain in canonical form. The first two segments of an object chain
@@ -75,7 +79,7 @@ func (s *shape) step(depth int, rest string) (segment, after string) {
 	if depth < head {
 		return s.head[depth], rest
 	}
-	segment, after, _ = strings.Cut(rest, ".")
+	segment, after, _ = cut(rest, '.')
 	return segment, after
 }
 
