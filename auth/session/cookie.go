@@ -65,7 +65,9 @@ func (n cookieName) values(r *http.Request, t *auth.Tenant) iter.Seq[string] {
 			own[2] = string(t.Org.Key())
 		}
 		for _, line := range r.Header["Cookie"] {
-			for part := range strings.SplitSeq(line, ";") {
+			for line != "" {
+				var part string
+				part, line, _ = strings.Cut(line, ";")
 				// Only spaces and tabs: browsers do not apply the __Host- rules to a name behind another
 				// kind of blank, so another host could set that cookie.
 				name, value, _ := strings.Cut(strings.Trim(part, " \t"), "=")

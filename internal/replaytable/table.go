@@ -1,7 +1,6 @@
 package replaytable
 
 import (
-	"cmp"
 	"encoding/binary"
 	"hash/maphash"
 	"math/bits"
@@ -163,7 +162,10 @@ func (p *part) find(tag Tag, now uint32) *Entry {
 		return nil
 	}
 	first, second := p.homes(tag)
-	return cmp.Or(first.find(tag, now), second.find(tag, now))
+	if e := first.find(tag, now); e != nil {
+		return e
+	}
+	return second.find(tag, now)
 }
 
 // slot returns a slot in a home bucket of tag, to be overwritten.
