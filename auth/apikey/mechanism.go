@@ -189,8 +189,8 @@ func (m *Mechanism) find(ctx context.Context, raw string, stale time.Duration, n
 	return k, sent.ID, err
 }
 
-// look returns the stored record of a key that was sent. An unknown id is compared, too, and rejected like a wrong secret. A
-// store that decodes the records that it finds takes a little longer for those: an id is public.
+// look returns the stored record of a key that was sent. An unknown id is compared, too, and rejected like a
+// wrong secret. A store that decodes the records that it finds takes a little longer for those: an id is public.
 func look(ctx context.Context, in Issuing, sent *Record) (*known, error) {
 	r, err := in.Get(ctx, sent.ID)
 	proven := subtle.ConstantTimeCompare(sent.Hash[:], r.Hash[:]) == 1

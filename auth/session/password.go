@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -299,7 +298,10 @@ func (of Passwords) Change(w http.ResponseWriter, r *http.Request, login, passwo
 	if err := m.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.PasswordChanged); err != nil {
 		return err
 	}
-	at := slices.MaxFunc([]time.Time{m.stamp(), changed}, time.Time.Compare)
+	at := m.stamp()
+	if at.Before(changed) {
+		at = changed
+	}
 	return m.renewWithDevice(w, r, t, authentication{account: p.Account, Proof: Proof{At: at}})
 }
 
