@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -99,7 +100,11 @@ func (i *historyInstance) openSQL(ctx context.Context) (*history.Stores, error) 
 	driver, dialect, source := "pgx", sqlstore.PostgreSQL, i.At[0]
 	if i.Engine == "SQLite" {
 		driver, dialect = "sqlite", sqlstore.SQLite
-		source = "file:" + source + "?_txlock=immediate&_pragma=busy_timeout(250)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"
+		busy := 250 * time.Millisecond
+		if i.Patient {
+			busy = patience // the application's own transactions are not begun again
+		}
+		source = fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)", source, busy.Milliseconds())
 	}
 	db, err := sql.Open(driver, source)
 	if err != nil {
