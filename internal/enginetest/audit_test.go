@@ -400,7 +400,7 @@ func (e *embedded) request(t *testing.T, f func(context.Context)) {
 	t.Helper()
 	directory := &auth.Memory{}
 	directory.PutOrg(auth.Org{Code: "acme"})
-	guard := &auth.Guard{Directory: directory, BaseURL: "https://service.example", Roles: auth.RolesDoNotLimit, Observe: e.Audit().Observe,
+	guard := &auth.Guard{Directory: directory, BaseURL: "https://service.example", Roles: auth.RolesDoNotLimit, Observe: e.Audit().Observe, Timeout: patience,
 		Mechanisms: []auth.Mechanism{&signature.Mechanism{Credentials: must(e.Credentials())(t), Replays: e.Replays()}},
 		RequestID:  func(*http.Request) string { return "request-1" }}
 	mux := guard.Mux()

@@ -31,7 +31,7 @@ func newInvitedWorld(store session.Store, attempts session.Attempts) *invitedWor
 	directory.PutOrg(auth.Org{Code: "acme"})
 	directory.PutAccount(auth.Account{ID: "ann", Org: "acme", Roles: []string{"administrator"}})
 	m := &session.Manager{Store: store, Attempts: attempts, Administrator: func(p auth.Principal) bool { return p.HasRole("administrator") }}
-	return &invitedWorld{m, &auth.Guard{BaseURL: "http://localhost:8080", Directory: directory, Roles: auth.RolesDoNotLimit,
+	return &invitedWorld{m, &auth.Guard{BaseURL: "http://localhost:8080", Directory: directory, Roles: auth.RolesDoNotLimit, Timeout: patience,
 		Mechanisms: []auth.Mechanism{m, authtest.As(auth.Principal{Account: "ann", Roles: []string{"administrator"},
 			Scope: scope.Unscoped(), Granted: scope.Unscoped(), Authenticated: time.Now()})}}}
 }

@@ -25,7 +25,7 @@ type mailing struct {
 func newMailing(directory auth.Directory, sessions session.Store, attempts session.Attempts) *mailing {
 	w := &mailing{mails: make(chan session.MailTicket, 1)}
 	w.manager = &session.Manager{Store: sessions, Attempts: attempts, PasswordStore: passwords{"ann"}, Hasher: new(logins)}
-	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: directory, OrgIDs: true, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{w.manager}, Timeout: 10 * time.Second}
+	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: directory, OrgIDs: true, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{w.manager}, Timeout: patience}
 	w.mux = guard.Mux()
 	verb := func(path string, do func(*http.Request) error) {
 		w.mux.HandleFunc("POST "+path, auth.Public, func(rw http.ResponseWriter, r *http.Request) {

@@ -51,7 +51,7 @@ func peopleOn(t *testing.T, on shared) {
 		directory.PutAccount(auth.Account{ID: "ann", Org: auth.OrgKey(org), Person: "p1"})
 	}
 	expect(t, "Save", on.factors.Save(t.Context(), auth.PersonKey, "p1", session.Factor{Secret: secret}), nil)
-	guard := &auth.Guard{BaseURL: "http://localhost:8080", Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{m}}
+	guard := &auth.Guard{BaseURL: "http://localhost:8080", Directory: directory, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{m}, Timeout: patience}
 	mux := guard.Mux()
 	route := func(path string, n auth.Need, do func(w http.ResponseWriter, r *http.Request) error) {
 		mux.HandleFunc("POST "+path, n, func(w http.ResponseWriter, r *http.Request) {

@@ -190,7 +190,7 @@ func newLogins(c counted) *logins {
 		Store: c.sessions, Attempts: c.attempts, PasswordStore: passwords{"ann"}, Hasher: w,
 	}
 	// Without the methods of auth.People, with which a name has two counts.
-	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: struct{ auth.Directory }{directory}, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{manager}, Timeout: 10 * time.Second,
+	guard := &auth.Guard{BaseURL: "http://127.0.0.1", Directory: struct{ auth.Directory }{directory}, Roles: auth.RolesDoNotLimit, Mechanisms: []auth.Mechanism{manager}, Timeout: patience,
 		Proxies: auth.Proxies{Header: "Address", Networks: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/32")}},
 		Now:     func() time.Time { return now }}
 	w.mux = guard.Mux()
