@@ -49,7 +49,7 @@ var arrows = map[string]string{
 	"auth/sqlstore":    "auth auth/apikey auth/audit auth/idempotency auth/session auth/signature internal/face internal/prepared internal/redacted internal/sqldialect internal/stats internal/verbs signing token",
 	"auth/session":     "auth internal/clock internal/hotp internal/listing internal/redacted internal/verbs scope",
 	"auth/redisstore":  "auth auth/apikey auth/idempotency auth/session internal/face internal/stats signing token",
-	"auth/storetest":   "auth auth/apikey auth/idempotency auth/session auth/signature internal/history internal/suite signing token",
+	"auth/storetest":   "auth auth/apikey auth/idempotency auth/session auth/signature internal/face internal/history internal/suite signing token",
 	"auth/authtest":    "auth auth/session internal/hotp signing token",
 
 	"internal/baseurl":     "",
@@ -76,7 +76,7 @@ var arrows = map[string]string{
 	"internal/replaytable": "",
 	"internal/sizeof":      "",
 	"internal/strictjson":  "",
-	"internal/suite":       "auth auth/session signing token",
+	"internal/suite":       "auth auth/session internal/face signing token",
 	"internal/weakkey":     "",
 	"internal/whole":       "",
 	"internal/sqldialect":  "",
