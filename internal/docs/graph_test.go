@@ -50,7 +50,7 @@ var arrows = map[string]string{
 	"auth/session":     "auth internal/clock internal/hotp internal/listing internal/redacted internal/verbs scope",
 	"auth/redisstore":  "auth auth/apikey auth/idempotency auth/session internal/face internal/stats signing token",
 	"auth/storetest":   "auth auth/apikey auth/idempotency auth/session auth/signature internal/face internal/history internal/suite signing token",
-	"auth/authtest":    "auth auth/session internal/hotp signing token",
+	"auth/authtest":    "auth auth/session internal/hotp internal/suite signing token",
 
 	"internal/baseurl":     "",
 	"internal/clock":       "",

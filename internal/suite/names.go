@@ -89,7 +89,7 @@ func Wins(t *testing.T, n int, f func(i int) error, lost ...error) (first int) {
 }
 
 // Check fails unless ok.
-func Check(t *testing.T, ok bool, format string, args ...any) {
+func Check(t testing.TB, ok bool, format string, args ...any) {
 	t.Helper()
 	if !ok {
 		t.Errorf(format, args...)
@@ -128,7 +128,7 @@ func Matches(err error, targets ...error) bool {
 }
 
 // Ended returns a cancelled context.
-func Ended(t *testing.T) context.Context {
+func Ended(t testing.TB) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
