@@ -33,7 +33,7 @@ func Attempts(t *testing.T, open func(t *testing.T) session.Attempts, f Features
 				}
 				return next, err
 			},
-			same: func(a, b string) bool { return a == b }, show: func(record string) string { return record },
+			show:   func(record string) string { return record },
 			others: func(now string) []string { return []string{now + " ", now + "0"} },
 			key:    key, keys: [][2]string{{"", key}, {"", second}, {"-2", key}}})
 	})
