@@ -10,9 +10,10 @@ func FailingRows(t testing.TB, c Candidate) (names []string) {
 	s := newMechanismTest(c)
 	for _, row := range mechanismRows {
 		found := &findings{TB: t}
-		row.check(s.in(found))
+		s.TB = found
+		row.Test(s)
 		if found.any.Load() {
-			names = append(names, row.name)
+			names = append(names, row.Name)
 		}
 	}
 	return names

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 // Candidate is a mechanism for CheckMechanism, with stores that hold a valid credential of the
@@ -57,15 +58,13 @@ type Candidate struct {
 // comparison takes.
 func CheckMechanism(t *testing.T, c Candidate) {
 	s := newMechanismTest(c)
-	for _, row := range mechanismRows {
-		t.Run(row.name, func(t *testing.T) { row.check(s.in(t)) })
-	}
+	suite.Run(t, mechanismRows, func(t *testing.T, check func(mechanismTest)) {
+		s.TB = t
+		check(s)
+	})
 }
 
-var mechanismRows = []struct {
-	name  string
-	check func(mechanismTest)
-}{
+var mechanismRows = suite.Tests[func(mechanismTest)]{
 	{"a request without the credential", mechanismTest.absent},
 	{"Presented reads headers only", mechanismTest.presented},
 	{"the principal of a valid credential", mechanismTest.admitted},
@@ -102,8 +101,7 @@ func newMechanismTest(c Candidate) mechanismTest {
 		c.Records = func() int { return 0 }
 	}
 	directory := &tampered{Directory: c.Directory, org: c.Org, roles: []string{"one", "two"}, calls: map[string]int{}}
-	s := mechanismTest{Candidate: c, directory: directory}
-	s.guard = &auth.Guard{
+	guard := &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    "https://api.example.com",
 		Directory:  directory,
@@ -116,20 +114,17 @@ func newMechanismTest(c Candidate) mechanismTest {
 		},
 	}
 	if c.Configure != nil {
-		c.Configure(s.guard)
+		c.Configure(guard)
 	}
-	mux := s.guard.Mux()
+	mux := guard.Mux()
 	handle := func(_ http.ResponseWriter, r *http.Request) {
 		told := r.Context().Value(replyKey{}).(*reply)
 		told.principal = auth.From(r.Context())
-		if told.do != nil {
-			told.do(r)
-		}
+		told.do(r)
 	}
 	mux.HandleFunc("GET /resource", auth.Authenticated, handle)
 	mux.HandleFunc("GET /inside", auth.Public, handle)
-	s.mux = mux
-	return s
+	return mechanismTest{Candidate: c, directory: directory, guard: guard, mux: mux}
 }
 
 type replyKey struct{}
@@ -141,13 +136,7 @@ type reply struct {
 	challenges []string
 	principal  auth.Principal
 	err        error               // what the Guard's observer was told
-	do         func(*http.Request) // nil, or what the handler does
-}
-
-// in returns the server in another subtest.
-func (t mechanismTest) in(tb testing.TB) mechanismTest {
-	t.TB = tb
-	return t
+	do         func(*http.Request) // what the handler does
 }
 
 // request returns a request to a path of an org, with what present adds.
@@ -161,7 +150,7 @@ func (t mechanismTest) request(org, path string, present func(*http.Request)) *h
 	return r
 }
 
-func (t mechanismTest) send(r *http.Request) *reply { return t.serve(r, new(reply)) }
+func (t mechanismTest) send(r *http.Request) *reply { return t.serve(r, &reply{do: nothing}) }
 
 func (t mechanismTest) serve(r *http.Request, got *reply) *reply {
 	w := httptest.NewRecorder()
@@ -178,7 +167,7 @@ func (t mechanismTest) sent(present func(*http.Request)) *reply {
 func (t mechanismTest) inside(present func(*http.Request), do func(*http.Request)) {
 	t.Helper()
 	got := t.serve(t.request(t.Org, "/inside", present), &reply{do: do})
-	t.check(got.status == http.StatusOK, "a public route: got %d %s: does the Directory have the org, and its Guard the path?", got.status, got.body)
+	suite.Check(t, got.status == http.StatusOK, "a public route: got %d %s: does the Directory have the org, and its Guard the path?", got.status, got.body)
 }
 
 // while runs do while something is wrong with one kind of look-ups.
@@ -188,22 +177,9 @@ func (t mechanismTest) while(kind, how string, do func()) {
 	do()
 }
 
-// check fails unless ok.
-func (t mechanismTest) check(ok bool, format string, args ...any) {
-	t.Helper()
-	if !ok {
-		t.Errorf(format, args...)
-	}
-}
-
 // want fails unless the reply has the status.
 func (t mechanismTest) want(what string, got *reply, status int) {
 	t.Helper()
-	switch {
-	case got.status == status:
-	case got.status == http.StatusInternalServerError:
-		t.Errorf("%s: the error is neither an *auth.Error nor does it wrap auth.ErrUnavailable: %v", what, got.err)
-	default:
-		t.Errorf("%s: got %d %s, want %d (%v)", what, got.status, strings.TrimSpace(got.body), status, got.err)
-	}
+	suite.Check(t, got.status == status, "%s: got %d %s, want %d (%v)", what, got.status, strings.TrimSpace(got.body), status, got.err)
+	suite.Check(t, got.status != http.StatusInternalServerError, "%s: that error is neither an *auth.Error nor does it wrap auth.ErrUnavailable", what)
 }

@@ -2,17 +2,16 @@ package authtest
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
 func nothing(*http.Request) {}
@@ -24,7 +23,7 @@ func (t mechanismTest) absent() {
 	} {
 		t.inside(present, func(r *http.Request) {
 			got := t.Mechanism.Presented(r)
-			t.check(got == auth.Absent, "%s: presence %d, want Absent", what, got)
+			suite.Check(t, got == auth.Absent, "%s: presence %d, want Absent", what, got)
 		})
 		t.want(what, t.sent(present), http.StatusUnauthorized)
 	}
@@ -35,16 +34,16 @@ func (t mechanismTest) presented() {
 		t.inside(present, func(r *http.Request) {
 			looked, recorded := t.directory.counts(), t.Records()
 			first := t.Mechanism.Presented(r)
-			t.check(first != auth.Absent, "%s: Absent, so that it would be ignored and not refused", what)
+			suite.Check(t, first != auth.Absent, "%s: Absent, so that it would be ignored and not refused", what)
 			changed := r.Clone(r.Context())
-			body := &unread{}
-			changed.Body, changed.ContentLength, changed.Method, changed.RemoteAddr = body, 1, http.MethodPost, ""
+			body := strings.NewReader("x")
+			changed.Body, changed.ContentLength, changed.Method, changed.RemoteAddr = io.NopCloser(body), 1, http.MethodPost, ""
 			changed.URL.Path, changed.URL.RawQuery, changed.Host = "/other", "a=b", "other.example"
 			again := t.Mechanism.Presented(changed)
-			t.check(again == first, "%s: presence %d with another body, URL and method, want %d", what, again, first)
-			t.check(!body.read, "%s: Presented reads the body", what)
-			t.check(maps.Equal(t.directory.counts(), looked), "%s: Presented looked something up", what)
-			t.check(t.Records() == recorded, "%s: Presented recorded something", what)
+			suite.Check(t, again == first, "%s: presence %d with another body, URL and method, want %d", what, again, first)
+			suite.Check(t, body.Len() == 1, "%s: Presented reads the body", what)
+			suite.Check(t, maps.Equal(t.directory.counts(), looked), "%s: Presented looked something up", what)
+			suite.Check(t, t.Records() == recorded, "%s: Presented recorded something", what)
 		})
 	}
 }
@@ -56,33 +55,27 @@ func (t mechanismTest) credentials() map[string]func(*http.Request) {
 	return all
 }
 
-// unread is a body that nobody may read.
-type unread struct{ read bool }
-
-func (u *unread) Read([]byte) (int, error) { u.read = true; return 0, io.EOF }
-func (u *unread) Close() error             { return nil }
-
 func (t mechanismTest) admitted() {
 	got := t.sent(t.Present)
 	t.want("a valid credential", got, http.StatusOK)
 	p := got.principal
 	named := string(p.Org) == t.Org && p.Account != "" && p.Caller != "" && p.Mechanism != ""
-	t.check(named, "org %q, account %q, caller %q, mechanism %q", p.Org, p.Account, p.Caller, p.Mechanism)
+	suite.Check(t, named, "org %q, account %q, caller %q, mechanism %q", p.Org, p.Account, p.Caller, p.Mechanism)
 	for _, id := range []string{p.Account, p.Caller} {
 		_, err := t.Directory.Account(t.Context(), auth.OrgKey(t.Org), id)
-		t.check(err == nil, "account %q: %v", id, err)
+		suite.Check(t, err == nil, "account %q: %v", id, err)
 	}
 }
 
 func (t mechanismTest) wrong() {
-	t.check(len(t.Refused) > 0, "Candidate.Refused is empty")
+	suite.Check(t, len(t.Refused) > 0, "Candidate.Refused is empty")
 	body := ""
 	for what, present := range t.Refused {
 		got := t.sent(present)
 		t.want(what, got, http.StatusUnauthorized)
 		body = cmp.Or(body, got.body)
-		t.check(got.body == body, "%s: got %s, and for another reason %s", what, got.body, body)
-		t.check(len(got.challenges) > 0, "%s: without a challenge, which a 401 must have", what)
+		suite.Check(t, got.body == body, "%s: got %s, and for another reason %s", what, got.body, body)
+		suite.Check(t, len(got.challenges) > 0, "%s: without a challenge, which a 401 must have", what)
 	}
 }
 
@@ -95,7 +88,7 @@ func (t mechanismTest) refusedAlike(what string) {
 		wrong := t.sent(present)
 		alike = alike || wrong.body == got.body || wrong.status != http.StatusUnauthorized
 	}
-	t.check(alike || got.status != http.StatusUnauthorized, "%s: got %s, and another body for a wrong credential", what, got.body)
+	suite.Check(t, alike || got.status != http.StatusUnauthorized, "%s: got %s, and another body for a wrong credential", what, got.body)
 }
 
 func (t mechanismTest) otherOrg() {
@@ -142,7 +135,7 @@ func (t mechanismTest) lookups() []string {
 	t.sent(t.Present)
 	after := t.directory.counts()
 	kinds := slices.DeleteFunc([]string{apps, accounts, roles}, func(kind string) bool { return after[kind] == before[kind] })
-	t.check(len(kinds) > 0, "a valid request looks up nothing in the directory")
+	suite.Check(t, len(kinds) > 0, "a valid request looks up nothing in the directory")
 	return kinds
 }
 
@@ -158,25 +151,23 @@ func (t mechanismTest) storeDown() {
 }
 
 func (t mechanismTest) ended() {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	t.inside(t.Present, func(r *http.Request) {
-		_, err := t.Mechanism.Authenticate(ctx, r, auth.TenantFrom(r.Context()))
-		t.check(errors.Is(err, auth.ErrUnavailable), "with a context that has ended: error %v, want auth.ErrUnavailable", err)
+		_, err := t.Mechanism.Authenticate(suite.Ended(t), r, auth.TenantFrom(r.Context()))
+		suite.Check(t, errors.Is(err, auth.ErrUnavailable), "with a context that has ended: error %v, want auth.ErrUnavailable", err)
 	})
 	for _, kind := range t.lookups() {
 		began := time.Now()
 		t.while(kind, hangs, func() {
 			t.want("while the look-up of "+kind+" hangs", t.sent(t.Present), http.StatusServiceUnavailable)
 		})
-		t.check(time.Since(began) < hung, "the look-up of %s does not use the context of Authenticate, which has a timeout", kind)
+		suite.Check(t, time.Since(began) < hung, "the look-up of %s does not use the context of Authenticate, which has a timeout", kind)
 	}
 }
 
 func (t mechanismTest) records() {
 	check := func(what string, send func() *reply) {
 		before := t.Records()
-		t.check(send().status == http.StatusOK || t.Records() == before, "%s: recorded", what)
+		suite.Check(t, send().status == http.StatusOK || t.Records() == before, "%s: recorded", what)
 	}
 	valid := func() *reply { return t.sent(t.Present) }
 	for what, present := range t.Refused {
@@ -200,7 +191,7 @@ func (t mechanismTest) secrets() {
 		for _, values := range r.Header {
 			for part := range strings.FieldsFuncSeq(strings.Join(values, " "), func(c rune) bool { return strings.ContainsRune(` ;,="`, c) }) {
 				told := len(part) >= least && strings.Contains(got.err.Error()+got.body, part)
-				t.check(!told, "%s: the error has %d characters of the credential", what, len(part))
+				suite.Check(t, !told, "%s: the error has %d characters of the credential", what, len(part))
 			}
 		}
 	}
@@ -218,9 +209,9 @@ func (t mechanismTest) beside() {
 	if presence == auth.InHeader {
 		t.want("beside another header", got, http.StatusBadRequest)
 	} else {
-		t.check(got.principal.Mechanism == theRival.Name(), "a cookie beside another's header: got %d %s", got.status, got.body)
+		suite.Check(t, got.principal.Mechanism == theRival.Name(), "a cookie beside another's header: got %d %s", got.status, got.body)
 	}
-	t.check(t.Records() == before, "a use was recorded that did not admit the request")
+	suite.Check(t, t.Records() == before, "a use was recorded that did not admit the request")
 }
 
 // twice doubles each header of the credential. A proxy and a server may read different ones.
@@ -231,18 +222,18 @@ func (t mechanismTest) twice() {
 			r.Header[name] = append(slices.Clone(values), values...)
 		}
 	})
-	t.check(got.status/100 == 4, "got %d, want a refusal", got.status)
+	suite.Check(t, got.status/100 == 4, "got %d, want a refusal", got.status)
 }
 
 func (t mechanismTest) making() {
 	p := t.sent(t.Present).principal
 	if t.Proof {
-		t.check(!p.Authenticated.IsZero(), "a proof without Authenticated, so that it is limited as a token is")
+		suite.Check(t, !p.Authenticated.IsZero(), "a proof without Authenticated, so that it is limited as a token is")
 	} else {
-		t.check(p.Authenticated.IsZero(), "Authenticated although whoever has the credential can send it: it would make what has no end")
-		t.check(p.AsAdministrator(true).MayMake(auth.Everything(p.Account)) != nil, "it may make a credential without limits")
+		suite.Check(t, p.Authenticated.IsZero(), "Authenticated although whoever has the credential can send it: it would make what has no end")
+		suite.Check(t, p.AsAdministrator(true).MayMake(auth.Everything(p.Account)) != nil, "it may make a credential without limits")
 	}
-	t.check(!t.Ends || !p.Expires.IsZero(), "no Expires: what it makes would outlive it")
+	suite.Check(t, !t.Ends || !p.Expires.IsZero(), "no Expires: what it makes would outlive it")
 	for _, chain := range p.Scope.Missing(p.Granted) {
 		t.Errorf("it may grant %q, which it may not do", chain)
 	}
@@ -256,25 +247,24 @@ func (t mechanismTest) aliasing() {
 			first[i] = "scribbled"
 		}
 		got := t.sent(t.Present).principal.Roles
-		t.check(slices.Equal(got, want), "the next request has the roles %q, want %q: clone the account's", got, want)
+		suite.Check(t, slices.Equal(got, want), "the next request has the roles %q, want %q: clone the account's", got, want)
 	})
 }
 
 func (t mechanismTest) atOnce() {
-	const each = 16
-	begin := make(chan struct{})
-	var wg sync.WaitGroup
+	var calls []func()
 	for what, present := range t.credentials() {
 		alone := t.sent(present).status
-		for range each {
+		for range 16 {
 			r := t.request(t.Org, "/resource", present)
-			wg.Go(func() {
-				<-begin
+			calls = append(calls, func() {
 				got := t.send(r)
-				t.check(got.status == alone, "%s: got %d, and %d alone (%v)", what, got.status, alone, got.err)
+				suite.Check(t, got.status == alone, "%s: got %d, and %d alone (%v)", what, got.status, alone, got.err)
 			})
 		}
 	}
-	close(begin)
-	wg.Wait()
+	suite.AtOnce(len(calls), func(i int) error {
+		calls[i]()
+		return nil
+	})
 }

@@ -56,13 +56,15 @@ func (d *tampered) look(ctx context.Context, kind string) (how string, err error
 	if wrong := d.wrong.Load(); wrong != nil && wrong.kind == kind {
 		how = wrong.how
 	}
-	if how == hangs {
+	switch {
+	case how == hangs:
 		select {
 		case <-ctx.Done():
 		case <-time.After(hung):
 		}
-	}
-	if how == down && ctx.Err() == nil {
+	case how == deleted:
+		return "", auth.ErrNotFound
+	case how == down && ctx.Err() == nil:
 		return "", errors.New("authtest: the directory is down")
 	}
 	return how, ctx.Err()
@@ -112,11 +114,8 @@ func tamper[T any](ctx context.Context, d *tampered, kind string, find func() (*
 		return nil, err
 	}
 	found, err := find()
-	switch {
-	case err != nil || how == "":
+	if err != nil || how == "" {
 		return found, err
-	case how == deleted:
-		return nil, auth.ErrNotFound
 	}
 	changed := *found
 	change(&changed, how)

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/apikey"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
@@ -51,7 +51,7 @@ type apiKeys struct {
 func (k *apiKeys) record() apikey.Record {
 	return apikey.Record{
 		Grant: apikey.Grant{Prefix: "acme", Account: k.account, Name: "é \"'\\", Scope: []string{"object.read.c_note"}},
-		ID:    suite.Random()[:13], Hash: sha256.Sum256([]byte(suite.Random())), Org: k.org, Maker: k.account,
+		ID:    suite.Random()[:13], Hash: suite.NewHash(), Org: k.org, Maker: k.account,
 		Created: k.f.Time().UTC().Truncate(time.Millisecond),
 	}
 }
@@ -169,9 +169,9 @@ func testKeyUsesRace(t *testing.T, k *apiKeys) {
 func testKeySeen(t *testing.T, k *apiKeys) {
 	for _, limit := range []int64{0, 10} {
 		r := k.add(t, keyUses(limit))
-		uses := suite.Seen(t, r.Created, func(at time.Time, from netip.Prefix) {
-			suite.Expect(t, "Use", k.Use(t.Context(), r.ID, at, from), nil)
-		}, func() (time.Time, netip.Prefix) { got := k.get(t, r.ID); return got.Seen, got.From })
+		uses := suite.Seen(t, r.Created, func(use face.Use) {
+			suite.Expect(t, "Use", k.Use(t.Context(), r.ID, use.Seen, use.From), nil)
+		}, func() face.Use { return k.get(t, r.ID).Use })
 		suite.Same(t, fmt.Sprint("uses, of ", limit), k.get(t, r.ID).Used, min(limit, uses))
 	}
 }
@@ -192,14 +192,11 @@ func testKeySwap(t *testing.T, k *apiKeys) {
 
 func testKeySwapRace(t *testing.T, k *apiKeys) {
 	before := k.add(t, nil)
-	names := make([]string, suite.Crowd)
-	i := suite.Wins(t, 1, func(i int) error {
-		after := before
-		names[i] = suite.Random()
-		after.Name = names[i]
+	won := suite.Wins(t, 1, func(i int) error {
+		after := suite.With(before, func(r *apikey.Record) { r.Name = fmt.Sprint(i) })
 		return k.Swap(t.Context(), before, after, nil, 0)
 	}, auth.ErrConflict)
-	suite.Same(t, "the name", k.get(t, before.ID).Name, names[i])
+	suite.Same(t, "the name", k.get(t, before.ID).Name, fmt.Sprint(won))
 }
 
 func testKeySuccessor(t *testing.T, k *apiKeys) {

@@ -3,9 +3,8 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/tenantkit/tenantkit/auth"
@@ -34,19 +33,16 @@ func Attempts(t *testing.T, open func(t *testing.T) session.Attempts, f Features
 				}
 				return next, err
 			},
-			same: func(a, b string) bool { return a == b }, show: func(record string) string { return record },
+			show:   func(record string) string { return record },
 			others: func(now string) []string { return []string{now + " ", now + "0"} },
 			key:    key, keys: [][2]string{{"", key}, {"", second}, {"-2", key}}})
 	})
 }
 
-var errLost = errors.New("not swapped")
+var errLost = errors.New("another one has won")
 
 // newKey returns a key in the form that the Manager makes.
-func newKey() string {
-	sum := sha256.Sum256([]byte(rand.Text()))
-	return hex.EncodeToString(sum[:])
-}
+func newKey() string { return fmt.Sprintf("%x", suite.NewHash()) }
 
 func attemptsSet(r *register[string]) {
 	const long = "2147483647 9223372036854775807 9223372036854775807 and some more"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
+	"github.com/tenantkit/tenantkit/internal/face"
 	"github.com/tenantkit/tenantkit/internal/suite"
 	"github.com/tenantkit/tenantkit/signing"
 )
@@ -88,8 +89,8 @@ func testCredentialSeen(t *testing.T, c *credentials) {
 	at := c.f.Time().UTC().Truncate(time.Millisecond)
 	found := find(t, store, clientKey)
 	suite.Check(t, found.Seen.IsZero() && !found.From.IsValid(), "a new one: %v from %v", found.Seen, found.From)
-	suite.Seen(t, at, func(at time.Time, from netip.Prefix) { seeing.See(t.Context(), clientKey, at, from.Addr()) },
-		func() (time.Time, netip.Prefix) { found := find(t, store, clientKey); return found.Seen, found.From })
+	suite.Seen(t, at, func(use face.Use) { seeing.See(t.Context(), clientKey, use.Seen, use.From.Addr()) },
+		func() face.Use { return find(t, store, clientKey).Use })
 	unknown, _ := signing.Generate()
 	seeing.See(t.Context(), unknown, at, netip.Addr{})
 	_, err := store.Credential(t.Context(), unknown)

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"slices"
@@ -26,7 +27,7 @@ func Factors(t *testing.T, open func(t *testing.T) session.FactorStore, f Featur
 		{"a context that has ended", (*factors).cancelled},
 		{"F07 64 saves of one version", (*factors).race},
 	}, func(t *testing.T, test func(*factors)) {
-		store, r := open(t), &factors{T: t, Cast: suite.NewCast(suite.Features(f)), lost: auth.ErrConflict, fresh: newFactor, same: sameFactor, key: "ann"}
+		store, r := open(t), &factors{T: t, Cast: suite.NewCast(suite.Features(f)), lost: auth.ErrConflict, fresh: newFactor, show: showFactor, key: "ann"}
 		r.load = func(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
 			return store.Factor(ctx, org, r.ID(account))
 		}
@@ -35,9 +36,6 @@ func Factors(t *testing.T, open func(t *testing.T) session.FactorStore, f Featur
 			err := store.Save(ctx, org, r.ID(account), next)
 			next.Version++
 			return next, err
-		}
-		r.show = func(f session.Factor) string {
-			return fmt.Sprintf("version %d, step %d, %d codes", f.Version, f.Step, len(f.Recovery))
 		}
 		r.others = func(now session.Factor) []session.Factor { return []session.Factor{{Version: now.Version + 1}} }
 		r.keys = [][2]string{{":x", "y"}, {"", "x:y"}, {"/x", "y"}, {"", "x/y"}, {"x", "y"}, {"", "xy"}, {"-2", "ann"}}
@@ -60,8 +58,10 @@ func newFactor() session.Factor {
 	}
 }
 
-func sameFactor(a, b session.Factor) bool {
-	return a.Version == b.Version && a.Step == b.Step && a.Secret == b.Secret && a.Pending == b.Pending && slices.Equal(a.Recovery, b.Recovery)
+// showFactor shows the hash of secrets, because a store that confuses records returns those of a person.
+func showFactor(f session.Factor) string {
+	secrets := fmt.Appendf(nil, "%x %x %x", string(f.Secret), string(f.Pending), f.Recovery)
+	return fmt.Sprintf("version %d, step %d, %d codes, secrets %x", f.Version, f.Step, len(f.Recovery), sha256.Sum256(secrets))
 }
 
 func factorsSaved(r *factors) {

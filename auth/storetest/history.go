@@ -12,10 +12,7 @@ import (
 	"github.com/tenantkit/tenantkit/internal/suite"
 )
 
-const (
-	historyClients = 8
-	historyGroups  = 20
-)
+const historyClients, historyGroups = 8, 20
 
 // History lets eight goroutines call stores at the same time, in random order, and checks that one
 // order of all calls explains all results. Each store is at least one of signing.Replays,

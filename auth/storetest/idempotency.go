@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"crypto/sha256"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -53,7 +51,7 @@ type repeats struct {
 
 // entry returns a new entry of the caller.
 func (s *repeats) entry() idempotency.Entry {
-	return idempotency.Entry{ID: sha256.Sum256([]byte(suite.Random())), Org: s.org, Caller: s.caller, Fence: suite.Random(), Sealed: []byte("\x00request\xff" + suite.Random())}
+	return idempotency.Entry{ID: suite.NewHash(), Org: s.org, Caller: s.caller, Fence: suite.Random(), Sealed: []byte("\x00request\xff" + suite.Random())}
 }
 
 // again returns another attempt of e, with other bytes.
@@ -106,14 +104,13 @@ func testRepeat(t *testing.T, s *repeats) {
 func (s *repeats) race(t *testing.T, e idempotency.Entry) (found idempotency.Entry) {
 	t.Helper()
 	var held [suite.Crowd]idempotency.Entry
-	lost := errors.New("another one has the fence")
 	won := suite.Wins(t, 1, func(i int) (err error) {
 		attempt := again(e)
 		if held[i], err = s.Begin(t.Context(), attempt, s.o); err == nil && held[i].Fence != attempt.Fence {
-			err = lost
+			err = errLost
 		}
 		return err
-	}, lost)
+	}, errLost)
 	for _, other := range held {
 		suite.Same(t, "what another one found", other, held[won])
 	}
@@ -123,12 +120,11 @@ func (s *repeats) race(t *testing.T, e idempotency.Entry) (found idempotency.Ent
 func testBeginRace(t *testing.T, s *repeats) { s.race(t, s.entry()) }
 
 func testLease(t *testing.T, s *repeats) {
-	long := s.o.Lease
 	s.o.Lease = s.brief
 	first, late, complete := s.begun(t), s.begun(t), s.begun(t)
 	done := s.end(t, complete, "done")
 	s.f.Wait(s.brief + time.Millisecond)
-	s.o.Lease = long
+	s.o.Lease = time.Minute
 	s.begins(t, "one that is complete", again(complete), done)
 	second := again(first)
 	s.begins(t, "after it", second, with(first, second.Fence, first.Sealed))
@@ -140,11 +136,10 @@ func testLease(t *testing.T, s *repeats) {
 }
 
 func testTakeOverRace(t *testing.T, s *repeats) {
-	long := s.o.Lease
 	s.o.Lease = s.brief
 	first := s.begun(t)
 	s.f.Wait(2 * s.brief)
-	s.o.Lease = long
+	s.o.Lease = time.Minute
 	suite.Same(t, "what was sealed", s.race(t, first).Sealed, first.Sealed)
 }
 

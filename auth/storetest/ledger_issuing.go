@@ -190,21 +190,17 @@ func testRevokeSubject(t *testing.T, l *suite.Ledger) {
 
 // testPages has several records in each second, of two subjects.
 func testPages(t *testing.T, l *suite.Ledger) {
-	now, other := l.F.Time().UTC().Truncate(time.Second), l.F.NewAccount()
-	var all, mine []token.Record
+	now, subjects := l.F.Time().UTC().Truncate(time.Second), []string{l.Subject, l.F.NewAccount()}
+	var all []token.Record
 	for i := range 9 {
-		r := l.Add(t, func(r *token.Record) {
-			if r.Issued = now.Add(time.Duration(i%3-6) * time.Second); i%2 > 0 {
-				r.Subject = other
-			}
-		})
-		if all = append(all, r); r.Subject == l.Subject {
-			mine = append(mine, r)
-		}
+		all = append(all, l.Add(t, func(r *token.Record) {
+			r.Issued, r.Subject = now.Add(time.Duration(i%3-6)*time.Second), subjects[i%2]
+		}))
 	}
+	slices.SortFunc(all, suite.ByPosition)
+	mine := slices.DeleteFunc(slices.Clone(all), func(r token.Record) bool { return r.Subject != l.Subject })
 	for _, limit := range suite.Limits(len(all)) {
 		for subject, want := range map[string][]token.Record{token.Any: all, l.Subject: mine} {
-			slices.SortFunc(want, suite.ByPosition)
 			l.Lists(t, "of "+subject, l.Of(subject), limit, want...)
 		}
 	}

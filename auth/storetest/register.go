@@ -15,13 +15,12 @@ type register[R any] struct {
 	suite.Cast
 	load   func(ctx context.Context, org auth.OrgKey, key string) (R, error)
 	swap   func(ctx context.Context, org auth.OrgKey, key string, old, next R) (stored R, err error)
-	lost   error             // of swap, if the record is another one
-	fresh  func() R          // a record that was never stored
-	same   func(a, b R) bool //
-	show   func(R) string    // without secrets
-	others func(now R) []R   // records that a store might take for this one
-	key    string            // of most tests
-	keys   [][2]string       // suffixes of orgs, and keys, that a store might confuse
+	lost   error           // of swap, if the record is another one
+	fresh  func() R        // a record that was never stored
+	show   func(R) string  // without secrets; two records with one text are the same
+	others func(now R) []R // records that a store might take for this one
+	key    string          // of most tests
+	keys   [][2]string     // suffixes of orgs, and keys, that a store might confuse
 }
 
 func (r *register[R]) zero() (none R) { return none }
@@ -36,7 +35,7 @@ func (r *register[R]) in(org auth.OrgKey) *register[R] {
 func (r *register[R]) has(key string, want R) {
 	r.Helper()
 	got, err := r.load(r.Context(), r.Org, key)
-	suite.Check(r.T, err == nil && r.same(got, want), "%s, %v, want %s", r.show(got), err, r.show(want))
+	suite.Check(r.T, err == nil && r.show(got) == r.show(want), "%s, %v, want %s", r.show(got), err, r.show(want))
 }
 
 func (r *register[R]) set(key string, old, next R) R {

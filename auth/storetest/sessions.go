@@ -220,12 +220,7 @@ func sessionRaceReplace(t *suite.Sessions) {
 		next[i].Seen = s.Seen.Add(time.Duration(i) * time.Second)
 	}
 	won := suite.Wins(t.T, 1, func(i int) error { return t.Store.Replace(t.Context(), s.Org, s.Hash, next[i]) }, auth.ErrNotFound)
-	for i := range next {
-		if i != won {
-			t.Ends(auth.ErrNotFound, next[i])
-		}
-	}
-	t.Ends(auth.ErrNotFound, s)
+	t.Ends(auth.ErrNotFound, slices.Concat(next[:won], next[won+1:], []session.Session{s})...)
 	t.Lives(next[won])
 	t.Lists(t.Org, "ann", next[won])
 }

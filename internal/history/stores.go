@@ -43,7 +43,13 @@ type Stores struct {
 // Do makes a call, and writes its result into o.
 func (s *Stores) Do(ctx context.Context, o *Op) {
 	err := Kinds[o.Kind].Call(s, ctx, o)
-	o.Result = resultOf(err)
+	o.Result = "error"
+	for _, w := range words {
+		if errors.Is(err, w.err) {
+			o.Result = w.word
+			break
+		}
+	}
 	if o.Result == Unknown || o.Result == "error" {
 		o.Error = err.Error()
 	}
@@ -60,22 +66,11 @@ var words = []struct {
 	{token.ErrNotFound, "not found"}, {auth.ErrNotFound, "not found"},
 }
 
-func resultOf(err error) string {
-	for _, w := range words {
-		if errors.Is(err, w.err) {
-			return w.word
-		}
-	}
-	return "error"
-}
-
 // orgs is how many orgs the groups are of. A cluster spreads them.
 const orgs = 16
 
 // Org is the org of a group.
 func Org(group int64) auth.OrgKey { return auth.OrgKey(fmt.Sprint("acme", group%orgs)) }
-
-func org(o *Op) auth.OrgKey { return Org(o.Group) }
 
 // Name returns the name of an app or an account of a group.
 func (s *Stores) Name(o *Op, what string) string {
@@ -106,7 +101,7 @@ func (s *Stores) claim(ctx context.Context, o *Op) error {
 // Record returns the record of a token of the group.
 func (s *Stores) Record(o *Op) token.Record {
 	of := family[o.A[0]]
-	r := token.Record{ID: s.ID(o, "token", o.A[0]), Org: org(o), ClientKey: s.Name(o, "app"), Subject: fmt.Sprint("s", of.subject), KeyID: "kid",
+	r := token.Record{ID: s.ID(o, "token", o.A[0]), Org: Org(o.Group), ClientKey: s.Name(o, "app"), Subject: fmt.Sprint("s", of.subject), KeyID: "kid",
 		MaxUses: of.uses, Issued: base(o).Truncate(time.Second).Add(time.Duration(o.A[0]) * time.Second)}
 	if of.parent >= 0 {
 		r.Parent = s.ID(o, "token", of.parent)
@@ -144,7 +139,7 @@ func (s *Stores) token(ctx context.Context, o *Op) error {
 
 func (s *Stores) opened(o *Op, id, hash, seen int64) session.Session {
 	at := base(o).Add(time.Duration(id) * time.Millisecond)
-	return session.Session{Hash: s.sum(o, "hash", hash), ID: s.ID(o, "session", id), Org: org(o), Account: s.Name(o, "account"),
+	return session.Session{Hash: s.sum(o, "hash", hash), ID: s.ID(o, "session", id), Org: Org(o.Group), Account: s.Name(o, "account"),
 		Created: at, Authenticated: at, Seen: base(o).Add(time.Duration(seen) * time.Millisecond), Expires: at.Add(time.Hour), Address: "192.0.2.1", Agent: "x"}
 }
 
@@ -154,23 +149,23 @@ func (s *Stores) session(ctx context.Context, o *Op) error {
 	case "Create":
 		return s.Sessions.Create(ctx, s.opened(o, o.A[0], o.A[1], o.A[0]), sessionLimit)
 	case "Get":
-		got, err := s.Sessions.Get(ctx, org(o), hash)
+		got, err := s.Sessions.Get(ctx, Org(o.Group), hash)
 		if err == nil {
 			o.N = got.Seen.Sub(base(o)).Milliseconds()
 		}
 		return err
 	case "Touch":
-		return s.Sessions.Touch(ctx, org(o), hash, base(o).Add(time.Duration(o.A[1])*time.Millisecond))
+		return s.Sessions.Touch(ctx, Org(o.Group), hash, base(o).Add(time.Duration(o.A[1])*time.Millisecond))
 	case "Replace":
-		return s.Sessions.Replace(ctx, org(o), hash, s.opened(o, 0, o.A[1], o.A[2]))
+		return s.Sessions.Replace(ctx, Org(o.Group), hash, s.opened(o, 0, o.A[1], o.A[2]))
 	case "Delete":
-		return s.Sessions.Delete(ctx, org(o), hash)
+		return s.Sessions.Delete(ctx, Org(o.Group), hash)
 	case "DeleteAll":
-		n, err := s.Sessions.DeleteAll(ctx, org(o), account, "")
+		n, err := s.Sessions.DeleteAll(ctx, Org(o.Group), account, "")
 		o.N = int64(n)
 		return err
 	}
-	list, err := s.Sessions.List(ctx, org(o), account)
+	list, err := s.Sessions.List(ctx, Org(o.Group), account)
 	for _, l := range list {
 		s.list(o, "session", records, l.ID)
 	}
@@ -190,13 +185,13 @@ func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
 	key := fmt.Sprintf("%x", s.sum(o, "attempt", 0))
 	record := func(n int64) string { return strings.TrimPrefix(strconv.FormatInt(n, 10), "0") } // of 0 there is none
 	if o.Verb == "Swap" {
-		done, err := s.Attempts.Swap(ctx, org(o), key, record(o.A[0]), record(o.A[1]))
+		done, err := s.Attempts.Swap(ctx, Org(o.Group), key, record(o.A[0]), record(o.A[1]))
 		if err == nil && !done {
 			err = auth.ErrConflict
 		}
 		return err
 	}
-	found, err := s.Attempts.Load(ctx, org(o), key)
+	found, err := s.Attempts.Load(ctx, Org(o.Group), key)
 	if err == nil {
 		o.N, err = strconv.ParseInt("0"+found, 10, 64)
 		o.N <<= 32
@@ -206,9 +201,9 @@ func (s *Stores) attempt(ctx context.Context, o *Op) (err error) {
 
 func (s *Stores) factor(ctx context.Context, o *Op) error {
 	if o.Verb == "Save" {
-		return s.Factors.Save(ctx, org(o), s.Name(o, "account"), session.Factor{Version: o.A[0], Step: o.A[1], Secret: session.FactorSecret(make([]byte, 20))})
+		return s.Factors.Save(ctx, Org(o.Group), s.Name(o, "account"), session.Factor{Version: o.A[0], Step: o.A[1], Secret: session.FactorSecret(make([]byte, 20))})
 	}
-	f, err := s.Factors.Factor(ctx, org(o), s.Name(o, "account"))
+	f, err := s.Factors.Factor(ctx, Org(o.Group), s.Name(o, "account"))
 	o.N = f.Version<<32 | f.Step
 	return err
 }
@@ -217,20 +212,20 @@ func (s *Stores) key(ctx context.Context, o *Op) error {
 	id := s.ID(o, "key", o.A[0])[:13]
 	switch o.Verb {
 	case "Issue":
-		r := apikey.Record{ID: id, Hash: s.sum(o, "secret", o.A[0]), Org: org(o), Created: base(o)}
+		r := apikey.Record{ID: id, Hash: s.sum(o, "secret", o.A[0]), Org: Org(o.Group), Created: base(o)}
 		r.Account, r.Uses = s.Name(o, "account"), keyring[o.A[0]].uses
 		return s.Keys.Add(ctx, r, keyLimit)
 	case "Spend":
 		return s.Keys.Use(ctx, id, time.Now().Add(s.Skew), netip.Prefix{})
 	case "Revoke":
-		return s.Keys.Revoke(ctx, org(o), id)
+		return s.Keys.Revoke(ctx, Org(o.Group), id)
 	}
 	_, err := s.Keys.Get(ctx, id)
 	return err
 }
 
 func (s *Stores) repeat(ctx context.Context, o *Op) error {
-	e := idempotency.Entry{ID: s.sum(o, "request", 0), Org: org(o), Caller: s.Name(o, "account"), Fence: strconv.FormatInt(o.A[0], 10), Sealed: []byte("sealed")}
+	e := idempotency.Entry{ID: s.sum(o, "request", 0), Org: Org(o.Group), Caller: s.Name(o, "account"), Fence: strconv.FormatInt(o.A[0], 10), Sealed: []byte("sealed")}
 	switch o.Verb {
 	case "Begin":
 		lease := time.Hour

@@ -75,9 +75,10 @@ func Limited(uses int64) func(*token.Record) {
 
 // SameRecord compares times as instants.
 func SameRecord(a, b token.Record) bool {
-	same := a.Issued.Equal(b.Issued) && a.Expires.Equal(b.Expires) && a.Expires.IsZero() == b.Expires.IsZero() && a.Seen.Equal(b.Seen)
-	a.Issued, a.Expires, a.Seen, b.Issued, b.Expires, b.Seen = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	return same && a == b
+	for _, r := range []*token.Record{&a, &b} {
+		r.Issued, r.Expires, r.Seen = r.Issued.UTC(), r.Expires.UTC(), r.Seen.UTC()
+	}
+	return a == b
 }
 
 // Child returns a record whose parent is the given one, for a subject of its own.

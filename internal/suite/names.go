@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/tenantkit/tenantkit/internal/face"
 )
 
 // Tests are the subtests of a suite, by their names.
@@ -87,7 +89,7 @@ func Wins(t *testing.T, n int, f func(i int) error, lost ...error) (first int) {
 }
 
 // Check fails unless ok.
-func Check(t *testing.T, ok bool, format string, args ...any) {
+func Check(t testing.TB, ok bool, format string, args ...any) {
 	t.Helper()
 	if !ok {
 		t.Errorf(format, args...)
@@ -126,7 +128,7 @@ func Matches(err error, targets ...error) bool {
 }
 
 // Ended returns a cancelled context.
-func Ended(t *testing.T) context.Context {
+func Ended(t testing.TB) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
@@ -135,32 +137,26 @@ func Ended(t *testing.T) context.Context {
 // Seen uses something at times around an hour, from two places, and compares what is recorded: one use of
 // each hour. A store whose engine is busy may leave a use out, and must record the next. It returns how many
 // uses it has made.
-func Seen(t *testing.T, at time.Time, use func(at time.Time, from netip.Prefix), recorded func() (time.Time, netip.Prefix)) (made int64) {
+func Seen(t *testing.T, at time.Time, use func(face.Use), recorded func() face.Use) (made int64) {
 	t.Helper()
 	home, away := netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8:1::/48")
-	uses := []struct {
-		after time.Duration
-		from  netip.Prefix
-		seen  time.Duration
-		where netip.Prefix
-	}{
-		{0, home, 0, home},
-		{time.Minute, away, 0, home},
-		{-time.Hour, away, 0, home}, // by a clock that is behind
-		{time.Hour - time.Millisecond, away, 0, home},
-		{time.Hour, away, time.Hour, away},
-		{2 * time.Hour, netip.Prefix{}, 2 * time.Hour, netip.Prefix{}},
-	}
-	for _, u := range uses {
-		var seen time.Time
-		var from netip.Prefix
-		is := func() bool { return seen.Equal(at.Add(u.seen)) && from == u.where }
-		for tries := 0; tries < 3 && !is(); tries++ {
-			use(at.Add(u.after), u.from)
+	first, second, third := face.Use{Seen: at, From: home}, face.Use{Seen: at.Add(time.Hour), From: away}, face.Use{Seen: at.Add(2 * time.Hour)}
+	for _, c := range []struct{ use, want face.Use }{
+		{first, first},
+		{face.Use{Seen: at.Add(time.Minute), From: away}, first},
+		{face.Use{Seen: at.Add(-time.Hour), From: away}, first}, // by a clock that is behind
+		{face.Use{Seen: at.Add(time.Hour - time.Millisecond), From: away}, first},
+		{second, second},
+		{third, third},
+	} {
+		var got face.Use
+		for tries := 0; tries < 3 && got != c.want; tries++ {
+			use(c.use)
 			made++
-			seen, from = recorded()
+			got = recorded()
+			got.Seen = got.Seen.UTC()
 		}
-		Check(t, is(), "used after %v: seen after %v from %v", u.after, seen.Sub(at), from)
+		Check(t, got == c.want, "after the use %v: recorded is %v, want %v", c.use, got, c.want)
 	}
 	return made
 }

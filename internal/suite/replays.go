@@ -19,29 +19,25 @@ type Replays struct {
 // NewReplays returns s with such a key, once it accepts claims.
 func NewReplays(t *testing.T, s signing.Replays, f Features) *Replays {
 	t.Helper()
-	r := &Replays{Features: f, Store: s, Key: Random()}
+	r, err := &Replays{Features: f, Store: s}, error(nil)
 	// A new store refuses requests that were signed before it was opened, as stale.
 	for range 100 {
-		u := r.Fresh()
-		u.ClientKey = Random()
-		err := s.Claim(t.Context(), u)
-		if !errors.Is(err, signing.ErrStale) {
-			Must(t, "first claim", err)
-			return r
+		r.Key = Random()
+		if err = s.Claim(t.Context(), r.Fresh()); !errors.Is(err, signing.ErrStale) {
+			break
 		}
 		r.Wait(2 * time.Millisecond)
 	}
-	t.Fatal("every claim is stale: does the store's clock differ from Features.Now?")
-	return nil
+	Must(t, "first claim (if stale: does the store's clock differ from Features.Now?)", err)
+	r.Key = Random()
+	return r
 }
 
 // Fresh returns a single-use request that is signed now, as a verifier claims it.
 func (r *Replays) Fresh() signing.Use {
 	now := r.Time()
 	signed := time.UnixMilli(now.UnixMilli())
-	u := signing.Use{ClientKey: r.Key, Nonce: NewNonce(), Signed: signed, Seen: now, Keep: signed.Add(5 * time.Minute)}
-	rand.Read(u.Signature[:])
-	return u
+	return signing.Use{ClientKey: r.Key, Nonce: NewNonce(), Signature: NewHash(), Signed: signed, Seen: now, Keep: signed.Add(5 * time.Minute)}
 }
 
 // Sibling returns u with a fresh nonce, as one of eight siblings within a minute.
@@ -57,15 +53,4 @@ func NewNonce() string { return rand.Text()[:16] }
 func (r *Replays) Claims(t *testing.T, what string, u signing.Use, want ...error) {
 	t.Helper()
 	Expect(t, what, r.Store.Claim(t.Context(), u), want...)
-}
-
-// Race claims a Crowd of requests at once and returns how many were accepted. The
-// others must be refused as replays.
-func (r *Replays) Race(t *testing.T, use func(i int) signing.Use) int {
-	t.Helper()
-	uses := make([]signing.Use, Crowd)
-	for i := range uses {
-		uses[i] = use(i)
-	}
-	return Tally(t, AtOnce(Crowd, func(i int) error { return r.Store.Claim(t.Context(), uses[i]) }), signing.ErrReplayed)
 }

@@ -1,5 +1,5 @@
-// Package suite has what the suites of stores share: those of package storetest, which are for every
-// store, and those of this module's own engines.
+// Package suite has what suites share: those of package storetest, which are for every store, those of this
+// module's own engines, and that of package authtest for mechanisms.
 package suite
 
 import (

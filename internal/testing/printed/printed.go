@@ -4,12 +4,12 @@ package printed
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/gob"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"log/slog"
+	"reflect"
 )
 
 // within holds a value as a field, an element and an attribute.
@@ -28,44 +28,31 @@ type pointing[T any] struct{ Pointer *T }
 func All[T any](v T) string {
 	var out bytes.Buffer
 	encode(&out, pointing[T]{&v})
-	log(&out, pointing[T]{&v})
 	holder := within[T]{v, []T{v}, v}
 	for _, each := range []any{v, &v, holder, &holder, []T{v}, map[string]T{"a": v}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%c", "%U", "%t", "%10.3s"} {
 			fmt.Fprintf(&out, verb+"\n", each)
 		}
 		encode(&out, each)
-		log(&out, each)
-	}
-	// fmt calls Format; other packages call these methods.
-	if s, ok := any(v).(fmt.Stringer); ok {
-		fmt.Fprintln(&out, s.String())
-	}
-	if s, ok := any(v).(fmt.GoStringer); ok {
-		fmt.Fprintln(&out, s.GoString())
-	}
-	if s, ok := any(v).(slog.LogValuer); ok {
-		fmt.Fprintln(&out, s.LogValue())
 	}
 	return out.String()
 }
 
+// encode writes what encoders and loggers make of v, and what its methods return.
 func encode(out *bytes.Buffer, v any) {
-	note := func(text []byte, err error) { fmt.Fprintf(out, "%s %v\n", text, err) }
-	note(json.Marshal(v))
-
+	text, err := json.Marshal(v)
 	element := xml.NewEncoder(out) // not xml.Marshal: some type names are not valid in XML
-	note(nil, element.EncodeElement(v, xml.StartElement{Name: xml.Name{Local: "v"}}))
-	note(nil, gob.NewEncoder(out).Encode(v))
-	if m, ok := v.(encoding.TextMarshaler); ok {
-		note(m.MarshalText())
+	fmt.Fprintf(out, "%s %v\n", text, err)
+	fmt.Fprintln(out, element.EncodeElement(v, xml.StartElement{Name: xml.Name{Local: "v"}}))
+	fmt.Fprintln(out, gob.NewEncoder(out).Encode(v))
+	// fmt calls Format; other packages call these methods.
+	for _, name := range []string{"String", "GoString", "LogValue", "MarshalText", "MarshalBinary"} {
+		if method := reflect.ValueOf(v).MethodByName(name); method.IsValid() {
+			for _, result := range method.Call(nil) {
+				fmt.Fprintf(out, "%s\n", result)
+			}
+		}
 	}
-	if m, ok := v.(encoding.BinaryMarshaler); ok {
-		note(m.MarshalBinary())
-	}
-}
-
-func log(out *bytes.Buffer, v any) {
 	untimed := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{} // its digits could match those of a secret
