@@ -131,11 +131,9 @@ func (s *Sealer) open(at location, sealed []byte) ([]byte, error) {
 		if !bytes.Equal(head[1:], key.id[:]) {
 			continue
 		}
-		secret, err := key.gcm.Open(nil, nil, sealed[headLength:], at.additionalData(head))
-		if err != nil {
-			return nil, ErrSealed
+		if secret, err := key.gcm.Open(nil, nil, sealed[headLength:], at.additionalData(head)); err == nil {
+			return secret, nil
 		}
-		return secret, nil
 	}
 	return nil, ErrSealed
 }
