@@ -112,8 +112,8 @@ func (s *Store) checkTx(ctx context.Context) error {
 		return fmt.Errorf("%w: it is not of this Store's database and tables", ErrTx)
 	}
 	// A crash may undo a commit that does not wait for the disk.
-	f := settings{s.dialect, map[string]string{"synchronous": p.synchronous, "synchronous_commit": p.synchronous}}
-	if err := errors.Join(f.lossy(s.options.UnsafeDurability)...); err != nil {
+	f := settings{"synchronous": p.synchronous, "synchronous_commit": p.synchronous}
+	if err := errors.Join(f.broken(s.options.UnsafeDurability)...); err != nil {
 		return fmt.Errorf("%w: %w", ErrTx, err)
 	}
 	if s.dialect == PostgreSQL {
