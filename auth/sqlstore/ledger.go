@@ -60,10 +60,10 @@ func ancestorsLive(row string, ancestors int) string {
 const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, name, nullif(seen, 0), seen_from, `
 
 // sameText is the condition that a row accepts a token, and reusedText that the token was renewed, and
-// its grace is over or its successor was renewed, too.
+// its grace is over or its successor was renewed, too: see sameArgs.
 const (
-	sameText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $5 AND
-		(generation = $6 AND key_id = $4 OR generation - 1 = $6 AND {now} < graced)`
+	sameText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $4 AND
+		(generation = $5 AND key_id = $6 OR generation - 1 = $5 AND {now} < graced)`
 	reusedText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $4 AND
 		(generation - 1 > $5 OR generation > $5 AND graced <= {now})`
 )
@@ -99,9 +99,9 @@ var (
 	// earlierText is debitText for a use that is not the last one.
 	earlierText = strings.Replace(debitText, ` RETURNING`, ` AND uses < max_uses - 1 RETURNING`, 1)
 
-	renewText = `UPDATE {ledger} SET generation = CAST($6 AS bigint) + 1, key_id = $7, issued = $8,
+	renewText = `UPDATE {ledger} SET generation = CAST($5 AS bigint) + 1, key_id = $7, issued = $8,
 			expires = CASE WHEN CAST($9 AS bigint) IS NULL OR expires < $9 THEN expires ELSE $9 END,
-			graced = CASE WHEN generation = $6 THEN {now} + $10 ELSE graced END
+			graced = CASE WHEN generation = $5 THEN {now} + $10 ELSE graced END
 		WHERE ` + sameText + ` AND ` + liveText
 
 	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 IS NULL)`
@@ -268,7 +268,7 @@ func prefixText(p netip.Prefix) string {
 }
 
 func sameArgs(r token.Record) []any {
-	return []any{r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Generation}
+	return []any{r.ClientKey, r.ID, r.Subject, r.MaxUses, r.Generation, r.KeyID}
 }
 
 // Renew implements token.Ledger. It is one statement: one that waits for a concurrent call finds what
@@ -287,26 +287,22 @@ func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Dur
 
 // refusal returns why a use was refused. It changes nothing but a family that it ends.
 func (l *ledger) refusal(ctx context.Context, r token.Record) error {
-	args, reused := []any{r.ClientKey, r.ID, r.Subject, r.MaxUses, r.Generation}, false
-	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+reusedText+`)`, args, &reused)
+	var reused, exhausted bool
+	args := sameArgs(r)
+	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+reusedText+`),
+		EXISTS (SELECT 1 FROM {ledger} WHERE `+sameText+` AND max_uses > 0 AND uses >= max_uses)`, args, &reused, &exhausted)
 	if err == nil && reused {
 		var e auth.Event
 		if e, err = l.event(ctx, verbs.TokenReused, r); err == nil {
-			_, err = l.store.record(ctx, e, `DELETE FROM {ledger} WHERE `+reusedText, args...)
+			_, err = l.store.record(ctx, e, `DELETE FROM {ledger} WHERE `+reusedText, args[:5]...)
 		}
 	}
 	switch {
-	case errors.Is(err, sql.ErrNoRows): // no row can have such a name
-		return token.ErrRevoked
 	case err != nil:
-		return err
+		return found(err, token.ErrRevoked) // no row can have such a name
 	case reused:
 		return token.ErrReused
-	}
-	var exhausted bool
-	err = l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+sameText+` AND max_uses > 0 AND uses >= max_uses)`,
-		sameArgs(r), &exhausted)
-	if err == nil && exhausted {
+	case exhausted:
 		return token.ErrExhausted
 	}
 	return token.ErrRevoked
@@ -379,13 +375,12 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 	if limit < 1 || limit > token.MaxPage {
 		return nil, next, fmt.Errorf("sqlstore: list tokens: the limit is not 1 to %d", token.MaxPage)
 	}
-	named := of.Subject != token.Any
 	if of.Subject == "" {
 		return []token.Record{}, next, nil
 	}
 	// One row more than the page shows whether another page follows.
 	text, args := listAppText, []any{of.ClientKey, after.Issued.Unix(), after.ID, limit + 1}
-	if named {
+	if of.Subject != token.Any {
 		text, args = listSubjectText, append(args, of.Subject)
 	}
 	rows, err := list(ctx, l.store, text, args, ledgerRowOf)
