@@ -122,11 +122,9 @@ func (s *Store) checkTx(ctx context.Context) error {
 	// A statement that would write takes the lock, even if there is nothing to write.
 	_, err = s.exec(ctx, `UPDATE {schema} SET version = version WHERE version < 0`)
 	switch {
-	case err == nil:
-		return nil
 	case isLocked(SQLite, err):
 		return fmt.Errorf("%w: it cannot get the write lock, begin it with BEGIN IMMEDIATE (_txlock=immediate): %w", ErrTx, err)
-	case strings.Contains(err.Error(), "readonly database"):
+	case err != nil && strings.Contains(err.Error(), "readonly database"):
 		return fmt.Errorf("%w: it is read-only: %w", ErrTx, err)
 	}
 	return err

@@ -218,8 +218,8 @@ func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) 
 // them were live sessions.
 func (s *sessions) end(ctx context.Context, org auth.OrgKey, condition string, args []any, locks ...string) (all int64, ended int, err error) {
 	err = s.store.audited(ctx, org, func(q conn) error {
-		live := map[string]*auth.Event{} // by ticket
-		all, ended = 0, 0
+		live := map[string]auth.Event{} // by ticket
+		all = 0
 		err := q.each(ctx, `
 			DELETE FROM {sessions} WHERE `+condition+` AND replaced = 0
 			RETURNING account, id, ticket, `+notOverText, args, func(rows *sql.Rows) error {
@@ -231,21 +231,19 @@ func (s *sessions) end(ctx context.Context, org auth.OrgKey, condition string, a
 			if e.Verb = endedVerbs[ticket]; !is || e.Verb == "" {
 				return err
 			}
-			e.Count = 1
-			if before := live[ticket]; before != nil { // more than one: the entry names none
-				e.Session, e.Count = "", before.Count+1
+			before, more := live[ticket]
+			if e.Count = before.Count + 1; more { // the entry names none
+				e.Session = ""
 				if before.Account != e.Account {
 					e.Account = ""
 				}
 			}
-			live[ticket] = &e
+			live[ticket] = e
 			return err
 		})
-		if sessions := live[""]; sessions != nil {
-			ended = int(sessions.Count)
-		}
+		ended = int(live[""].Count)
 		for _, e := range live {
-			q.note(*e)
+			q.note(e)
 		}
 		return err
 	}, locks...)
