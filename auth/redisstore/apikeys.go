@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -20,16 +19,13 @@ import (
 // and a limit.
 type apiKeys struct{ at *shard }
 
-//go:embed lua/apikey.lua
-var apiKeyText string
-
 var (
-	putKeyScript     = newScript(apiKeyText, "return putKey()").failing(auth.ErrConflict, apikey.ErrTooMany)
-	useKeyScript     = newScript(apiKeyText, "return useKey()").failing(auth.ErrNotFound)
-	getKeyScript     = newScript(apiKeyText, "return {keyRow(ARGV[1], ARGV[2])}")
-	listKeysScript   = newScript(apiKeyText, "return listKeys()")
-	revokeKeyScript  = newScript(apiKeyText, "return revokeKey()").failing(auth.ErrNotFound)
-	deleteKeysScript = newScript(apiKeyText, "return endKeys()")
+	putKeyScript     = newScript(lua("apikey"), "return putKey()").failing(auth.ErrConflict, apikey.ErrTooMany)
+	useKeyScript     = newScript(lua("apikey"), "return useKey()").failing(auth.ErrNotFound)
+	getKeyScript     = newScript(lua("apikey"), "return {keyRow(ARGV[1], ARGV[2])}")
+	listKeysScript   = newScript(lua("apikey"), "return listKeys()")
+	revokeKeyScript  = newScript(lua("apikey"), "return revokeKey()").failing(auth.ErrNotFound)
+	deleteKeysScript = newScript(lua("apikey"), "return endKeys()")
 )
 
 // APIKeys returns the server's API keys. A record takes about 900 bytes. That of an ended key stays
@@ -39,13 +35,6 @@ func (s *Store) APIKeys() apikey.Store { return &apiKeys{s.of(apiKeysShard)} }
 const apiKeysShard = ""
 
 func apiKeyKey(id string) string { return "i:" + id }
-
-func millisOrEmpty(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return millis(t)
-}
 
 // Add implements apikey.Store.
 func (k *apiKeys) Add(ctx context.Context, r apikey.Record, limit int) error {
@@ -57,7 +46,7 @@ func (k *apiKeys) Swap(ctx context.Context, before, after apikey.Record, success
 	if before.ID == "" { // which Add has
 		return auth.ErrConflict
 	}
-	return k.put(ctx, []string{before.ID, before.Stored(), after.Stored(), millisOrEmpty(after.Expires)}, successor, limit)
+	return k.put(ctx, []string{before.ID, before.Stored(), after.Stored(), orEmpty(after.Expires, time.Time.UnixMilli)}, successor, limit)
 }
 
 func (k *apiKeys) put(ctx context.Context, args []string, add *apikey.Record, limit int) error {
@@ -66,7 +55,7 @@ func (k *apiKeys) put(ctx context.Context, args []string, add *apikey.Record, li
 	}
 	args = append([]string{k.at.prefix}, args...)
 	args = append(args, strconv.Itoa(limit), millis(add.Created),
-		add.ID, string(add.Org), add.Account, add.App, add.Maker, add.Stored(), millisOrEmpty(add.Expires), decimal(add.Uses))
+		add.ID, string(add.Org), add.Account, add.App, add.Maker, add.Stored(), orEmpty(add.Expires, time.Time.UnixMilli), decimal(add.Uses))
 	return k.at.decide(ctx, putKeyScript, nil, args...)
 }
 
