@@ -287,14 +287,11 @@ func (a *Audit) sealed(ctx context.Context, org auth.OrgKey) (at audit.Head, err
 }
 
 // seal returns the head after which the entries of an org begin.
-func (c conn) seal(ctx context.Context, org auth.OrgKey) (at audit.Head, err error) {
-	err = c.each(ctx, selectEntries+`AND a.verb = 'audit.sealed' ORDER BY a.n DESC LIMIT 1`, []any{org}, func(rows *sql.Rows) error {
-		e, err := entryOf(rows)
-		at, _ = e.Sealed()
-		return err
-	})
-	at.Org = org
-	return at, err
+func (c conn) seal(ctx context.Context, org auth.OrgKey) (audit.Head, error) {
+	e := audit.Entry{Event: auth.Event{Org: org, Verb: verbs.AuditSealed}}
+	err := c.one(ctx, `SELECT detail FROM {audit} WHERE org = $1 AND verb = 'audit.sealed' ORDER BY n DESC LIMIT 1`, []any{org}, &e.Detail)
+	at, _ := e.Sealed()
+	return at, found(err, nil)
 }
 
 // Seal replaces the entries of an org whose N is less than before by one entry at the end, audit.sealed, which
