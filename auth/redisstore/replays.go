@@ -35,10 +35,14 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	if len(u.Nonce) != 16 {
 		return errNonce
 	}
+	siblings := 1 // acceptances of one signature
+	if u.Window >= time.Millisecond {
+		siblings = max(u.Siblings, 1)
+	}
 	return r.store.of(u.ClientKey).decide(ctx, claimScript,
 		[]string{"epoch", "q:" + u.ClientKey, "n:" + u.Nonce + u.ClientKey, "s:" + string(u.Signature[:]) + u.ClientKey},
 		millis(u.Seen), millis(u.Signed), millis(u.Keep), millis(u.Keep.Add(margin)),
-		strconv.Itoa(siblings(&u)), decimal(u.Window.Milliseconds()),
+		strconv.Itoa(siblings), decimal(u.Window.Milliseconds()),
 		strconv.Itoa(r.store.perKey), decimal((max(u.Keep.Sub(u.Signed), 0) + margin).Milliseconds()))
 }
 
@@ -46,14 +50,6 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 func (r *replays) Used(ctx context.Context, clientKey, nonce string) (bool, error) {
 	n, err := r.store.of(clientKey).code(ctx, usedScript, []string{"n:" + nonce + clientKey})
 	return n == 1, err
-}
-
-// siblings returns the number of acceptances of one signature, 1 for single use.
-func siblings(u *signing.Use) int {
-	if u.Window < time.Millisecond {
-		return 1
-	}
-	return max(u.Siblings, 1)
 }
 
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -159,31 +159,26 @@ func (s *script) failed(code int64) error {
 	return s.errs[code-1]
 }
 
-// rows runs a script that returns an array.
-func (s *shard) rows(ctx context.Context, script *script, keys []string, args ...string) ([]any, error) {
-	return of[[]any](s.run(ctx, script, keys, args...))
-}
 
 // page runs a script that returns a text, where the next page begins, and then the rows of this one. It
 // returns what f reads of each row.
 func page[T any](ctx context.Context, s *shard, f func(row any) (T, error), script *script, keys []string, args ...string) (
 	all []T, next string, err error) {
-	rows, err := s.rows(ctx, script, keys, args...)
-	if err != nil {
-		return nil, "", err
+	rows, err := of[[]any](s.run(ctx, script, keys, args...))
+	if err != nil || len(rows) == 0 {
+		return nil, "", cmp.Or(err, errReply)
 	}
-	if len(rows) > 0 {
-		if next, ok := text(rows[0]); ok {
-			all, err = read(rows[1:], f)
-			return all, next, err
-		}
+	next, ok := text(rows[0])
+	if !ok {
+		return nil, "", errReply
 	}
-	return nil, "", errReply
+	all, err = read(rows[1:], f)
+	return all, next, err
 }
 
 // list runs a script that returns an array, and returns what f reads of each row.
 func list[T any](ctx context.Context, s *shard, f func(row any) (T, error), script *script, keys []string, args ...string) ([]T, error) {
-	rows, err := s.rows(ctx, script, keys, args...)
+	rows, err := of[[]any](s.run(ctx, script, keys, args...))
 	if err != nil {
 		return nil, err
 	}
