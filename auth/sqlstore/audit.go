@@ -38,20 +38,13 @@ func (in *In) Audit() *Audit { return &Audit{in.store} }
 // one, and whoever has that would wait for the chain.
 func auditLock(org auth.OrgKey) string { return "audit\x00" + string(org) }
 
-// apart runs f, which has no entry in the log. Without locks it is one statement that is atomic by itself.
-func (s *Store) apart(ctx context.Context, f func(conn) error, locks ...string) error {
-	if len(locks) == 0 {
-		return s.write(ctx, f)
-	}
-	return s.transact(ctx, f, locks...)
-}
 
-// audited runs f in a transaction, and appends to the log of the org what f notes. Without a log it is apart.
+// audited is write, and appends to the log of the org what f notes. With a log it is always a transaction.
 func (s *Store) audited(ctx context.Context, org auth.OrgKey, f func(conn) error, locks ...string) error {
 	if !s.options.Audit {
-		return s.apart(ctx, f, locks...)
+		return s.write(ctx, f, locks...)
 	}
-	return s.transact(ctx, func(q conn) error {
+	return s.write(ctx, func(q conn) error {
 		var notes []auth.Event
 		q.notes = &notes
 		err := f(q)
@@ -171,7 +164,7 @@ func (a *Audit) Append(ctx context.Context, e auth.Event, mail string) error {
 	case e.Org == "" || !verbs.Is(e.Verb) || strings.HasPrefix(e.Verb, "audit."):
 		return fmt.Errorf("sqlstore: append to the audit log: no org, or %q is not a verb for applications", e.Verb)
 	}
-	return failed("append to the audit log", a.store.transact(ctx, func(q conn) error {
+	return failed("append to the audit log", a.store.write(ctx, func(q conn) error {
 		_, err := q.append(ctx, e.Org, audit.Entry{Event: e, Mail: mail})
 		return err
 	}, auditLock(e.Org)))
@@ -299,7 +292,7 @@ func (c conn) seal(ctx context.Context, org auth.OrgKey) (audit.Head, error) {
 // them. After an error, some of them may be left: call it again. It returns auth.ErrNotFound if there is no
 // entry before-1.
 func (a *Audit) Seal(ctx context.Context, org auth.OrgKey, before int64) error {
-	err := a.store.transact(ctx, func(q conn) error {
+	err := a.store.write(ctx, func(q conn) error {
 		after, err := q.seal(ctx, org)
 		if err != nil || before-1 <= after.Count {
 			return err

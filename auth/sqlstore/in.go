@@ -173,5 +173,5 @@ func (in *In) DeleteAccount(ctx context.Context, org auth.OrgKey, account string
 // DeleteOrg is Store.DeleteOrg in the transaction, as one step: after an error nothing is deleted. For an org
 // with more than some thousand sessions or tokens call Store.DeleteOrg after the commit.
 func (in *In) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
-	return in.store.transact(ctx, func(conn) error { return in.store.DeleteOrg(ctx, org) }, auditLock(org), "org\x00"+string(org))
+	return in.store.write(ctx, func(conn) error { return in.store.DeleteOrg(ctx, org) }, auditLock(org), "org\x00"+string(org))
 }

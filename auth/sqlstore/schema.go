@@ -70,7 +70,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		return cmp.Or(err, checkVersion(found))
 	}
 	// The tables are missing or unreadable: the transaction returns the error, if any.
-	return s.transact(ctx, func(q conn) error {
+	return s.write(ctx, func(q conn) error {
 		found, err := schemaVersion(ctx, q)
 		if err != nil || found != 0 {
 			return cmp.Or(err, checkVersion(found))

@@ -43,7 +43,7 @@ func (s *sessions) Create(ctx context.Context, n session.Session, limit int) err
 	}
 	var err error
 	if openedVerb(n) == "" {
-		err = s.store.apart(ctx, create, locks...) // anybody can ask for a mailed ticket: that must not take the log's lock
+		err = s.store.write(ctx, create, locks...) // anybody can ask for a mailed ticket: that must not take the log's lock
 	} else {
 		err = s.store.audited(ctx, n.Org, create, locks...)
 	}

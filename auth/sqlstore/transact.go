@@ -57,16 +57,13 @@ func (s *Store) read(ctx context.Context, f func(conn) error) error {
 	return s.do(ctx, false, f)
 }
 
-// write runs f, which runs one statement that is atomic by itself.
-func (s *Store) write(ctx context.Context, f func(conn) error) error {
-	return s.do(ctx, true, f)
-}
-
-// transact runs f in a transaction. Transactions with a lock in common run one at a time, in SQLite all do.
-// Locks are taken in their order.
-func (s *Store) transact(ctx context.Context, f func(conn) error, locks ...string) error {
+// write runs f. Without locks f is one statement, which is atomic by itself. With locks f is a transaction:
+// those with a lock in common run one at a time, in SQLite all do. Locks are taken in their order.
+func (s *Store) write(ctx context.Context, f func(conn) error, locks ...string) error {
 	return s.do(ctx, true, func(q conn) error {
 		switch {
+		case len(locks) == 0:
+			return f(q)
 		case s.inside != nil:
 			return s.step(ctx, q, locks, f)
 		case s.dialect == PostgreSQL:
