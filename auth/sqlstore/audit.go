@@ -50,7 +50,7 @@ func (s *Store) audited(ctx context.Context, org auth.OrgKey, f func(conn) error
 		err := f(q)
 		for _, e := range notes {
 			if e.Org = org; err == nil {
-				_, err = q.append(ctx, org, audit.Entry{Event: auth.Trace(ctx, e)})
+				err = q.append(ctx, org, audit.Entry{Event: auth.Trace(ctx, e)})
 			}
 		}
 		return err
@@ -100,10 +100,10 @@ const (
 
 // append appends an entry in a transaction that has the lock of the chain. It locks the head, too, for
 // programs that have not asked for that lock.
-func (c conn) append(ctx context.Context, org auth.OrgKey, e audit.Entry) (audit.Head, error) {
+func (c conn) append(ctx context.Context, org auth.OrgKey, e audit.Entry) error {
 	head, err := c.head(ctx, org, headText+` {lock}`)
 	if err != nil {
-		return head, err
+		return err
 	}
 	if e.Time.IsZero() {
 		e.Time = time.Now()
@@ -111,13 +111,13 @@ func (c conn) append(ctx context.Context, org auth.OrgKey, e audit.Entry) (audit
 	for _, text := range []*string{&e.Actor, &e.Account, &e.App, &e.Credential, &e.Token, &e.Session, &e.By, &e.Reason, &e.Detail, &e.Route, &e.Request, &e.Agent, &e.Mail} {
 		*text = auditable(*text)
 	}
-	head = head.Append(&e)
+	head.Append(&e)
 	address, _ := e.Address.MarshalText() // "" for none
 	args := []any{org, e.N, e.Time.UnixMilli(), e.Hash, string(address), e.Agent, e.Mail, e.Salt, e.Verb, e.Actor, e.Account, e.App, e.Credential,
 		e.Token, e.Session, e.By, e.Reason, e.Count, e.Detail, e.Route, e.Request, e.Commitment}
 	if c.store.dialect == PostgreSQL {
 		_, err := c.exec(ctx, addInOneText, args...)
-		return head, err
+		return err
 	}
 	for _, s := range []struct {
 		text string
@@ -127,7 +127,7 @@ func (c conn) append(ctx context.Context, org auth.OrgKey, e audit.Entry) (audit
 			_, err = c.exec(ctx, s.text, args[:s.args]...)
 		}
 	}
-	return head, err
+	return err
 }
 
 // maxAudited is how long a text of an entry can be, in bytes.
@@ -164,10 +164,8 @@ func (a *Audit) Append(ctx context.Context, e auth.Event, mail string) error {
 	case e.Org == "" || !verbs.Is(e.Verb) || strings.HasPrefix(e.Verb, "audit."):
 		return fmt.Errorf("sqlstore: append to the audit log: no org, or %q is not a verb for applications", e.Verb)
 	}
-	return failed("append to the audit log", a.store.write(ctx, func(q conn) error {
-		_, err := q.append(ctx, e.Org, audit.Entry{Event: e, Mail: mail})
-		return err
-	}, auditLock(e.Org)))
+	appended := func(q conn) error { return q.append(ctx, e.Org, audit.Entry{Event: e, Mail: mail}) }
+	return failed("append to the audit log", a.store.write(ctx, appended, auditLock(e.Org)))
 }
 
 // Heads returns where the chain of each org ends, for audit.Head.Sign.
@@ -238,7 +236,7 @@ func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.He
 		err := a.verify(ctx, org, &v)
 		now := v.After
 		if err != nil { // another call may have sealed entries meanwhile
-			now, _ = a.sealed(ctx, org)
+			now, _, _ = a.ends(ctx, org)
 		}
 		if now.Count <= v.After.Count {
 			return failed("verify the audit log", err)
@@ -247,12 +245,8 @@ func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.He
 }
 
 func (a *Audit) verify(ctx context.Context, org auth.OrgKey, v *audit.Verifier) error {
-	var err error
-	if v.After, err = a.sealed(ctx, org); err != nil {
-		return err
-	}
-	head, err := a.Head(ctx, org)
-	if err != nil {
+	after, head, err := a.ends(ctx, org)
+	if v.After = after; err != nil {
 		return err
 	}
 	// Not by read, which would add entries again.
@@ -270,13 +264,15 @@ func (a *Audit) verify(ctx context.Context, org auth.OrgKey, v *audit.Verifier) 
 	return err
 }
 
-// sealed is seal without a transaction.
-func (a *Audit) sealed(ctx context.Context, org auth.OrgKey) (at audit.Head, err error) {
-	err = a.store.read(ctx, func(q conn) (err error) {
-		at, err = q.seal(ctx, org)
+// ends returns the head after which the entries of an org begin, and that of the last one.
+func (a *Audit) ends(ctx context.Context, org auth.OrgKey) (after, head audit.Head, err error) {
+	err = a.store.read(ctx, func(q conn) error {
+		if after, err = q.seal(ctx, org); err == nil {
+			head, err = q.head(ctx, org, headText)
+		}
 		return err
 	})
-	return at, err
+	return after, head, err
 }
 
 // seal returns the head after which the entries of an org begin.
@@ -304,7 +300,7 @@ func (a *Audit) Seal(ctx context.Context, org auth.OrgKey, before int64) error {
 		if err == nil {
 			e := at.Seal(at.Count - after.Count)
 			e.Event = auth.Trace(ctx, e.Event)
-			_, err = q.append(ctx, org, e)
+			err = q.append(ctx, org, e)
 		}
 		return err
 	}, auditLock(org))

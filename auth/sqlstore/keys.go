@@ -83,10 +83,7 @@ func (k *Keys) Ensure(ctx context.Context, org auth.OrgKey, clientKey string) (*
 			public, err = k.present(ctx, org, clientKey) // none if it was deleted since
 		}
 	}
-	if err != nil {
-		return nil, failed("ensure a key pair", err)
-	}
-	return public, nil
+	return public, failed("ensure a key pair", err)
 }
 
 // present returns the present key of an app, or nil if it has none.

@@ -223,11 +223,10 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 		err = l.store.write(ctx, spend(debitText, args))
 	default:
 		// The last use has an entry. The others do not wait for the log.
-		if err = l.store.write(ctx, spend(earlierText, args)); !errors.Is(err, sql.ErrNoRows) {
-			break
-		}
-		if err = l.store.find(ctx, ownerText, args[:6], &r.Org); err == nil {
-			err = l.store.noted(ctx, tokenEvent(verbs.TokenSpent, r), spend(debitText, args))
+		if err = l.store.write(ctx, spend(earlierText, args)); errors.Is(err, sql.ErrNoRows) {
+			if err = l.store.find(ctx, ownerText, args[:6], &r.Org); err == nil {
+				err = l.store.noted(ctx, tokenEvent(verbs.TokenSpent, r), spend(debitText, args))
+			}
 		}
 	}
 	if errors.Is(err, sql.ErrNoRows) {
