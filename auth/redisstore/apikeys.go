@@ -38,7 +38,7 @@ func apiKeyKey(id string) string { return "i:" + id }
 
 // Add implements apikey.Store.
 func (k *apiKeys) Add(ctx context.Context, r apikey.Record, limit int) error {
-	return k.put(ctx, []string{"", "", "", ""}, &r, limit)
+	return k.put(ctx, apikey.Record{}, apikey.Record{}, &r, limit)
 }
 
 // Swap implements apikey.Store.
@@ -46,17 +46,17 @@ func (k *apiKeys) Swap(ctx context.Context, before, after apikey.Record, success
 	if before.ID == "" { // which Add has
 		return auth.ErrConflict
 	}
-	return k.put(ctx, []string{before.ID, before.Stored(), after.Stored(), orEmpty(after.Expires, time.Time.UnixMilli)}, successor, limit)
+	if successor == nil {
+		successor = new(apikey.Record)
+	}
+	return k.put(ctx, before, after, successor, limit)
 }
 
-func (k *apiKeys) put(ctx context.Context, args []string, add *apikey.Record, limit int) error {
-	if add == nil {
-		add = new(apikey.Record)
-	}
-	args = append([]string{k.at.prefix}, args...)
-	args = append(args, strconv.Itoa(limit), millis(add.Created),
+// put changes before to after, and adds a record. One without an ID is none.
+func (k *apiKeys) put(ctx context.Context, before, after apikey.Record, add *apikey.Record, limit int) error {
+	return k.at.decide(ctx, putKeyScript, nil, k.at.prefix,
+		before.ID, before.Stored(), after.Stored(), orEmpty(after.Expires, time.Time.UnixMilli), strconv.Itoa(limit), millis(add.Created),
 		add.ID, string(add.Org), add.Account, add.App, add.Maker, add.Stored(), orEmpty(add.Expires, time.Time.UnixMilli), decimal(add.Uses))
-	return k.at.decide(ctx, putKeyScript, nil, args...)
 }
 
 // Use implements apikey.Store.

@@ -159,7 +159,6 @@ func (s *script) failed(code int64) error {
 	return s.errs[code-1]
 }
 
-
 // page runs a script that returns a text, where the next page begins, and then the rows of this one. It
 // returns what f reads of each row.
 func page[T any](ctx context.Context, s *shard, f func(row any) (T, error), script *script, keys []string, args ...string) (

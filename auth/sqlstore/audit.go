@@ -38,7 +38,6 @@ func (in *In) Audit() *Audit { return &Audit{in.store} }
 // one, and whoever has that would wait for the chain.
 func auditLock(org auth.OrgKey) string { return "audit\x00" + string(org) }
 
-
 // audited is write, and appends to the log of the org what f notes. With a log it is always a transaction.
 func (s *Store) audited(ctx context.Context, org auth.OrgKey, f func(conn) error, locks ...string) error {
 	if !s.options.Audit {

@@ -146,9 +146,5 @@ func newKey(clientKey string, text []byte) (*signing.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []ed25519.PublicKey
-	for key := range slices.Chunk(all, ed25519.PublicKeySize) {
-		keys = append(keys, key)
-	}
-	return signing.NewPublicKey(clientKey, keys...)
+	return signing.NewPublicKey(clientKey, slices.Collect(slices.Chunk(ed25519.PublicKey(all), ed25519.PublicKeySize))...)
 }

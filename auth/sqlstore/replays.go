@@ -118,8 +118,7 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 
 // Used implements signing.UsedNonces by one look-up.
 func (r *replays) Used(ctx context.Context, clientKey, nonce string) (used bool, err error) {
-	const text = "SELECT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)"
-	err = r.store.find(ctx, text, []any{id('n', []byte(nonce), clientKey)}, &used)
+	err = r.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)`, []any{id('n', []byte(nonce), clientKey)}, &used)
 	return used, failed("used", err)
 }
 
