@@ -231,36 +231,30 @@ func (a *Audit) List(ctx context.Context, org auth.OrgKey, before int64, limit i
 // not hold. Verify takes some seconds for a million entries, and holds a connection for so long.
 func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.Head) error {
 	for {
-		v := audit.Verifier{Checkpoint: checkpoint}
-		err := a.verify(ctx, org, &v)
-		now := v.After
-		if err != nil { // another call may have sealed entries meanwhile
-			now, _, _ = a.ends(ctx, org)
+		after, head, err := a.ends(ctx, org)
+		v := audit.Verifier{After: after, Checkpoint: checkpoint}
+		if err == nil {
+			// Not by read, which would add entries again.
+			err = conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{org, after.Count, head.Count},
+				func(rows *sql.Rows) error {
+					e, err := entryOf(rows)
+					if err == nil {
+						err = v.Add(&e)
+					}
+					return err
+				})
 		}
-		if now.Count <= v.After.Count {
+		if err == nil {
+			err = v.End(head)
+		}
+		if err == nil {
+			return nil
+		}
+		// Another call may have sealed entries meanwhile.
+		if now, _, _ := a.ends(ctx, org); now.Count <= after.Count {
 			return failed("verify the audit log", err)
 		}
 	}
-}
-
-func (a *Audit) verify(ctx context.Context, org auth.OrgKey, v *audit.Verifier) error {
-	after, head, err := a.ends(ctx, org)
-	if v.After = after; err != nil {
-		return err
-	}
-	// Not by read, which would add entries again.
-	err = conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{org, v.After.Count, head.Count},
-		func(rows *sql.Rows) error {
-			e, err := entryOf(rows)
-			if err == nil {
-				err = v.Add(&e)
-			}
-			return err
-		})
-	if err == nil {
-		err = v.End(head)
-	}
-	return err
 }
 
 // ends returns the head after which the entries of an org begin, and that of the last one.
