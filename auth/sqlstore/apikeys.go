@@ -113,9 +113,7 @@ func (k *apiKeys) Revoke(ctx context.Context, org auth.OrgKey, id string) error 
 	err := k.store.audited(ctx, org, func(q conn) error {
 		ended := auth.Event{Verb: verbs.APIKeyEnded, Credential: id}
 		err := q.one(ctx, `DELETE FROM {api_keys} WHERE id = $1 AND org = $2 RETURNING account, app`, []any{id, org}, &ended.Account, &ended.App)
-		if err == nil {
-			q.note(ended)
-		}
+		q.note(ended)
 		return err
 	})
 	return failed("revoke an API key", found(err, auth.ErrNotFound))

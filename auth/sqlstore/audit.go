@@ -64,9 +64,9 @@ func (s *Store) noted(ctx context.Context, e auth.Event, f func(conn) error, loc
 	}, locks...)
 }
 
-// note has audited append an entry.
+// note has audited append an entry, unless f returns an error or e has no verb.
 func (c conn) note(e auth.Event) {
-	if c.notes != nil {
+	if c.notes != nil && e.Verb != "" {
 		*c.notes = append(*c.notes, e)
 	}
 }

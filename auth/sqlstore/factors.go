@@ -72,9 +72,7 @@ func (f *factors) Save(ctx context.Context, org auth.OrgKey, account string, fac
 			return err
 		}
 		n, err := q.exec(ctx, saveText(factor.Version), org, account, factor.Version, f.seal(org, account, factor), factor.Step, recovery)
-		if n > 0 && verb != "" {
-			q.note(auth.Event{Verb: verb, Account: whose})
-		}
+		q.note(auth.Event{Verb: verb, Account: whose})
 		return changed(n, err, auth.ErrConflict)
 	})
 	return failed("save a second factor", err)

@@ -63,9 +63,7 @@ func (s *sessions) add(ctx context.Context, q conn, n session.Session) error {
 		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE hash = $1 OR previous = $1)`,
 		n.Hash[:], n.ID, n.Org, n.Account, n.Ticket,
 		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent, number(n.Remember), n.Proof, n.Origin)
-	if verb := openedVerb(n); verb != "" {
-		q.note(auth.Event{Verb: verb, Account: n.Account, Session: n.ID})
-	}
+	q.note(auth.Event{Verb: openedVerb(n), Account: n.Account, Session: n.ID})
 	return changed(rows, err, errHash)
 }
 
@@ -105,8 +103,8 @@ func (s *sessions) makeRoom(ctx context.Context, q conn, n session.Session, limi
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
 			ORDER BY seen DESC, created DESC, id DESC LIMIT 1000000000 OFFSET $4)`,
 		n.Org, n.Account, n.Ticket, limit-1)
-	if verb := endedVerbs[n.Ticket]; evicted > 0 && verb != "" {
-		q.note(auth.Event{Verb: verb, Account: n.Account, Count: evicted, Reason: "limit"})
+	if evicted > 0 {
+		q.note(auth.Event{Verb: endedVerbs[n.Ticket], Account: n.Account, Count: evicted, Reason: "limit"})
 	}
 	return err
 }
@@ -163,7 +161,7 @@ func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, n
 			UPDATE {sessions} SET hash = $3, previous = $2, authenticated = $4, seen = $5 WHERE org = $1 AND hash = $2 AND `+liveSessionText+`
 			RETURNING account, id, ticket`,
 			[]any{org, old[:], n.Hash[:], n.Authenticated.UnixMilli(), n.Seen.UnixMilli()}, &renewed.Account, &renewed.Session, &ticket)
-		if err == nil && ticket == "" {
+		if ticket == "" {
 			q.note(renewed)
 		}
 		return err
