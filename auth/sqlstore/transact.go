@@ -35,7 +35,7 @@ func (s *Store) do(ctx context.Context, writes bool, f func(conn) error) error {
 		case s.writing <- struct{}{}:
 			defer func() { <-s.writing }()
 		case <-ctx.Done():
-			return unanswered(ctx.Err())
+			return auth.Unavailable(ctx.Err())
 		}
 	}
 	const longest = 20 * time.Millisecond
@@ -76,7 +76,7 @@ func (s *Store) write(ctx context.Context, f func(conn) error, locks ...string) 
 func (s *Store) transactPostgres(ctx context.Context, locks []string, f func(conn) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
-		return unanswered(err)
+		return auth.Unavailable(err)
 	}
 	defer tx.Rollback()
 	// The locks have their own statement: the statements after it see everything that was
@@ -88,12 +88,12 @@ func (s *Store) transactPostgres(ctx context.Context, locks []string, f func(con
 	const text = `SELECT set_config('idle_in_transaction_session_timeout', '2s', true), set_config('lock_timeout', '3s', true),
 		set_config('jit', 'off', true)`
 	if err := s.lock(ctx, tx, text, locks); err != nil {
-		return unanswered(err)
+		return auth.Unavailable(err)
 	}
 	if err := f(conn{store: s, on: tx}); err != nil {
 		return err
 	}
-	return unanswered(tx.Commit())
+	return auth.Unavailable(tx.Commit())
 }
 
 // application is a transaction of the application.
@@ -150,7 +150,7 @@ func (s *Store) step(ctx context.Context, q conn, locks []string, f func(conn) e
 	}
 	err := error(nil)
 	if s.dialect == PostgreSQL {
-		err = unanswered(s.lock(ctx, s.single, "SELECT 1", locks))
+		err = auth.Unavailable(s.lock(ctx, s.single, "SELECT 1", locks))
 	}
 	if err == nil {
 		err = f(q)
@@ -177,7 +177,7 @@ func (s *Store) step(ctx context.Context, q conn, locks []string, f func(conn) e
 func (s *Store) transactSQLite(ctx context.Context, f func(conn) error) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
-		return unanswered(err)
+		return auth.Unavailable(err)
 	}
 	defer c.Close()
 	q := conn{store: s, on: c}
