@@ -55,7 +55,6 @@ func (h Head) Append(e *Entry) Head {
 
 func (e *Entry) head() Head { return Head{e.Org, e.N, e.Hash, e.Time} }
 
-
 func (e *Entry) address() string {
 	text, _ := e.Address.MarshalText() // empty if there is none
 	return string(text)

@@ -71,7 +71,14 @@ func (f *factors) Save(ctx context.Context, org auth.OrgKey, account string, fac
 		if err != nil {
 			return err
 		}
-		n, err := q.exec(ctx, saveText(factor.Version), org, account, factor.Version, f.seal(org, account, factor), factor.Step, recovery)
+		// Of concurrent calls for the same version, one wins.
+		text := `UPDATE {factors} SET version = version + 1, sealed = $4, step = $5, recovery = $6
+			WHERE org = $1 AND account = $2 AND version = $3`
+		if factor.Version == 0 {
+			text = `INSERT INTO {factors} (org, account, version, sealed, step, recovery) VALUES ($1, $2, CAST($3 AS bigint) + 1, $4, $5, $6)
+				ON CONFLICT (org, account) DO NOTHING`
+		}
+		n, err := q.exec(ctx, text, org, account, factor.Version, f.seal(org, account, factor), factor.Step, recovery)
 		q.note(auth.Event{Verb: verb, Account: whose})
 		return changed(n, err, auth.ErrConflict)
 	})
@@ -107,15 +114,4 @@ func (f *factors) verb(ctx context.Context, q conn, org auth.OrgKey, account str
 func (f *factors) seal(org auth.OrgKey, account string, factor session.Factor) []byte {
 	text, _ := json.Marshal(factorSecrets{[]byte(factor.Secret), []byte(factor.Pending)}) // bytes do not fail
 	return f.store.seal(factorLocation(org, account), text)
-}
-
-// saveText returns the one statement that saves a factor. Of concurrent calls for the
-// same version, one wins.
-func saveText(version int64) string {
-	if version == 0 {
-		return `INSERT INTO {factors} (org, account, version, sealed, step, recovery) VALUES ($1, $2, CAST($3 AS bigint) + 1, $4, $5, $6)
-			ON CONFLICT (org, account) DO NOTHING`
-	}
-	return `UPDATE {factors} SET version = version + 1, sealed = $4, step = $5, recovery = $6
-		WHERE org = $1 AND account = $2 AND version = $3`
 }

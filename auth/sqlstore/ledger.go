@@ -104,21 +104,16 @@ var (
 			graced = CASE WHEN generation = $5 THEN {now} + $10 ELSE graced END
 		WHERE ` + sameText + ` AND ` + liveText
 
-	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 IS NULL)`
-	getText         = `SELECT ` + ledgerColumns + `true FROM {ledger} WHERE ` + oneText + ` AND ` + liveText
-	revokeText      = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING subject, ` + liveText
-	listSubjectText = listText(` AND subject = $5`)
-	listAppText     = listText(``)
-)
-
-// listText returns the statement for a page of an app's rows, with a further condition. It
-// reads no more rows than it returns, in the order of an index. So it also returns dead rows,
-// and those of other orgs.
-func listText(condition string) string {
-	return `
+	oneText    = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 IS NULL)`
+	getText    = `SELECT ` + ledgerColumns + `true FROM {ledger} WHERE ` + oneText + ` AND ` + liveText
+	revokeText = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING subject, ` + liveText
+	// listAppText and listSubjectText read no more rows than they return, in the order of an index. So they
+	// also return dead rows, and those of other orgs.
+	listAppText = `
 		SELECT ` + ledgerColumns + liveText + ` FROM {ledger}
-		WHERE client_key = $1 AND (issued, id) > ($2, $3)` + condition + ` ORDER BY issued, id LIMIT $4`
-}
+		WHERE client_key = $1 AND (issued, id) > ($2, $3) ORDER BY issued, id LIMIT $4`
+	listSubjectText = strings.Replace(listAppText, `ORDER`, `AND subject = $5 ORDER`, 1)
+)
 
 // Issue implements token.Ledger.
 func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {

@@ -84,7 +84,6 @@ func (c conn) one(ctx context.Context, text string, args []any, into ...any) err
 	return cmp.Or(err, none)
 }
 
-
 // exec runs a statement that is atomic by itself, and returns how many rows it has
 // changed.
 func (s *Store) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
