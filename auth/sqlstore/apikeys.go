@@ -45,9 +45,7 @@ func (k *apiKeys) change(ctx context.Context, r apikey.Record, verb string, f fu
 	}
 	e := auth.Event{Verb: verb, Org: r.Org, Credential: r.ID, App: r.App, Account: r.Account, Reason: r.Successor}
 	err := k.store.noted(ctx, e, f, accountLock(r.Org, r.Account))
-	if err == nil {
-		k.store.countWrite(ctx)
-	}
+	k.store.countWrite(ctx, err == nil)
 	return failed("store an API key", err)
 }
 

@@ -49,7 +49,7 @@ func (s *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.
 		held := e
 		err := s.store.write(ctx, func(q conn) error { return q.one(ctx, beginRepeatText, args, &held.Fence, &held.Sealed) })
 		if err == nil {
-			s.store.countWrite(ctx)
+			s.store.countWrite(ctx, true)
 			return held, nil
 		}
 		full := false

@@ -129,9 +129,7 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 		issue := func(q conn) error { return l.issue(ctx, q, r, string(keys), limit) }
 		err = l.store.noted(ctx, tokenEvent(verbs.TokenMade, r), issue, subjectLock(r.ClientKey, r.Subject))
 	}
-	if err == nil {
-		l.store.countWrite(ctx)
-	}
+	l.store.countWrite(ctx, err == nil)
 	return failed("issue", err)
 }
 

@@ -61,12 +61,8 @@ func (s *Store) Replays() signing.Replays { return &replays{s} }
 
 var _ signing.UsedNonces = (*replays)(nil)
 
-const (
-	nonceLength = 16
-
-	// closed is the use count of a signature that is not accepted again.
-	closed = 1 << 30
-)
+// closed is the use count of a signature that is not accepted again.
+const closed = 1 << 30
 
 var errNonce = errors.New("sqlstore: nonce is not 16 bytes long")
 
@@ -95,7 +91,7 @@ func id(kind byte, nonceOrSignature []byte, clientKey string) []byte {
 // Claim implements signing.Replays. A nonce that is not 16 bytes long is an
 // error.
 func (r *replays) Claim(ctx context.Context, u signing.Use) error {
-	if len(u.Nonce) != nonceLength {
+	if len(u.Nonce) != 16 {
 		return errNonce
 	}
 	claim := r.claimPostgres
@@ -106,9 +102,7 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	// Three times: there may be no epoch, and a concurrent claim may begin it or come first.
 	for range 3 {
 		accepted, err := claim(ctx, args)
-		if accepted && err == nil {
-			r.store.countWrite(ctx)
-		}
+		r.store.countWrite(ctx, accepted && err == nil)
 		if accepted || err != nil {
 			return failed("claim", err)
 		}

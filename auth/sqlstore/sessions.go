@@ -47,9 +47,7 @@ func (s *sessions) Create(ctx context.Context, n session.Session, limit int) err
 	} else {
 		err = s.store.audited(ctx, n.Org, create, locks...)
 	}
-	if err == nil {
-		s.store.countWrite(ctx)
-	}
+	s.store.countWrite(ctx, err == nil)
 	return failed("create a session", err)
 }
 
