@@ -57,7 +57,7 @@ func (c *Credentials) stored(ctx context.Context, text string, args ...any) (all
 			if err != nil {
 				return err
 			}
-			at := secretLocation(row.org, row.clientKey)
+			at := location{signingSecret, row.org, row.clientKey}
 			if len(all) == 0 || all[len(all)-1].Key.ClientKey() != row.clientKey {
 				if row.Credential, err = c.build(at, row.rules, row.sealed); err != nil {
 					return err

@@ -18,10 +18,6 @@ func (s *Store) Factors() (session.FactorStore, error) {
 	return sealing[session.FactorStore](s, &factors{s})
 }
 
-func factorLocation(org auth.OrgKey, account string) location {
-	return location{"second factor", org, account}
-}
-
 // Factor implements session.FactorStore.
 func (f *factors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
 	factor, err := get(ctx, f.store, factorText, []any{org, account}, f.scan(org, account))
@@ -40,7 +36,7 @@ func (f *factors) scan(org auth.OrgKey, account string) func(*sql.Rows) (session
 		var secrets factorSecrets
 		err = rows.Scan(&factor.Version, &sealed, &factor.Step, &recovery)
 		if err == nil {
-			sealed, err = f.store.unseal(factorLocation(org, account), sealed)
+			sealed, err = f.store.unseal(location{secondFactor, org, account}, sealed)
 		}
 		if err == nil {
 			err = json.Unmarshal(sealed, &secrets)
@@ -113,5 +109,5 @@ func (f *factors) verb(ctx context.Context, q conn, org auth.OrgKey, account str
 
 func (f *factors) seal(org auth.OrgKey, account string, factor session.Factor) []byte {
 	text, _ := json.Marshal(factorSecrets{[]byte(factor.Secret), []byte(factor.Pending)}) // bytes do not fail
-	return f.store.seal(factorLocation(org, account), text)
+	return f.store.seal(location{secondFactor, org, account}, text)
 }

@@ -35,10 +35,6 @@ var (
 // pairBits is the size of the pairs that Generate makes.
 const pairBits = 2048
 
-func pairLocation(org auth.OrgKey, clientKey string) location {
-	return location{"key pair", org, clientKey}
-}
-
 // Generate gives an app a new pair of 2048 bits in place of its present pair and of all
 // former keys. That invalidates every token of the app. The app's key stays exposed if it
 // was. Generate returns the new public key. The error matches token.ErrBadKey for a
@@ -128,7 +124,7 @@ func (k *Keys) encode(pair *token.KeyPair) (public, sealed []byte, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %v", token.ErrBadKey, err)
 	}
-	return public, k.store.seal(pairLocation(pair.Org, pair.ClientKey), secret), nil
+	return public, k.store.seal(location{keyPair, pair.Org, pair.ClientKey}, secret), nil
 }
 
 // isOf is the condition that the row f of {former_keys} verifies beside the row k.
@@ -306,7 +302,7 @@ func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, er
 			pair.Former = append(pair.Former, former.String)
 		}
 	}
-	secret, err := k.store.unseal(pairLocation(pair.Org, pair.ClientKey), sealed)
+	secret, err := k.store.unseal(location{keyPair, pair.Org, pair.ClientKey}, sealed)
 	if err == nil {
 		pair.Signer, err = k.signerIn(ctx, secret)
 	}

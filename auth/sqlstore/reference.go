@@ -97,7 +97,7 @@ func (k *Keys) keepReference(ctx context.Context, q conn, pair *token.KeyPair) e
 	if found(err, nil) != nil {
 		return err
 	}
-	if secret, _ := k.store.unseal(pairLocation(pair.Org, pair.ClientKey), sealed); bytes.HasPrefix(secret, referencePrefix) {
+	if secret, _ := k.store.unseal(location{keyPair, pair.Org, pair.ClientKey}, sealed); bytes.HasPrefix(secret, referencePrefix) {
 		return fmt.Errorf("%w: the app's private key stays where its reference says, until Delete", token.ErrBadKey)
 	}
 	return nil

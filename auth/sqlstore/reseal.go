@@ -14,17 +14,17 @@ import (
 type sealedTable struct {
 	table, name string // name is the column that identifies the row beside org
 	key         string // the columns of the primary key, as two expressions
-	locate      func(org auth.OrgKey, name string) location
+	kind        string
 }
 
 // sealedTables lists all of them. {formers} is the last, because a rotation copies the
 // sealed secret of {credentials} into it. Once {credentials} is resealed, no copy under
 // an old key can follow.
 var sealedTables = []sealedTable{
-	{"{keys}", "client_key", "client_key, ''", pairLocation},
-	{"{factors}", "account", "org, account", factorLocation},
-	{"{credentials}", "client_key", "client_key, ''", secretLocation},
-	{"{formers}", "client_key", "client_key, id", secretLocation},
+	{"{keys}", "client_key", "client_key, ''", keyPair},
+	{"{factors}", "account", "org, account", secondFactor},
+	{"{credentials}", "client_key", "client_key, ''", signingSecret},
+	{"{formers}", "client_key", "client_key, id", signingSecret},
 }
 
 // Reseal seals again, with the current key, every secret that an old key sealed. It
@@ -78,7 +78,7 @@ func (s *Store) resealTable(ctx context.Context, t sealedTable, left *[]error) e
 			return err
 		}
 		for _, last = range rows {
-			at := t.locate(last.org, last.name)
+			at := location{t.kind, last.org, last.name}
 			secret, err := s.options.Sealer.open(at, last.sealed)
 			if err != nil {
 				*left = append(*left, fmt.Errorf("%w: %s of %q in org %q", ErrSealed, at.kind, at.id, at.org))

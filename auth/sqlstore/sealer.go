@@ -100,6 +100,13 @@ type location struct {
 	id   string
 }
 
+// The kinds of secrets that Reseal reaches.
+const (
+	signingSecret = "signing secret"
+	keyPair       = "key pair"
+	secondFactor  = "second factor"
+)
+
 // additionalData returns the data that GCM authenticates beside the secret: head and
 // the parts of the location. The length before each part keeps different splits of the
 // same text apart.
