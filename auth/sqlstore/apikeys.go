@@ -101,9 +101,8 @@ func (k *apiKeys) Use(ctx context.Context, id string, at time.Time, from netip.P
 	if err == nil && n == 0 {
 		var there bool
 		err = k.store.find(ctx, `SELECT true FROM {api_keys} WHERE id = $1 AND max_uses = 0`, args[:1], &there)
-		err = found(err, auth.ErrNotFound)
 	}
-	return failed("use an API key", err)
+	return failed("use an API key", found(err, auth.ErrNotFound))
 }
 
 // Revoke implements apikey.Store.
