@@ -24,8 +24,6 @@ var (
 // seconds by which claims let the server's clock step back.
 const margin = time.Minute
 
-var errNonce = errors.New("redisstore: nonce is not 16 bytes long")
-
 // Claim implements signing.Replays. A nonce that is not 16 bytes long is an
 // error. It returns signing.ErrFull when the client key has used up
 // Options.PerKey.
@@ -33,7 +31,7 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	// All nonces have one length, so a key needs no separator between nonce and client
 	// key.
 	if len(u.Nonce) != 16 {
-		return errNonce
+		return errors.New("redisstore: nonce is not 16 bytes long")
 	}
 	siblings := 1 // acceptances of one signature
 	if u.Window >= time.Millisecond {

@@ -114,7 +114,7 @@ func (s *shard) get(ctx context.Context, key string) (string, error) {
 	}
 	// Without a version the server has lost its data, and no record is left either.
 	if found, ok := text(array[1]); array[1] != nil && (!ok || found != version) {
-		return "", auth.Unavailable(errVersion)
+		return "", auth.Unavailable(errors.New("redisstore: the data is of another version of this package"))
 	}
 	if array[0] == nil {
 		return "", nil
@@ -125,8 +125,6 @@ func (s *shard) get(ctx context.Context, key string) (string, error) {
 	}
 	return value, nil
 }
-
-var errVersion = errors.New("redisstore: the data is of another version of this package")
 
 // of returns a reply that must be a T.
 func of[T any](reply any, err error) (T, error) {

@@ -77,15 +77,13 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 // one. It is part of the format.
 const clusterShards = 256
 
-var errPrefix = errors.New(`redisstore: "{}" in the Prefix keeps a cluster from putting related keys into one slot`)
-
 // shardsOf returns the shards of a cluster, or the only one of a server.
 func shardsOf(do Do, prefix string, cluster bool) ([]shard, error) {
 	if !cluster {
 		return []shard{{do: do, prefix: prefix, version: prefix + "version"}}, nil
 	}
 	if _, tag, _ := strings.Cut(prefix, "{"); strings.HasPrefix(tag, "}") {
-		return nil, errPrefix
+		return nil, errors.New(`redisstore: "{}" in the Prefix keeps a cluster from putting related keys into one slot`)
 	}
 	all := make([]shard, clusterShards)
 	for i := range all {

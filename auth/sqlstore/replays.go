@@ -64,8 +64,6 @@ var _ signing.UsedNonces = (*replays)(nil)
 // closed is the use count of a signature that is not accepted again.
 const closed = 1 << 30
 
-var errNonce = errors.New("sqlstore: nonce is not 16 bytes long")
-
 // claimArgs returns a signing.Use as the arguments of the statements: $1 nonce, $2 signature, both ids;
 // $3 signed, $4 keep; $5 the use count that the first acceptance of the signature sets; $6 siblings, and
 // $7 within which time. Times are milliseconds.
@@ -92,7 +90,7 @@ func id(kind byte, nonceOrSignature []byte, clientKey string) []byte {
 // error.
 func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	if len(u.Nonce) != 16 {
-		return errNonce
+		return errors.New("sqlstore: nonce is not 16 bytes long")
 	}
 	claim := r.claimPostgres
 	if r.store.dialect == SQLite {
