@@ -116,11 +116,8 @@ func (s *shard) get(ctx context.Context, key string) (string, error) {
 	if found, ok := text(array[1]); array[1] != nil && (!ok || found != version) {
 		return "", auth.Unavailable(errors.New("redisstore: the data is of another version of this package"))
 	}
-	if array[0] == nil {
-		return "", nil
-	}
 	value, ok := text(array[0])
-	if !ok || value == "" {
+	if array[0] != nil && (!ok || value == "") {
 		return "", errReply
 	}
 	return value, nil
