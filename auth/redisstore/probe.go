@@ -91,19 +91,6 @@ func told(reply any) (settings, error) {
 	return found, nil
 }
 
-var infoScript = newChecking("return redis.call('INFO')")
-
-// probe checks what INFO tells of the server that has a shard. Of all others that a client may
-// reach in a cluster, only one has answered the probe of all settings.
-func (s *shard) probe(ctx context.Context, o Options) error {
-	reply, err := s.run(ctx, infoScript, nil)
-	if err != nil {
-		return err
-	}
-	found, err := told(reply)
-	return cmp.Or(err, found.refuse(o))
-}
-
 // configured reads a setting by CONFIG GET. If the server refuses the command, the
 // setting is unknown. The reply is an array of names and values, or a map if the client speaks RESP3.
 func configured(ctx context.Context, do Do, setting string) (string, error) {

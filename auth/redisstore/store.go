@@ -93,11 +93,19 @@ func shardsOf(do Do, prefix string, cluster bool) ([]shard, error) {
 	return all, nil
 }
 
+var infoScript = newChecking("return redis.call('INFO')")
+
 // begin begins the epoch of a shard, so that the first request is not stale. That also shows that
-// scripts run, and that the data is of this version.
+// scripts run, and that the data is of this version. In a cluster it checks what INFO tells of the server
+// that has the shard before: of all that a client may reach, only one has answered the probe of all settings.
 func (s *shard) begin(ctx context.Context, o Options) error {
 	if s.absent != nil {
-		if err := s.probe(ctx, o); err != nil {
+		reply, err := s.run(ctx, infoScript, nil)
+		if err != nil {
+			return err
+		}
+		found, err := told(reply)
+		if err = cmp.Or(err, found.refuse(o)); err != nil {
 			return err
 		}
 	}
