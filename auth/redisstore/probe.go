@@ -39,6 +39,7 @@ var rules = []struct {
 		"run CONFIG SET no-appendfsync-on-rewrite no and set it in the server's configuration, or set UnsafeNoAppendOnly: a rewrite takes as long as the file is large, and meanwhile nothing is synced", forgets},
 }
 
+// What lifts a rule.
 func never(Options) bool     { return false }
 func evicts(o Options) bool  { return o.UnsafeEviction }
 func forgets(o Options) bool { return o.UnsafeNoAppendOnly }

@@ -51,10 +51,7 @@ const (
 // that a cluster cannot have the prefix.
 func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	found, err := probe(ctx, do)
-	if err == nil {
-		err = found.refuse(o)
-	}
-	if err != nil {
+	if err = cmp.Or(err, found.refuse(o)); err != nil {
 		return nil, err
 	}
 	s := &Store{perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}

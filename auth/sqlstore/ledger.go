@@ -124,11 +124,9 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	case !storable(r.Parent):
 		return fmt.Errorf("sqlstore: issue: %w", token.ErrRevoked)
 	}
-	keys, err := json.Marshal(kids)
-	if err == nil {
-		issue := func(q conn) error { return l.issue(ctx, q, r, string(keys), limit) }
-		err = l.store.noted(ctx, tokenEvent(verbs.TokenMade, r), issue, subjectLock(r.ClientKey, r.Subject))
-	}
+	keys, _ := json.Marshal(kids) // strings do not fail
+	issue := func(q conn) error { return l.issue(ctx, q, r, string(keys), limit) }
+	err := l.store.noted(ctx, tokenEvent(verbs.TokenMade, r), issue, subjectLock(r.ClientKey, r.Subject))
 	l.store.countWrite(ctx, err == nil)
 	return failed("issue", err)
 }
