@@ -102,19 +102,15 @@ func configured(ctx context.Context, do Do, setting string) (string, error) {
 	case map[string]any:
 		reply = []any{setting, m[setting]}
 	}
+	refuses := func(word string) bool { return strings.Contains(err.Error(), word) }
 	pairs, failed := texts(reply, 2)
 	switch {
-	case err != nil && !refusesCommand(err): // a broken connection or a deadline is no answer
+	case err != nil && !slices.ContainsFunc([]string{"NOPERM", "unknown command", "ERR", "not allowed"}, refuses): // a broken connection or a deadline is no answer
 		return "", err
 	case err != nil, failed != nil, pairs[0] != setting:
 		return unknown, nil
 	}
 	return cmp.Or(spelled[pairs[1]], pairs[1]), nil
-}
-
-func refusesCommand(err error) bool {
-	words := []string{"NOPERM", "unknown command", "ERR", "not allowed"}
-	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(err.Error(), word) })
 }
 
 // refuse returns an error for each of the settings that breaks one of the rules.

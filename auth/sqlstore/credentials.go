@@ -228,10 +228,8 @@ func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signat
 
 // See implements signature.Seeing.
 func (c *Credentials) See(ctx context.Context, clientKey string, at time.Time, from netip.Addr) {
-	c.store.see(ctx, seeCredentialText, face.At(at, from), clientKey)
+	c.store.see(ctx, `UPDATE {credentials} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND seen <= $1`, face.At(at, from), clientKey)
 }
-
-const seeCredentialText = `UPDATE {credentials} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND seen <= $1`
 
 // find returns a credential, or auth.ErrNotFound.
 func (c *Credentials) find(ctx context.Context, clientKey string) (storedCredential, error) {

@@ -71,9 +71,6 @@ const (
 // seenText sets the last use of a row if that is due: see seenArgs.
 const seenText = `seen_from = CASE WHEN seen <= $7 THEN $9 ELSE seen_from END, seen = CASE WHEN seen <= $7 THEN $8 ELSE seen END`
 
-// seeTokenText has the condition again: of requests at once, one writes.
-const seeTokenText = `UPDATE {ledger} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND id = $5 AND seen <= $1`
-
 // Long statements are built once. They name the row by the table, because RETURNING in
 // SQLite knows no alias.
 var (
@@ -227,7 +224,8 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 		return token.Lineage{}, failed("spend", err)
 	}
 	if r.MaxUses == 0 && face.Due(face.Use{Seen: time.UnixMilli(last)}, r.Use) {
-		l.store.see(ctx, seeTokenText, r.Use, r.ClientKey, r.ID)
+		// It has the condition again: of requests at once, one writes.
+		l.store.see(ctx, `UPDATE {ledger} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND id = $5 AND seen <= $1`, r.Use, r.ClientKey, r.ID)
 	}
 	return made, nil
 }

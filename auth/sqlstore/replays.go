@@ -142,10 +142,6 @@ WITH nonce AS (
 )
 SELECT (SELECT began FROM nonce), EXISTS (SELECT 1 FROM signature)`
 
-// unclaimText deletes the nonce of a claim that lost its signature to a concurrent one,
-// and no row that another claim has written since: $2 is when it was recorded.
-const unclaimText = `DELETE FROM {replays} WHERE id = $1 AND began = $2`
-
 // engineText identifies the engine and the table. It changes when the server is
 // restarted and when the table is created again; a standby has another start time than
 // its primary, and a copy by CREATE DATABASE … TEMPLATE another number. It is NULL after a
@@ -182,12 +178,13 @@ func (r *replays) claimPostgres(ctx context.Context, args []any) (accepted bool,
 	return false, err
 }
 
-// unclaim deletes a nonce also if the context has ended: a client must not leave rows by
-// ending its requests.
+// unclaim deletes the nonce of a claim that lost its signature to a concurrent one, and no row that
+// another claim has written since. It does so also if the context has ended: a client must not leave rows
+// by ending its requests.
 func unclaim(ctx context.Context, q conn, nonce any, recorded int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_, err := q.exec(ctx, unclaimText, nonce, recorded)
+	_, err := q.exec(ctx, `DELETE FROM {replays} WHERE id = $1 AND began = $2`, nonce, recorded)
 	return err
 }
 

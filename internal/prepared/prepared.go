@@ -99,8 +99,10 @@ func (d *DB) acquire(ctx context.Context, text string) *statement {
 	}
 	d.byText[text] = &statement{Stmt: made, text: text}
 	s = d.use(text)
-	if d.open.Load() >= MaxStatements {
-		d.evict() // evict now, so that the next text finds room
+	if d.open.Load() >= MaxStatements { // evict now, so that the next text finds room
+		oldest := slices.MinFunc(slices.Collect(maps.Values(d.byText)), func(a, b *statement) int { return cmp.Compare(a.latest, b.latest) })
+		delete(d.byText, oldest.text)
+		go d.close(oldest)
 	}
 	return s
 }
@@ -121,14 +123,6 @@ func (d *DB) use(text string) *statement {
 		s.users.Add(1)
 	}
 	return s
-}
-
-
-// evict drops the statement whose latest run is the earliest.
-func (d *DB) evict() {
-	s := slices.MinFunc(slices.Collect(maps.Values(d.byText)), func(a, b *statement) int { return cmp.Compare(a.latest, b.latest) })
-	delete(d.byText, s.text)
-	go d.close(s)
 }
 
 // close closes a statement that gets no further users. It waits for these, and for each connection
