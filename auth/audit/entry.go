@@ -45,7 +45,7 @@ type Head struct {
 func (h Head) Append(e *Entry) Head {
 	e.Org, e.N, e.Time = h.Org, h.Count+1, time.UnixMilli(e.Time.UnixMilli()).UTC()
 	e.Salt, e.Commitment = "", ""
-	if e.personal() != ([3]string{}) {
+	if e.address()+e.Agent+e.Mail != "" {
 		e.Salt = rand.Text()
 		e.Commitment = e.commitment()
 	}
@@ -55,8 +55,6 @@ func (h Head) Append(e *Entry) Head {
 
 func (e *Entry) head() Head { return Head{e.Org, e.N, e.Hash, e.Time} }
 
-func (e *Entry) personal() [3]string { return [3]string{e.address(), e.Agent, e.Mail} }
-
 func (e *Entry) address() string {
 	text, _ := e.Address.MarshalText() // empty if there is none
 	return string(text)
@@ -64,8 +62,7 @@ func (e *Entry) address() string {
 
 func (e *Entry) commitment() string {
 	mac := hmac.New(sha256.New, []byte(e.Salt))
-	p := e.personal()
-	mac.Write(encoded(p[:]...))
+	mac.Write(encoded(e.address(), e.Agent, e.Mail))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 

@@ -159,10 +159,6 @@ func Commit(w http.ResponseWriter, r *http.Request, tx interface{ Commit() error
 	case !ok:
 		return errors.New("idempotency: the store of this key cannot complete it in a transaction")
 	}
-	return a.commit(r.Context(), tx, store, func() { respond(w) })
-}
-
-func (a *attempt) commit(ctx context.Context, tx interface{ Commit() error }, store committer, respond func()) error {
 	a.held, a.noEffect = true, true // unless it commits
 	before := a.Header().Clone()
 	defer func() { // also after a panic, whose response is another one
@@ -172,10 +168,10 @@ func (a *attempt) commit(ctx context.Context, tx interface{ Commit() error }, st
 			a.status, a.body = 0, nil
 		}
 	}()
-	respond()
+	respond(w)
 	e := a.entry
 	e.Sealed = a.keep(true)
-	err := store.EndIn(ctx, tx, e)
+	err := store.EndIn(r.Context(), tx, e)
 	if err == nil {
 		err = auth.Unavailable(tx.Commit())
 	}

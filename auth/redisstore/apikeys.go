@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -20,16 +19,13 @@ import (
 // and a limit.
 type apiKeys struct{ at *shard }
 
-//go:embed lua/apikey.lua
-var apiKeyText string
-
 var (
-	putKeyScript     = newScript(apiKeyText, "return putKey()").failing(auth.ErrConflict, apikey.ErrTooMany)
-	useKeyScript     = newScript(apiKeyText, "return useKey()").failing(auth.ErrNotFound)
-	getKeyScript     = newScript(apiKeyText, "return {keyRow(ARGV[1], ARGV[2])}")
-	listKeysScript   = newScript(apiKeyText, "return listKeys()")
-	revokeKeyScript  = newScript(apiKeyText, "return revokeKey()").failing(auth.ErrNotFound)
-	deleteKeysScript = newScript(apiKeyText, "return endKeys()")
+	putKeyScript     = newScript(lua("apikey"), "return putKey()").failing(auth.ErrConflict, apikey.ErrTooMany)
+	useKeyScript     = newScript(lua("apikey"), "return useKey()").failing(auth.ErrNotFound)
+	getKeyScript     = newScript(lua("apikey"), "return {keyRow(ARGV[1], ARGV[2])}")
+	listKeysScript   = newScript(lua("apikey"), "return listKeys()")
+	revokeKeyScript  = newScript(lua("apikey"), "return revokeKey()").failing(auth.ErrNotFound)
+	deleteKeysScript = newScript(lua("apikey"), "return endKeys()")
 )
 
 // APIKeys returns the server's API keys. A record takes about 900 bytes. That of an ended key stays
@@ -40,16 +36,9 @@ const apiKeysShard = ""
 
 func apiKeyKey(id string) string { return "i:" + id }
 
-func millisOrEmpty(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return millis(t)
-}
-
 // Add implements apikey.Store.
 func (k *apiKeys) Add(ctx context.Context, r apikey.Record, limit int) error {
-	return k.put(ctx, []string{"", "", "", ""}, &r, limit)
+	return k.put(ctx, apikey.Record{}, apikey.Record{}, &r, limit)
 }
 
 // Swap implements apikey.Store.
@@ -57,17 +46,17 @@ func (k *apiKeys) Swap(ctx context.Context, before, after apikey.Record, success
 	if before.ID == "" { // which Add has
 		return auth.ErrConflict
 	}
-	return k.put(ctx, []string{before.ID, before.Stored(), after.Stored(), millisOrEmpty(after.Expires)}, successor, limit)
+	if successor == nil {
+		successor = new(apikey.Record)
+	}
+	return k.put(ctx, before, after, successor, limit)
 }
 
-func (k *apiKeys) put(ctx context.Context, args []string, add *apikey.Record, limit int) error {
-	if add == nil {
-		add = new(apikey.Record)
-	}
-	args = append([]string{k.at.prefix}, args...)
-	args = append(args, strconv.Itoa(limit), millis(add.Created),
-		add.ID, string(add.Org), add.Account, add.App, add.Maker, add.Stored(), millisOrEmpty(add.Expires), decimal(add.Uses))
-	return k.at.decide(ctx, putKeyScript, nil, args...)
+// put changes before to after, and adds a record. One without an ID is none.
+func (k *apiKeys) put(ctx context.Context, before, after apikey.Record, add *apikey.Record, limit int) error {
+	return k.at.decide(ctx, putKeyScript, nil, k.at.prefix,
+		before.ID, before.Stored(), after.Stored(), orEmpty(after.Expires, time.Time.UnixMilli), strconv.Itoa(limit), millis(add.Created),
+		add.ID, string(add.Org), add.Account, add.App, add.Maker, add.Stored(), orEmpty(add.Expires, time.Time.UnixMilli), decimal(add.Uses))
 }
 
 // Use implements apikey.Store.

@@ -26,8 +26,8 @@ func costOf(e idempotency.Entry) string { return strconv.Itoa(len(e.Sealed) + 10
 // Begin implements idempotency.Store.
 func (r *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.Options) (idempotency.Entry, error) {
 	at := r.store.of(string(e.Org))
-	reply, err := at.rows(ctx, beginRepeatScript, nil, at.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
-		decimal(o.Lease.Milliseconds()), decimal(o.Keep.Milliseconds()), costOf(e), string(e.Sealed), decimal(o.MaxBytes))
+	reply, err := of[[]any](at.run(ctx, beginRepeatScript, nil, at.prefix, string(e.ID[:]), string(e.Org), e.Caller, e.Fence,
+		decimal(o.Lease.Milliseconds()), decimal(o.Keep.Milliseconds()), costOf(e), string(e.Sealed), decimal(o.MaxBytes)))
 	if err != nil || len(reply) == 0 {
 		return idempotency.Entry{}, err
 	}

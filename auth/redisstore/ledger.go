@@ -36,7 +36,7 @@ var errIssued = errors.New("redisstore: id was issued before")
 func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
 	at := l.store.of(string(r.Org))
 	args := []string{
-		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), expiry(r.Expires),
+		r.ID, r.Subject, r.KeyID, decimal(r.MaxUses), decimal(r.Issued.Unix()), orEmpty(r.Expires, time.Time.Unix),
 		strconv.Itoa(limit), at.prefix + recordKey(r.ClientKey, ""), r.Maker, r.MakerApp, r.Parent, string(r.Org),
 		strconv.Itoa(token.MaxReplaced), r.ClientKey, at.prefix + appKey(""), r.Name,
 	}
@@ -93,7 +93,7 @@ func useOf(seen, from string) (use face.Use, err error) {
 func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Duration) error {
 	at := l.store.of(string(r.Org))
 	return at.decide(ctx, renewScript, []string{recordKey(r.ClientKey, r.ID), appKey(r.ClientKey)},
-		append(tokenArgs(at, r), r.ID, next.KeyID, decimal(next.Issued.Unix()), expiry(next.Expires), decimal(grace.Milliseconds()))...)
+		append(tokenArgs(at, r), r.ID, next.KeyID, decimal(next.Issued.Unix()), orEmpty(next.Expires, time.Time.Unix), decimal(grace.Milliseconds()))...)
 }
 
 // Get implements token.Ledger.
@@ -221,11 +221,10 @@ func appsKey(org token.OrgKey) string { return string("k:" + org) }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// expiry returns Unix seconds, or "" for a record that never expires, because 0 is a
-// valid time.
-func expiry(t time.Time) string {
-	if t.IsZero() {
+// orEmpty returns an end in a unit, such as time.Time.Unix, or "" for none, because 0 is a valid time.
+func orEmpty(end time.Time, unit func(time.Time) int64) string {
+	if end.IsZero() {
 		return ""
 	}
-	return decimal(t.Unix())
+	return decimal(unit(end))
 }

@@ -24,8 +24,6 @@ var (
 // seconds by which claims let the server's clock step back.
 const margin = time.Minute
 
-var errNonce = errors.New("redisstore: nonce is not 16 bytes long")
-
 // Claim implements signing.Replays. A nonce that is not 16 bytes long is an
 // error. It returns signing.ErrFull when the client key has used up
 // Options.PerKey.
@@ -33,12 +31,16 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	// All nonces have one length, so a key needs no separator between nonce and client
 	// key.
 	if len(u.Nonce) != 16 {
-		return errNonce
+		return errors.New("redisstore: nonce is not 16 bytes long")
+	}
+	siblings := 1 // acceptances of one signature
+	if u.Window >= time.Millisecond {
+		siblings = max(u.Siblings, 1)
 	}
 	return r.store.of(u.ClientKey).decide(ctx, claimScript,
 		[]string{"epoch", "q:" + u.ClientKey, "n:" + u.Nonce + u.ClientKey, "s:" + string(u.Signature[:]) + u.ClientKey},
 		millis(u.Seen), millis(u.Signed), millis(u.Keep), millis(u.Keep.Add(margin)),
-		strconv.Itoa(siblings(&u)), decimal(u.Window.Milliseconds()),
+		strconv.Itoa(siblings), decimal(u.Window.Milliseconds()),
 		strconv.Itoa(r.store.perKey), decimal((max(u.Keep.Sub(u.Signed), 0) + margin).Milliseconds()))
 }
 
@@ -46,14 +48,6 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 func (r *replays) Used(ctx context.Context, clientKey, nonce string) (bool, error) {
 	n, err := r.store.of(clientKey).code(ctx, usedScript, []string{"n:" + nonce + clientKey})
 	return n == 1, err
-}
-
-// siblings returns the number of acceptances of one signature, 1 for single use.
-func siblings(u *signing.Use) int {
-	if u.Window < time.Millisecond {
-		return 1
-	}
-	return max(u.Siblings, 1)
 }
 
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -114,19 +114,14 @@ func (s *shard) get(ctx context.Context, key string) (string, error) {
 	}
 	// Without a version the server has lost its data, and no record is left either.
 	if found, ok := text(array[1]); array[1] != nil && (!ok || found != version) {
-		return "", auth.Unavailable(errVersion)
-	}
-	if array[0] == nil {
-		return "", nil
+		return "", auth.Unavailable(errors.New("redisstore: the data is of another version of this package"))
 	}
 	value, ok := text(array[0])
-	if !ok || value == "" {
+	if array[0] != nil && (!ok || value == "") {
 		return "", errReply
 	}
 	return value, nil
 }
-
-var errVersion = errors.New("redisstore: the data is of another version of this package")
 
 // of returns a reply that must be a T.
 func of[T any](reply any, err error) (T, error) {
@@ -159,31 +154,25 @@ func (s *script) failed(code int64) error {
 	return s.errs[code-1]
 }
 
-// rows runs a script that returns an array.
-func (s *shard) rows(ctx context.Context, script *script, keys []string, args ...string) ([]any, error) {
-	return of[[]any](s.run(ctx, script, keys, args...))
-}
-
 // page runs a script that returns a text, where the next page begins, and then the rows of this one. It
 // returns what f reads of each row.
 func page[T any](ctx context.Context, s *shard, f func(row any) (T, error), script *script, keys []string, args ...string) (
 	all []T, next string, err error) {
-	rows, err := s.rows(ctx, script, keys, args...)
-	if err != nil {
-		return nil, "", err
+	rows, err := of[[]any](s.run(ctx, script, keys, args...))
+	if err != nil || len(rows) == 0 {
+		return nil, "", cmp.Or(err, errReply)
 	}
-	if len(rows) > 0 {
-		if next, ok := text(rows[0]); ok {
-			all, err = read(rows[1:], f)
-			return all, next, err
-		}
+	next, ok := text(rows[0])
+	if !ok {
+		return nil, "", errReply
 	}
-	return nil, "", errReply
+	all, err = read(rows[1:], f)
+	return all, next, err
 }
 
 // list runs a script that returns an array, and returns what f reads of each row.
 func list[T any](ctx context.Context, s *shard, f func(row any) (T, error), script *script, keys []string, args ...string) ([]T, error) {
-	rows, err := s.rows(ctx, script, keys, args...)
+	rows, err := of[[]any](s.run(ctx, script, keys, args...))
 	if err != nil {
 		return nil, err
 	}

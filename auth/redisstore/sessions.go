@@ -118,20 +118,14 @@ func orgKey(org auth.OrgKey) string { return "o:" + pair(string(org), "") }
 
 // encode returns a session in the format that lua/session.lua describes.
 func encode(s session.Session) string {
-	var b strings.Builder
-	b.WriteByte('S')
-	for _, t := range []time.Time{s.Seen, s.Authenticated, s.Created, s.Expires} {
-		b.WriteString(fixed(t))
-	}
+	text := "S" + fixed(s.Seen) + fixed(s.Authenticated) + fixed(s.Created) + fixed(s.Expires)
 	for _, part := range []string{s.ID, string(s.Org), s.Account, s.Ticket, s.Address, s.Agent, s.Proof, s.Origin} {
-		b.WriteString(strconv.Itoa(len(part)))
-		b.WriteByte(':')
-		b.WriteString(part)
+		text += strconv.Itoa(len(part)) + ":" + part
 	}
 	if s.Remember {
-		b.WriteString(remembered)
+		text += remembered
 	}
-	return b.String()
+	return text
 }
 
 // fixed returns a time in Unix milliseconds as 16 characters, so that scripts can

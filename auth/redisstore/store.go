@@ -51,10 +51,7 @@ const (
 // that a cluster cannot have the prefix.
 func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 	found, err := probe(ctx, do)
-	if err == nil {
-		err = found.refuse(o)
-	}
-	if err != nil {
+	if err = cmp.Or(err, found.refuse(o)); err != nil {
 		return nil, err
 	}
 	s := &Store{perKey: cmp.Or(max(o.PerKey, 0), defaultPerKey)}
@@ -77,15 +74,13 @@ func Open(ctx context.Context, do Do, o Options) (*Store, error) {
 // one. It is part of the format.
 const clusterShards = 256
 
-var errPrefix = errors.New(`redisstore: "{}" in the Prefix keeps a cluster from putting related keys into one slot`)
-
 // shardsOf returns the shards of a cluster, or the only one of a server.
 func shardsOf(do Do, prefix string, cluster bool) ([]shard, error) {
 	if !cluster {
 		return []shard{{do: do, prefix: prefix, version: prefix + "version"}}, nil
 	}
 	if _, tag, _ := strings.Cut(prefix, "{"); strings.HasPrefix(tag, "}") {
-		return nil, errPrefix
+		return nil, errors.New(`redisstore: "{}" in the Prefix keeps a cluster from putting related keys into one slot`)
 	}
 	all := make([]shard, clusterShards)
 	for i := range all {
@@ -95,11 +90,19 @@ func shardsOf(do Do, prefix string, cluster bool) ([]shard, error) {
 	return all, nil
 }
 
+var infoScript = newChecking("return redis.call('INFO')")
+
 // begin begins the epoch of a shard, so that the first request is not stale. That also shows that
-// scripts run, and that the data is of this version.
+// scripts run, and that the data is of this version. In a cluster it checks what INFO tells of the server
+// that has the shard before: of all that a client may reach, only one has answered the probe of all settings.
 func (s *shard) begin(ctx context.Context, o Options) error {
 	if s.absent != nil {
-		if err := s.probe(ctx, o); err != nil {
+		reply, err := s.run(ctx, infoScript, nil)
+		if err != nil {
+			return err
+		}
+		found, err := told(reply)
+		if err = cmp.Or(err, found.refuse(o)); err != nil {
 			return err
 		}
 	}

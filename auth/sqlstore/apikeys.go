@@ -45,9 +45,7 @@ func (k *apiKeys) change(ctx context.Context, r apikey.Record, verb string, f fu
 	}
 	e := auth.Event{Verb: verb, Org: r.Org, Credential: r.ID, App: r.App, Account: r.Account, Reason: r.Successor}
 	err := k.store.noted(ctx, e, f, accountLock(r.Org, r.Account))
-	if err == nil {
-		k.store.countWrite(ctx)
-	}
+	k.store.countWrite(ctx, err == nil)
 	return failed("store an API key", err)
 }
 
@@ -103,9 +101,8 @@ func (k *apiKeys) Use(ctx context.Context, id string, at time.Time, from netip.P
 	if err == nil && n == 0 {
 		var there bool
 		err = k.store.find(ctx, `SELECT true FROM {api_keys} WHERE id = $1 AND max_uses = 0`, args[:1], &there)
-		err = found(err, auth.ErrNotFound)
 	}
-	return failed("use an API key", err)
+	return failed("use an API key", found(err, auth.ErrNotFound))
 }
 
 // Revoke implements apikey.Store.
@@ -113,9 +110,7 @@ func (k *apiKeys) Revoke(ctx context.Context, org auth.OrgKey, id string) error 
 	err := k.store.audited(ctx, org, func(q conn) error {
 		ended := auth.Event{Verb: verbs.APIKeyEnded, Credential: id}
 		err := q.one(ctx, `DELETE FROM {api_keys} WHERE id = $1 AND org = $2 RETURNING account, app`, []any{id, org}, &ended.Account, &ended.App)
-		if err == nil {
-			q.note(ended)
-		}
+		q.note(ended)
 		return err
 	})
 	return failed("revoke an API key", found(err, auth.ErrNotFound))

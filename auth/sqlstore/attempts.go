@@ -32,8 +32,6 @@ func (a *attempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record s
 		text, args = `DELETE FROM {attempts} WHERE org = $1 AND key = $2 AND record = $3`, args[:3]
 	}
 	n, err := a.store.exec(ctx, text, args...)
-	if old == "" && n > 0 {
-		a.store.countWrite(ctx)
-	}
+	a.store.countWrite(ctx, old == "" && n > 0)
 	return n > 0, failed("swap attempts", err)
 }

@@ -38,26 +38,18 @@ func (in *In) Audit() *Audit { return &Audit{in.store} }
 // one, and whoever has that would wait for the chain.
 func auditLock(org auth.OrgKey) string { return "audit\x00" + string(org) }
 
-// apart runs f, which has no entry in the log. Without locks it is one statement that is atomic by itself.
-func (s *Store) apart(ctx context.Context, f func(conn) error, locks ...string) error {
-	if len(locks) == 0 {
-		return s.write(ctx, f)
-	}
-	return s.transact(ctx, f, locks...)
-}
-
-// audited runs f in a transaction, and appends to the log of the org what f notes. Without a log it is apart.
+// audited is write, and appends to the log of the org what f notes. With a log it is always a transaction.
 func (s *Store) audited(ctx context.Context, org auth.OrgKey, f func(conn) error, locks ...string) error {
 	if !s.options.Audit {
-		return s.apart(ctx, f, locks...)
+		return s.write(ctx, f, locks...)
 	}
-	return s.transact(ctx, func(q conn) error {
+	return s.write(ctx, func(q conn) error {
 		var notes []auth.Event
 		q.notes = &notes
 		err := f(q)
 		for _, e := range notes {
 			if e.Org = org; err == nil {
-				_, err = q.append(ctx, org, audit.Entry{Event: auth.Trace(ctx, e)})
+				err = q.append(ctx, org, audit.Entry{Event: auth.Trace(ctx, e)})
 			}
 		}
 		return err
@@ -72,9 +64,9 @@ func (s *Store) noted(ctx context.Context, e auth.Event, f func(conn) error, loc
 	}, locks...)
 }
 
-// note has audited append an entry.
+// note has audited append an entry, unless f returns an error or e has no verb.
 func (c conn) note(e auth.Event) {
-	if c.notes != nil {
+	if c.notes != nil && e.Verb != "" {
 		*c.notes = append(*c.notes, e)
 	}
 }
@@ -107,10 +99,10 @@ const (
 
 // append appends an entry in a transaction that has the lock of the chain. It locks the head, too, for
 // programs that have not asked for that lock.
-func (c conn) append(ctx context.Context, org auth.OrgKey, e audit.Entry) (audit.Head, error) {
+func (c conn) append(ctx context.Context, org auth.OrgKey, e audit.Entry) error {
 	head, err := c.head(ctx, org, headText+` {lock}`)
 	if err != nil {
-		return head, err
+		return err
 	}
 	if e.Time.IsZero() {
 		e.Time = time.Now()
@@ -118,13 +110,13 @@ func (c conn) append(ctx context.Context, org auth.OrgKey, e audit.Entry) (audit
 	for _, text := range []*string{&e.Actor, &e.Account, &e.App, &e.Credential, &e.Token, &e.Session, &e.By, &e.Reason, &e.Detail, &e.Route, &e.Request, &e.Agent, &e.Mail} {
 		*text = auditable(*text)
 	}
-	head = head.Append(&e)
+	head.Append(&e)
 	address, _ := e.Address.MarshalText() // "" for none
 	args := []any{org, e.N, e.Time.UnixMilli(), e.Hash, string(address), e.Agent, e.Mail, e.Salt, e.Verb, e.Actor, e.Account, e.App, e.Credential,
 		e.Token, e.Session, e.By, e.Reason, e.Count, e.Detail, e.Route, e.Request, e.Commitment}
 	if c.store.dialect == PostgreSQL {
 		_, err := c.exec(ctx, addInOneText, args...)
-		return head, err
+		return err
 	}
 	for _, s := range []struct {
 		text string
@@ -134,7 +126,7 @@ func (c conn) append(ctx context.Context, org auth.OrgKey, e audit.Entry) (audit
 			_, err = c.exec(ctx, s.text, args[:s.args]...)
 		}
 	}
-	return head, err
+	return err
 }
 
 // maxAudited is how long a text of an entry can be, in bytes.
@@ -171,10 +163,8 @@ func (a *Audit) Append(ctx context.Context, e auth.Event, mail string) error {
 	case e.Org == "" || !verbs.Is(e.Verb) || strings.HasPrefix(e.Verb, "audit."):
 		return fmt.Errorf("sqlstore: append to the audit log: no org, or %q is not a verb for applications", e.Verb)
 	}
-	return failed("append to the audit log", a.store.transact(ctx, func(q conn) error {
-		_, err := q.append(ctx, e.Org, audit.Entry{Event: e, Mail: mail})
-		return err
-	}, auditLock(e.Org)))
+	appended := func(q conn) error { return q.append(ctx, e.Org, audit.Entry{Event: e, Mail: mail}) }
+	return failed("append to the audit log", a.store.write(ctx, appended, auditLock(e.Org)))
 }
 
 // Heads returns where the chain of each org ends, for audit.Head.Sign.
@@ -241,60 +231,46 @@ func (a *Audit) List(ctx context.Context, org auth.OrgKey, before int64, limit i
 // not hold. Verify takes some seconds for a million entries, and holds a connection for so long.
 func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.Head) error {
 	for {
-		v := audit.Verifier{Checkpoint: checkpoint}
-		err := a.verify(ctx, org, &v)
-		now := v.After
-		if err != nil { // another call may have sealed entries meanwhile
-			now, _ = a.sealed(ctx, org)
+		after, head, err := a.ends(ctx, org)
+		v := audit.Verifier{After: after, Checkpoint: checkpoint}
+		if err == nil {
+			// Not by read, which would add entries again.
+			err = conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{org, after.Count, head.Count},
+				func(rows *sql.Rows) error {
+					e, err := entryOf(rows)
+					if err == nil {
+						err = v.Add(&e)
+					}
+					return err
+				})
 		}
-		if now.Count <= v.After.Count {
+		if err == nil {
+			err = v.End(head)
+		}
+		// If it does not hold, another call may have sealed entries meanwhile.
+		if now, _, _ := a.ends(ctx, org); err == nil || now.Count <= after.Count {
 			return failed("verify the audit log", err)
 		}
 	}
 }
 
-func (a *Audit) verify(ctx context.Context, org auth.OrgKey, v *audit.Verifier) error {
-	var err error
-	if v.After, err = a.sealed(ctx, org); err != nil {
-		return err
-	}
-	head, err := a.Head(ctx, org)
-	if err != nil {
-		return err
-	}
-	// Not by read, which would add entries again.
-	err = conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{org, v.After.Count, head.Count},
-		func(rows *sql.Rows) error {
-			e, err := entryOf(rows)
-			if err == nil {
-				err = v.Add(&e)
-			}
-			return err
-		})
-	if err == nil {
-		err = v.End(head)
-	}
-	return err
-}
-
-// sealed is seal without a transaction.
-func (a *Audit) sealed(ctx context.Context, org auth.OrgKey) (at audit.Head, err error) {
-	err = a.store.read(ctx, func(q conn) (err error) {
-		at, err = q.seal(ctx, org)
+// ends returns the head after which the entries of an org begin, and that of the last one.
+func (a *Audit) ends(ctx context.Context, org auth.OrgKey) (after, head audit.Head, err error) {
+	err = a.store.read(ctx, func(q conn) error {
+		if after, err = q.seal(ctx, org); err == nil {
+			head, err = q.head(ctx, org, headText)
+		}
 		return err
 	})
-	return at, err
+	return after, head, err
 }
 
 // seal returns the head after which the entries of an org begin.
-func (c conn) seal(ctx context.Context, org auth.OrgKey) (at audit.Head, err error) {
-	err = c.each(ctx, selectEntries+`AND a.verb = 'audit.sealed' ORDER BY a.n DESC LIMIT 1`, []any{org}, func(rows *sql.Rows) error {
-		e, err := entryOf(rows)
-		at, _ = e.Sealed()
-		return err
-	})
-	at.Org = org
-	return at, err
+func (c conn) seal(ctx context.Context, org auth.OrgKey) (audit.Head, error) {
+	e := audit.Entry{Event: auth.Event{Org: org, Verb: verbs.AuditSealed}}
+	err := c.one(ctx, `SELECT detail FROM {audit} WHERE org = $1 AND verb = 'audit.sealed' ORDER BY n DESC LIMIT 1`, []any{org}, &e.Detail)
+	at, _ := e.Sealed()
+	return at, found(err, nil)
 }
 
 // Seal replaces the entries of an org whose N is less than before by one entry at the end, audit.sealed, which
@@ -302,7 +278,7 @@ func (c conn) seal(ctx context.Context, org auth.OrgKey) (at audit.Head, err err
 // them. After an error, some of them may be left: call it again. It returns auth.ErrNotFound if there is no
 // entry before-1.
 func (a *Audit) Seal(ctx context.Context, org auth.OrgKey, before int64) error {
-	err := a.store.transact(ctx, func(q conn) error {
+	err := a.store.write(ctx, func(q conn) error {
 		after, err := q.seal(ctx, org)
 		if err != nil || before-1 <= after.Count {
 			return err
@@ -314,7 +290,7 @@ func (a *Audit) Seal(ctx context.Context, org auth.OrgKey, before int64) error {
 		if err == nil {
 			e := at.Seal(at.Count - after.Count)
 			e.Event = auth.Trace(ctx, e.Event)
-			_, err = q.append(ctx, org, e)
+			err = q.append(ctx, org, e)
 		}
 		return err
 	}, auditLock(org))
@@ -331,14 +307,11 @@ func (a *Audit) Seal(ctx context.Context, org auth.OrgKey, before int64) error {
 // with a mail address of an entry about the account, and returns how many. The chain still holds. What is in the
 // chain stays: ids, and the words of Reason. It reads all entries of the org.
 func (a *Audit) Erase(ctx context.Context, org auth.OrgKey, account string) (erased int64, err error) {
-	const of = `org = $1 AND n IN (SELECT n FROM {audit} WHERE org = $1 AND `
+	const of = `n IN (SELECT n FROM {audit} WHERE org = $1 AND `
 	err = a.store.audited(ctx, org, func(q conn) error {
-		erased, err = q.exec(ctx, `DELETE FROM {audit_personal} WHERE org = $1 AND mail <> '' AND mail IN (SELECT mail FROM {audit_personal} WHERE `+of+`account = $2))`, org, account)
-		if err != nil {
-			return err
-		}
-		n, err := q.exec(ctx, `DELETE FROM {audit_personal} WHERE `+of+`(actor = $2 OR actor = '' AND account = $2))`, org, account)
-		if erased += n; erased > 0 {
+		erased, err = q.exec(ctx, `DELETE FROM {audit_personal} WHERE org = $1 AND (`+of+`(actor = $2 OR actor = '' AND account = $2))
+			OR mail <> '' AND mail IN (SELECT mail FROM {audit_personal} WHERE org = $1 AND `+of+`account = $2)))`, org, account)
+		if erased > 0 {
 			q.note(auth.Event{Verb: verbs.AuditErased, Account: account, Count: erased})
 		}
 		return err

@@ -57,7 +57,7 @@ func (c *Credentials) stored(ctx context.Context, text string, args ...any) (all
 			if err != nil {
 				return err
 			}
-			at := secretLocation(row.org, row.clientKey)
+			at := location{signingSecret, row.org, row.clientKey}
 			if len(all) == 0 || all[len(all)-1].Key.ClientKey() != row.clientKey {
 				if row.Credential, err = c.build(at, row.rules, row.sealed); err != nil {
 					return err
@@ -146,9 +146,5 @@ func newKey(clientKey string, text []byte) (*signing.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []ed25519.PublicKey
-	for key := range slices.Chunk(all, ed25519.PublicKeySize) {
-		keys = append(keys, key)
-	}
-	return signing.NewPublicKey(clientKey, keys...)
+	return signing.NewPublicKey(clientKey, slices.Collect(slices.Chunk(ed25519.PublicKey(all), ed25519.PublicKeySize))...)
 }

@@ -29,10 +29,6 @@ func (s *Store) Credentials() (*Credentials, error) { return sealing(s, &Credent
 
 var _ signature.Credentials = (*Credentials)(nil)
 
-func secretLocation(org auth.OrgKey, clientKey string) location {
-	return location{"signing secret", org, clientKey}
-}
-
 // Create makes a client key and its secret. The secret is returned only here.
 // Restrictions are those of the argument, whose Key is ignored.
 func (c *Credentials) Create(ctx context.Context, org auth.OrgKey, restrictions signature.Credential) (clientKey string, secret signing.Secret, err error) {
@@ -80,7 +76,7 @@ func (c *Credentials) put(ctx context.Context, org auth.OrgKey, clientKey, text 
 	if err != nil {
 		return failed("put a credential", err)
 	}
-	sealed := c.store.seal(secretLocation(org, clientKey), []byte(text))
+	sealed := c.store.seal(location{signingSecret, org, clientKey}, []byte(text))
 	return c.replace(ctx, "put a credential", auth.Event{Verb: verbs.CredentialMade, Org: org, Account: restrictions.Account}, auth.ErrConflict, `
 		INSERT INTO {credentials} (client_key, org, version, sealed, restrictions) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (client_key) DO UPDATE SET version = excluded.version, sealed = excluded.sealed,
@@ -115,7 +111,7 @@ func (c *Credentials) Rotate(ctx context.Context, org auth.OrgKey, clientKey str
 		if err != nil {
 			return found(err, auth.ErrNotFound)
 		}
-		former, err := c.store.unseal(secretLocation(org, clientKey), sealed)
+		former, err := c.store.unseal(location{signingSecret, org, clientKey}, sealed)
 		if err == nil && isPublic(former) { // one that cannot be opened is no secret either
 			return errPublic
 		}
@@ -123,7 +119,7 @@ func (c *Credentials) Rotate(ctx context.Context, org auth.OrgKey, clientKey str
 			clientKey, version, org, grace.Milliseconds(), sealed)
 		if err == nil {
 			_, err = q.exec(ctx, `UPDATE {credentials} SET sealed = $2 WHERE client_key = $1`,
-				clientKey, c.store.seal(secretLocation(org, clientKey), []byte(secret)))
+				clientKey, c.store.seal(location{signingSecret, org, clientKey}, []byte(secret)))
 		}
 		if err != nil {
 			return err
@@ -193,7 +189,7 @@ func (c *Credentials) restrict(ctx context.Context, before storedCredential, aft
 		return errors.New("a Key may only be replaced by public keys of the same client key")
 	}
 	e.Verb = verbs.CredentialReplaced
-	sealed := c.store.seal(secretLocation(before.org, clientKey), []byte(publicKeysText(keys)))
+	sealed := c.store.seal(location{signingSecret, before.org, clientKey}, []byte(publicKeysText(keys)))
 	return c.replace(ctx, "replace a key", e, errChanged, strings.Replace(text, "SET ", "SET sealed = $5, ", 1),
 		clientKey, before.version, rand.Text(), rules, sealed)
 }
@@ -232,10 +228,8 @@ func (c *Credentials) Credential(ctx context.Context, clientKey string) (*signat
 
 // See implements signature.Seeing.
 func (c *Credentials) See(ctx context.Context, clientKey string, at time.Time, from netip.Addr) {
-	c.store.see(ctx, seeCredentialText, face.At(at, from), clientKey)
+	c.store.see(ctx, `UPDATE {credentials} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND seen <= $1`, face.At(at, from), clientKey)
 }
-
-const seeCredentialText = `UPDATE {credentials} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND seen <= $1`
 
 // find returns a credential, or auth.ErrNotFound.
 func (c *Credentials) find(ctx context.Context, clientKey string) (storedCredential, error) {

@@ -64,10 +64,8 @@ func (s *Store) ExportAccount(ctx context.Context, w io.Writer, org auth.OrgKey,
 			}
 			return cmp.Or(err, refused)
 		})
-		if refused != nil {
-			return refused
-		} else if err != nil {
-			return failed("export an account", err)
+		if err != nil {
+			return cmp.Or(refused, failed("export an account", err))
 		}
 	}
 	return nil

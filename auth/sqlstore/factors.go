@@ -18,10 +18,6 @@ func (s *Store) Factors() (session.FactorStore, error) {
 	return sealing[session.FactorStore](s, &factors{s})
 }
 
-func factorLocation(org auth.OrgKey, account string) location {
-	return location{"second factor", org, account}
-}
-
 // Factor implements session.FactorStore.
 func (f *factors) Factor(ctx context.Context, org auth.OrgKey, account string) (session.Factor, error) {
 	factor, err := get(ctx, f.store, factorText, []any{org, account}, f.scan(org, account))
@@ -40,7 +36,7 @@ func (f *factors) scan(org auth.OrgKey, account string) func(*sql.Rows) (session
 		var secrets factorSecrets
 		err = rows.Scan(&factor.Version, &sealed, &factor.Step, &recovery)
 		if err == nil {
-			sealed, err = f.store.unseal(factorLocation(org, account), sealed)
+			sealed, err = f.store.unseal(location{secondFactor, org, account}, sealed)
 		}
 		if err == nil {
 			err = json.Unmarshal(sealed, &secrets)
@@ -71,10 +67,15 @@ func (f *factors) Save(ctx context.Context, org auth.OrgKey, account string, fac
 		if err != nil {
 			return err
 		}
-		n, err := q.exec(ctx, saveText(factor.Version), org, account, factor.Version, f.seal(org, account, factor), factor.Step, recovery)
-		if n > 0 && verb != "" {
-			q.note(auth.Event{Verb: verb, Account: whose})
+		// Of concurrent calls for the same version, one wins.
+		text := `UPDATE {factors} SET version = version + 1, sealed = $4, step = $5, recovery = $6
+			WHERE org = $1 AND account = $2 AND version = $3`
+		if factor.Version == 0 {
+			text = `INSERT INTO {factors} (org, account, version, sealed, step, recovery) VALUES ($1, $2, CAST($3 AS bigint) + 1, $4, $5, $6)
+				ON CONFLICT (org, account) DO NOTHING`
 		}
+		n, err := q.exec(ctx, text, org, account, factor.Version, f.seal(org, account, factor), factor.Step, recovery)
+		q.note(auth.Event{Verb: verb, Account: whose})
 		return changed(n, err, auth.ErrConflict)
 	})
 	return failed("save a second factor", err)
@@ -108,16 +109,5 @@ func (f *factors) verb(ctx context.Context, q conn, org auth.OrgKey, account str
 
 func (f *factors) seal(org auth.OrgKey, account string, factor session.Factor) []byte {
 	text, _ := json.Marshal(factorSecrets{[]byte(factor.Secret), []byte(factor.Pending)}) // bytes do not fail
-	return f.store.seal(factorLocation(org, account), text)
-}
-
-// saveText returns the one statement that saves a factor. Of concurrent calls for the
-// same version, one wins.
-func saveText(version int64) string {
-	if version == 0 {
-		return `INSERT INTO {factors} (org, account, version, sealed, step, recovery) VALUES ($1, $2, CAST($3 AS bigint) + 1, $4, $5, $6)
-			ON CONFLICT (org, account) DO NOTHING`
-	}
-	return `UPDATE {factors} SET version = version + 1, sealed = $4, step = $5, recovery = $6
-		WHERE org = $1 AND account = $2 AND version = $3`
+	return f.store.seal(location{secondFactor, org, account}, text)
 }

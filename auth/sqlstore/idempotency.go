@@ -48,17 +48,14 @@ func (s *repeats) Begin(ctx context.Context, e idempotency.Entry, o idempotency.
 	for {
 		held := e
 		err := s.store.write(ctx, func(q conn) error { return q.one(ctx, beginRepeatText, args, &held.Fence, &held.Sealed) })
-		if err == nil {
-			s.store.countWrite(ctx)
-			return held, nil
-		}
-		full := false
+		s.store.countWrite(ctx, err == nil)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = s.store.find(ctx, `SELECT fence, sealed FROM {repeats} WHERE id = $1`, args[:1], &held.Fence, &held.Sealed)
 		}
 		if err == nil {
 			return held, nil
 		}
+		full := false
 		if errors.Is(err, sql.ErrNoRows) {
 			err = s.store.find(ctx, `SELECT $1 <= (`+repeatsCostText+`)`, []any{o.MaxBytes, e.Org, e.Caller}, &full)
 		}

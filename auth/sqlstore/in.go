@@ -112,8 +112,8 @@ func (s *Store) checkTx(ctx context.Context) error {
 		return fmt.Errorf("%w: it is not of this Store's database and tables", ErrTx)
 	}
 	// A crash may undo a commit that does not wait for the disk.
-	f := settings{s.dialect, map[string]string{"synchronous": p.synchronous, "synchronous_commit": p.synchronous}}
-	if err := errors.Join(f.lossy(s.options.UnsafeDurability)...); err != nil {
+	f := settings{"synchronous": p.synchronous, "synchronous_commit": p.synchronous}
+	if err := errors.Join(f.broken(s.options.UnsafeDurability)...); err != nil {
 		return fmt.Errorf("%w: %w", ErrTx, err)
 	}
 	if s.dialect == PostgreSQL {
@@ -122,11 +122,9 @@ func (s *Store) checkTx(ctx context.Context) error {
 	// A statement that would write takes the lock, even if there is nothing to write.
 	_, err = s.exec(ctx, `UPDATE {schema} SET version = version WHERE version < 0`)
 	switch {
-	case err == nil:
-		return nil
 	case isLocked(SQLite, err):
 		return fmt.Errorf("%w: it cannot get the write lock, begin it with BEGIN IMMEDIATE (_txlock=immediate): %w", ErrTx, err)
-	case strings.Contains(err.Error(), "readonly database"):
+	case err != nil && strings.Contains(err.Error(), "readonly database"):
 		return fmt.Errorf("%w: it is read-only: %w", ErrTx, err)
 	}
 	return err
@@ -175,5 +173,5 @@ func (in *In) DeleteAccount(ctx context.Context, org auth.OrgKey, account string
 // DeleteOrg is Store.DeleteOrg in the transaction, as one step: after an error nothing is deleted. For an org
 // with more than some thousand sessions or tokens call Store.DeleteOrg after the commit.
 func (in *In) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
-	return in.store.transact(ctx, func(conn) error { return in.store.DeleteOrg(ctx, org) }, auditLock(org), "org\x00"+string(org))
+	return in.store.write(ctx, func(conn) error { return in.store.DeleteOrg(ctx, org) }, auditLock(org), "org\x00"+string(org))
 }

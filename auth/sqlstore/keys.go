@@ -35,10 +35,6 @@ var (
 // pairBits is the size of the pairs that Generate makes.
 const pairBits = 2048
 
-func pairLocation(org auth.OrgKey, clientKey string) location {
-	return location{"key pair", org, clientKey}
-}
-
 // Generate gives an app a new pair of 2048 bits in place of its present pair and of all
 // former keys. That invalidates every token of the app. The app's key stays exposed if it
 // was. Generate returns the new public key. The error matches token.ErrBadKey for a
@@ -73,20 +69,17 @@ func (k *Keys) Ensure(ctx context.Context, org auth.OrgKey, clientKey string) (*
 		return nil, err
 	}
 	pair.ClientKey, pair.Org = clientKey, org
-	e, err := k.encode(pair)
+	der, sealed, err := k.encode(pair)
 	for public == nil && err == nil {
 		// No other app can have this key id: the pair is new. So pairsLock is not needed.
 		_, err = k.store.record(ctx, auth.Event{Verb: verbs.KeyPairMade, Org: org, App: clientKey}, `
 			INSERT INTO {keys} (client_key, org, key_id, public, sealed, exposed) VALUES ($1, $2, $3, $4, $5, 0)
-			ON CONFLICT (client_key) DO NOTHING`, clientKey, org, pair.KeyID, e.public, e.sealed)
+			ON CONFLICT (client_key) DO NOTHING`, clientKey, org, pair.KeyID, der, sealed)
 		if err == nil {
 			public, err = k.present(ctx, org, clientKey) // none if it was deleted since
 		}
 	}
-	if err != nil {
-		return nil, failed("ensure a key pair", err)
-	}
-	return public, nil
+	return public, failed("ensure a key pair", err)
 }
 
 // present returns the present key of an app, or nil if it has none.
@@ -111,12 +104,10 @@ func (k *Keys) Put(ctx context.Context, pair *token.KeyPair) error {
 	return err
 }
 
-// encoded is a pair as the columns of {keys} hold it.
-type encoded struct{ public, sealed []byte }
-
-func (k *Keys) encode(pair *token.KeyPair) (e encoded, err error) {
+// encode returns a pair as the columns of {keys} hold it.
+func (k *Keys) encode(pair *token.KeyPair) (public, sealed []byte, err error) {
 	if err := pair.Validate(); err != nil {
-		return e, err
+		return nil, nil, err
 	}
 	var secret []byte
 	switch signer := pair.Signer.(type) {
@@ -128,13 +119,12 @@ func (k *Keys) encode(pair *token.KeyPair) (e encoded, err error) {
 		err = errors.New("private key is not at hand")
 	}
 	if err == nil {
-		e.public, err = x509.MarshalPKIXPublicKey(pair.Key)
+		public, err = x509.MarshalPKIXPublicKey(pair.Key)
 	}
 	if err != nil {
-		return e, fmt.Errorf("%w: %v", token.ErrBadKey, err)
+		return nil, nil, fmt.Errorf("%w: %v", token.ErrBadKey, err)
 	}
-	e.sealed = k.store.seal(pairLocation(pair.Org, pair.ClientKey), secret)
-	return e, nil
+	return public, k.store.seal(location{keyPair, pair.Org, pair.ClientKey}, secret), nil
 }
 
 // isOf is the condition that the row f of {former_keys} verifies beside the row k.
@@ -142,7 +132,7 @@ const isOf = `f.client_key = k.client_key AND f.present = k.key_id AND f.ends > 
 
 // put stores a pair and returns whether it is exposed.
 func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (isExposed bool, err error) {
-	e, err := k.encode(pair)
+	public, sealed, err := k.encode(pair)
 	if err != nil {
 		return false, err
 	}
@@ -158,7 +148,7 @@ func (k *Keys) put(ctx context.Context, pair *token.KeyPair, exposed string) (is
 			ON CONFLICT (client_key) DO UPDATE SET key_id = excluded.key_id,
 				public = excluded.public, sealed = excluded.sealed, exposed = `+exposed+` WHERE {keys}.org = excluded.org
 			RETURNING exposed = 1`,
-			[]any{pair.ClientKey, pair.Org, pair.KeyID, e.public, e.sealed, number(pair.Exposed)}, &isExposed)
+			[]any{pair.ClientKey, pair.Org, pair.KeyID, public, sealed, number(pair.Exposed)}, &isExposed)
 		if err != nil {
 			return found(err, fmt.Errorf("%w: pair of another app, or client key of another org", token.ErrBadKey))
 		}
@@ -199,15 +189,15 @@ func (k *Keys) rotate(ctx context.Context, org auth.OrgKey, clientKey string, ov
 		return nil, err
 	}
 	pair.ClientKey, pair.Org = clientKey, org
-	e, err := k.encode(pair)
+	public, sealed, err := k.encode(pair)
 	if err != nil {
 		return nil, token.ErrNotFound // no app has a client key of this shape
 	}
 	err = k.store.noted(ctx, auth.Event{Verb: verbs.KeyPairRotated, Org: org, App: clientKey}, func(q conn) error {
-		if err := k.keepReference(ctx, q, pair); err != nil {
+		if err := k.makeFormer(ctx, q, pair, overlap); err != nil {
 			return err
 		}
-		pair.Exposed, err = rotate(ctx, q, pair, e, overlap)
+		_, err := q.exec(ctx, `UPDATE {keys} SET key_id = $2, public = $3, sealed = $4 WHERE client_key = $1`, clientKey, pair.KeyID, public, sealed)
 		return err
 	}, pairsLock)
 	if err != nil {
@@ -216,37 +206,35 @@ func (k *Keys) rotate(ctx context.Context, org auth.OrgKey, clientKey string, ov
 	return &pair.PublicKey, nil
 }
 
-func rotate(ctx context.Context, q conn, pair *token.KeyPair, e encoded, overlap time.Duration) (exposed bool, err error) {
-	// This is the first statement because it locks the row, also against a program that
+// makeFormer makes the app's present key a former one of pair, and exposes pair if that key is exposed.
+func (k *Keys) makeFormer(ctx context.Context, q conn, pair *token.KeyPair, overlap time.Duration) error {
+	if err := k.keepReference(ctx, q, pair); err != nil {
+		return err
+	}
+	// This statement comes before other changes because it locks the row, also against a program that
 	// does not hold pairsLock.
 	var present string
 	var public []byte
-	err = q.one(ctx, `UPDATE {keys} SET exposed = exposed WHERE client_key = $1 AND org = $2 RETURNING key_id, exposed = 1, public`,
-		[]any{pair.ClientKey, pair.Org}, &present, &exposed, &public)
+	err := q.one(ctx, `UPDATE {keys} SET exposed = exposed WHERE client_key = $1 AND org = $2 RETURNING key_id, exposed = 1, public`,
+		[]any{pair.ClientKey, pair.Org}, &present, &pair.Exposed, &public)
 	if err != nil {
-		return false, found(err, token.ErrNotFound)
+		return found(err, token.ErrNotFound)
 	}
 	// Delete what does not verify any more. A key that was beside another pair must not
 	// verify again beside the new one.
-	_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1 AND (ends <= {now} OR present <> $2)`,
-		pair.ClientKey, present)
-	if err != nil {
-		return false, err
-	}
-	n, err := q.exec(ctx, `UPDATE {former_keys} SET present = $2 WHERE client_key = $1`, pair.ClientKey, pair.KeyID)
-	if err != nil {
-		return false, err
-	}
-	if n >= token.MaxFormers {
-		return false, token.ErrFormers
-	}
-	_, err = q.exec(ctx, `INSERT INTO {former_keys} (key_id, client_key, present, public, ends) VALUES ($1, $2, $3, $4, {now} + $5)`,
-		present, pair.ClientKey, pair.KeyID, public, overlap.Milliseconds())
+	var n int64
+	_, err = q.exec(ctx, `DELETE FROM {former_keys} WHERE client_key = $1 AND (ends <= {now} OR present <> $2)`, pair.ClientKey, present)
 	if err == nil {
-		_, err = q.exec(ctx, `UPDATE {keys} SET key_id = $2, public = $3, sealed = $4 WHERE client_key = $1`,
-			pair.ClientKey, pair.KeyID, e.public, e.sealed)
+		n, err = q.exec(ctx, `UPDATE {former_keys} SET present = $2 WHERE client_key = $1`, pair.ClientKey, pair.KeyID)
 	}
-	return exposed, err
+	if err == nil && n >= token.MaxFormers {
+		err = token.ErrFormers
+	}
+	if err == nil {
+		_, err = q.exec(ctx, `INSERT INTO {former_keys} (key_id, client_key, present, public, ends) VALUES ($1, $2, $3, $4, {now} + $5)`,
+			present, pair.ClientKey, pair.KeyID, public, overlap.Milliseconds())
+	}
+	return err
 }
 
 // Delete deletes an app's pair and its former keys. That invalidates every token of the
@@ -314,7 +302,7 @@ func (k *Keys) Signer(ctx context.Context, clientKey string) (*token.KeyPair, er
 			pair.Former = append(pair.Former, former.String)
 		}
 	}
-	secret, err := k.store.unseal(pairLocation(pair.Org, pair.ClientKey), sealed)
+	secret, err := k.store.unseal(location{keyPair, pair.Org, pair.ClientKey}, sealed)
 	if err == nil {
 		pair.Signer, err = k.signerIn(ctx, secret)
 	}

@@ -57,22 +57,19 @@ func ancestorsLive(row string, ancestors int) string {
 		isLive(parent, ancestors-1) + `))`
 }
 
-const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, name, nullif(seen, 0), seen_from, `
+const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued * 1000, expires * 1000, maker, maker_app, parent, name, nullif(seen, 0), seen_from, `
 
 // sameText is the condition that a row accepts a token, and reusedText that the token was renewed, and
-// its grace is over or its successor was renewed, too.
+// its grace is over or its successor was renewed, too: see sameArgs.
 const (
-	sameText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $5 AND
-		(generation = $6 AND key_id = $4 OR generation - 1 = $6 AND {now} < graced)`
+	sameText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $4 AND
+		(generation = $5 AND key_id = $6 OR generation - 1 = $5 AND {now} < graced)`
 	reusedText = `client_key = $1 AND id = $2 AND subject = $3 AND max_uses = $4 AND
 		(generation - 1 > $5 OR generation > $5 AND graced <= {now})`
 )
 
 // seenText sets the last use of a row if that is due: see seenArgs.
 const seenText = `seen_from = CASE WHEN seen <= $7 THEN $9 ELSE seen_from END, seen = CASE WHEN seen <= $7 THEN $8 ELSE seen END`
-
-// seeTokenText has the condition again: of requests at once, one writes.
-const seeTokenText = `UPDATE {ledger} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND id = $5 AND seen <= $1`
 
 // Long statements are built once. They name the row by the table, because RETURNING in
 // SQLite knows no alias.
@@ -99,26 +96,21 @@ var (
 	// earlierText is debitText for a use that is not the last one.
 	earlierText = strings.Replace(debitText, ` RETURNING`, ` AND uses < max_uses - 1 RETURNING`, 1)
 
-	renewText = `UPDATE {ledger} SET generation = CAST($6 AS bigint) + 1, key_id = $7, issued = $8,
+	renewText = `UPDATE {ledger} SET generation = CAST($5 AS bigint) + 1, key_id = $7, issued = $8,
 			expires = CASE WHEN CAST($9 AS bigint) IS NULL OR expires < $9 THEN expires ELSE $9 END,
-			graced = CASE WHEN generation = $6 THEN {now} + $10 ELSE graced END
+			graced = CASE WHEN generation = $5 THEN {now} + $10 ELSE graced END
 		WHERE ` + sameText + ` AND ` + liveText
 
-	oneText         = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 IS NULL)`
-	getText         = `SELECT ` + ledgerColumns + `true FROM {ledger} WHERE ` + oneText + ` AND ` + liveText
-	revokeText      = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING subject, ` + liveText
-	listSubjectText = listText(` AND subject = $5`)
-	listAppText     = listText(``)
-)
-
-// listText returns the statement for a page of an app's rows, with a further condition. It
-// reads no more rows than it returns, in the order of an index. So it also returns dead rows,
-// and those of other orgs.
-func listText(condition string) string {
-	return `
+	oneText    = `client_key = $1 AND id = $2 AND org = $3 AND (subject = $4 OR $4 IS NULL)`
+	getText    = `SELECT ` + ledgerColumns + `true FROM {ledger} WHERE ` + oneText + ` AND ` + liveText
+	revokeText = `DELETE FROM {ledger} WHERE ` + oneText + ` RETURNING subject, ` + liveText
+	// listAppText and listSubjectText read no more rows than they return, in the order of an index. So they
+	// also return dead rows, and those of other orgs.
+	listAppText = `
 		SELECT ` + ledgerColumns + liveText + ` FROM {ledger}
-		WHERE client_key = $1 AND (issued, id) > ($2, $3)` + condition + ` ORDER BY issued, id LIMIT $4`
-}
+		WHERE client_key = $1 AND (issued, id) > ($2, $3) ORDER BY issued, id LIMIT $4`
+	listSubjectText = strings.Replace(listAppText, `ORDER`, `AND subject = $5 ORDER`, 1)
+)
 
 // Issue implements token.Ledger.
 func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, limit int) error {
@@ -129,14 +121,10 @@ func (l *ledger) Issue(ctx context.Context, r token.Record, verifying []string, 
 	case !storable(r.Parent):
 		return fmt.Errorf("sqlstore: issue: %w", token.ErrRevoked)
 	}
-	keys, err := json.Marshal(kids)
-	if err == nil {
-		issue := func(q conn) error { return l.issue(ctx, q, r, string(keys), limit) }
-		err = l.store.noted(ctx, tokenEvent(verbs.TokenMade, r), issue, subjectLock(r.ClientKey, r.Subject))
-	}
-	if err == nil {
-		l.store.countWrite(ctx)
-	}
+	keys, _ := json.Marshal(kids) // strings do not fail
+	issue := func(q conn) error { return l.issue(ctx, q, r, string(keys), limit) }
+	err := l.store.noted(ctx, tokenEvent(verbs.TokenMade, r), issue, subjectLock(r.ClientKey, r.Subject))
+	l.store.countWrite(ctx, err == nil)
 	return failed("issue", err)
 }
 
@@ -223,11 +211,10 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 		err = l.store.write(ctx, spend(debitText, args))
 	default:
 		// The last use has an entry. The others do not wait for the log.
-		if err = l.store.write(ctx, spend(earlierText, args)); !errors.Is(err, sql.ErrNoRows) {
-			break
-		}
-		if err = l.store.find(ctx, ownerText, args[:6], &r.Org); err == nil {
-			err = l.store.noted(ctx, tokenEvent(verbs.TokenSpent, r), spend(debitText, args))
+		if err = l.store.write(ctx, spend(earlierText, args)); errors.Is(err, sql.ErrNoRows) {
+			if err = l.store.find(ctx, ownerText, args[:6], &r.Org); err == nil {
+				err = l.store.noted(ctx, tokenEvent(verbs.TokenSpent, r), spend(debitText, args))
+			}
 		}
 	}
 	if errors.Is(err, sql.ErrNoRows) {
@@ -237,7 +224,8 @@ func (l *ledger) Spend(ctx context.Context, r token.Record) (token.Lineage, erro
 		return token.Lineage{}, failed("spend", err)
 	}
 	if r.MaxUses == 0 && face.Due(face.Use{Seen: time.UnixMilli(last)}, r.Use) {
-		l.store.see(ctx, seeTokenText, r.Use, r.ClientKey, r.ID)
+		// It has the condition again: of requests at once, one writes.
+		l.store.see(ctx, `UPDATE {ledger} SET seen = $2, seen_from = $3 WHERE client_key = $4 AND id = $5 AND seen <= $1`, r.Use, r.ClientKey, r.ID)
 	}
 	return made, nil
 }
@@ -268,7 +256,7 @@ func prefixText(p netip.Prefix) string {
 }
 
 func sameArgs(r token.Record) []any {
-	return []any{r.ClientKey, r.ID, r.Subject, r.KeyID, r.MaxUses, r.Generation}
+	return []any{r.ClientKey, r.ID, r.Subject, r.MaxUses, r.Generation, r.KeyID}
 }
 
 // Renew implements token.Ledger. It is one statement: one that waits for a concurrent call finds what
@@ -287,26 +275,22 @@ func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Dur
 
 // refusal returns why a use was refused. It changes nothing but a family that it ends.
 func (l *ledger) refusal(ctx context.Context, r token.Record) error {
-	args, reused := []any{r.ClientKey, r.ID, r.Subject, r.MaxUses, r.Generation}, false
-	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+reusedText+`)`, args, &reused)
+	var reused, exhausted bool
+	args := sameArgs(r)
+	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+reusedText+`),
+		EXISTS (SELECT 1 FROM {ledger} WHERE `+sameText+` AND max_uses > 0 AND uses >= max_uses)`, args, &reused, &exhausted)
 	if err == nil && reused {
 		var e auth.Event
 		if e, err = l.event(ctx, verbs.TokenReused, r); err == nil {
-			_, err = l.store.record(ctx, e, `DELETE FROM {ledger} WHERE `+reusedText, args...)
+			_, err = l.store.record(ctx, e, `DELETE FROM {ledger} WHERE `+reusedText, args[:5]...)
 		}
 	}
 	switch {
-	case errors.Is(err, sql.ErrNoRows): // no row can have such a name
-		return token.ErrRevoked
 	case err != nil:
-		return err
+		return found(err, token.ErrRevoked) // no row can have such a name
 	case reused:
 		return token.ErrReused
-	}
-	var exhausted bool
-	err = l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+sameText+` AND max_uses > 0 AND uses >= max_uses)`,
-		sameArgs(r), &exhausted)
-	if err == nil && exhausted {
+	case exhausted:
 		return token.ErrExhausted
 	}
 	return token.ErrRevoked
@@ -379,13 +363,12 @@ func (l *ledger) List(ctx context.Context, of token.Holder, after token.Position
 	if limit < 1 || limit > token.MaxPage {
 		return nil, next, fmt.Errorf("sqlstore: list tokens: the limit is not 1 to %d", token.MaxPage)
 	}
-	named := of.Subject != token.Any
 	if of.Subject == "" {
 		return []token.Record{}, next, nil
 	}
 	// One row more than the page shows whether another page follows.
 	text, args := listAppText, []any{of.ClientKey, after.Issued.Unix(), after.ID, limit + 1}
-	if named {
+	if of.Subject != token.Any {
 		text, args = listSubjectText, append(args, of.Subject)
 	}
 	rows, err := list(ctx, l.store, text, args, ledgerRowOf)
@@ -411,7 +394,7 @@ type ledgerRow struct {
 }
 
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
-	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, seconds(&r.Issued), seconds(&r.Expires),
+	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, millis(&r.Issued), millis(&r.Expires),
 		&r.Maker, &r.MakerApp, &r.Parent, &r.Name, millis(&r.Seen), parsed(r.From.UnmarshalText), &r.live)
 	return r, err
 }

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -73,9 +72,8 @@ func (s *Store) DeleteOrg(ctx context.Context, org auth.OrgKey) error {
 	if !s.options.Audit {
 		return nil
 	}
-	sealed, err := s.Audit().sealed(ctx, org)
-	head, failedHead := s.Audit().Head(ctx, org)
-	if err = cmp.Or(err, failedHead); err == nil && (begun || head.Count-sealed.Count > 2) { // more than org.deleted and its seal
+	sealed, head, err := s.Audit().ends(ctx, org)
+	if err == nil && (begun || head.Count-sealed.Count > 2) { // more than org.deleted and its seal
 		err = s.Audit().Seal(ctx, org, head.Count)
 	}
 	return failed("delete an org", err)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/x509"
@@ -72,17 +73,18 @@ func (k *Keys) pairOf(ctx context.Context, reference string) (*token.KeyPair, er
 
 // signerOf returns the signer of a reference, or an error that names the reference.
 func (s *Store) signerOf(ctx context.Context, reference string) (crypto.Signer, error) {
-	err := errors.New("Options.Signer knows none")
+	var signer crypto.Signer
+	var err error
 	if s.options.Signer != nil {
-		signer, failure := s.options.Signer(ctx, reference)
-		switch {
-		case failure != nil:
-			err = failure
-		case signer != nil:
-			return &referenced{signer, reference}, nil
-		}
+		signer, err = s.options.Signer(ctx, reference)
 	}
-	return nil, auth.Unavailable(fmt.Errorf("signer %q: %w", reference, err))
+	if signer == nil {
+		err = cmp.Or(err, errors.New("Options.Signer knows none"))
+	}
+	if err != nil {
+		return nil, auth.Unavailable(fmt.Errorf("signer %q: %w", reference, err))
+	}
+	return &referenced{signer, reference}, nil
 }
 
 // keepReference returns an error if pair would bring the key of an app with a reference into the database.
@@ -95,7 +97,7 @@ func (k *Keys) keepReference(ctx context.Context, q conn, pair *token.KeyPair) e
 	if found(err, nil) != nil {
 		return err
 	}
-	if secret, _ := k.store.unseal(pairLocation(pair.Org, pair.ClientKey), sealed); bytes.HasPrefix(secret, referencePrefix) {
+	if secret, _ := k.store.unseal(location{keyPair, pair.Org, pair.ClientKey}, sealed); bytes.HasPrefix(secret, referencePrefix) {
 		return fmt.Errorf("%w: the app's private key stays where its reference says, until Delete", token.ErrBadKey)
 	}
 	return nil

@@ -61,14 +61,8 @@ func (s *Store) Replays() signing.Replays { return &replays{s} }
 
 var _ signing.UsedNonces = (*replays)(nil)
 
-const (
-	nonceLength = 16
-
-	// closed is the use count of a signature that is not accepted again.
-	closed = 1 << 30
-)
-
-var errNonce = errors.New("sqlstore: nonce is not 16 bytes long")
+// closed is the use count of a signature that is not accepted again.
+const closed = 1 << 30
 
 // claimArgs returns a signing.Use as the arguments of the statements: $1 nonce, $2 signature, both ids;
 // $3 signed, $4 keep; $5 the use count that the first acceptance of the signature sets; $6 siblings, and
@@ -95,8 +89,8 @@ func id(kind byte, nonceOrSignature []byte, clientKey string) []byte {
 // Claim implements signing.Replays. A nonce that is not 16 bytes long is an
 // error.
 func (r *replays) Claim(ctx context.Context, u signing.Use) error {
-	if len(u.Nonce) != nonceLength {
-		return errNonce
+	if len(u.Nonce) != 16 {
+		return errors.New("sqlstore: nonce is not 16 bytes long")
 	}
 	claim := r.claimPostgres
 	if r.store.dialect == SQLite {
@@ -106,9 +100,7 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 	// Three times: there may be no epoch, and a concurrent claim may begin it or come first.
 	for range 3 {
 		accepted, err := claim(ctx, args)
-		if accepted && err == nil {
-			r.store.countWrite(ctx)
-		}
+		r.store.countWrite(ctx, accepted && err == nil)
 		if accepted || err != nil {
 			return failed("claim", err)
 		}
@@ -118,8 +110,7 @@ func (r *replays) Claim(ctx context.Context, u signing.Use) error {
 
 // Used implements signing.UsedNonces by one look-up.
 func (r *replays) Used(ctx context.Context, clientKey, nonce string) (used bool, err error) {
-	const text = "SELECT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)"
-	err = r.store.find(ctx, text, []any{id('n', []byte(nonce), clientKey)}, &used)
+	err = r.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {replays} WHERE id = $1)`, []any{id('n', []byte(nonce), clientKey)}, &used)
 	return used, failed("used", err)
 }
 
@@ -150,10 +141,6 @@ WITH nonce AS (
 	RETURNING 1
 )
 SELECT (SELECT began FROM nonce), EXISTS (SELECT 1 FROM signature)`
-
-// unclaimText deletes the nonce of a claim that lost its signature to a concurrent one,
-// and no row that another claim has written since: $2 is when it was recorded.
-const unclaimText = `DELETE FROM {replays} WHERE id = $1 AND began = $2`
 
 // engineText identifies the engine and the table. It changes when the server is
 // restarted and when the table is created again; a standby has another start time than
@@ -191,12 +178,13 @@ func (r *replays) claimPostgres(ctx context.Context, args []any) (accepted bool,
 	return false, err
 }
 
-// unclaim deletes a nonce also if the context has ended: a client must not leave rows by
-// ending its requests.
+// unclaim deletes the nonce of a claim that lost its signature to a concurrent one, and no row that
+// another claim has written since. It does so also if the context has ended: a client must not leave rows
+// by ending its requests.
 func unclaim(ctx context.Context, q conn, nonce any, recorded int64) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_, err := q.exec(ctx, unclaimText, nonce, recorded)
+	_, err := q.exec(ctx, `DELETE FROM {replays} WHERE id = $1 AND began = $2`, nonce, recorded)
 	return err
 }
 

@@ -14,17 +14,17 @@ import (
 type sealedTable struct {
 	table, name string // name is the column that identifies the row beside org
 	key         string // the columns of the primary key, as two expressions
-	locate      func(org auth.OrgKey, name string) location
+	kind        string
 }
 
 // sealedTables lists all of them. {formers} is the last, because a rotation copies the
 // sealed secret of {credentials} into it. Once {credentials} is resealed, no copy under
 // an old key can follow.
 var sealedTables = []sealedTable{
-	{"{keys}", "client_key", "client_key, ''", pairLocation},
-	{"{factors}", "account", "org, account", factorLocation},
-	{"{credentials}", "client_key", "client_key, ''", secretLocation},
-	{"{formers}", "client_key", "client_key, id", secretLocation},
+	{"{keys}", "client_key", "client_key, ''", keyPair},
+	{"{factors}", "account", "org, account", secondFactor},
+	{"{credentials}", "client_key", "client_key, ''", signingSecret},
+	{"{formers}", "client_key", "client_key, id", signingSecret},
 }
 
 // Reseal seals again, with the current key, every secret that an old key sealed. It
@@ -46,12 +46,8 @@ func (s *Store) Reseal(ctx context.Context) error {
 	}
 	var left []error // for each secret that cannot be opened
 	for _, t := range sealedTables {
-		var after [2]string // the position of the last row of the batch before
-		for more := true; more; {
-			var err error
-			if after, more, err = s.resealSome(ctx, t, after, &left); err != nil {
-				return failed("reseal", err)
-			}
+		if err := s.resealTable(ctx, t, &left); err != nil {
+			return failed("reseal", err)
 		}
 	}
 	if len(left) == 0 {
@@ -61,40 +57,40 @@ func (s *Store) Reseal(ctx context.Context) error {
 }
 
 type sealedRow struct {
-	org, name string
-	sealed    []byte
-	position  [2]string
+	org           auth.OrgKey
+	name          string
+	sealed        []byte
+	first, second string // of the key
 }
 
-// resealSome seals the next rows of a table. It reads each row once: the index of the
-// primary key leads to the position.
-func (s *Store) resealSome(ctx context.Context, t sealedTable, after [2]string, left *[]error) (end [2]string, more bool, err error) {
-	const most = 100
+// resealTable seals the rows of a table. It reads each row once: the index of the
+// primary key leads to the row after the last one.
+func (s *Store) resealTable(ctx context.Context, t sealedTable, left *[]error) error {
 	text := `SELECT org, ` + t.name + `, sealed, ` + t.key + ` FROM ` + t.table + ` WHERE substr(sealed, 1, 9) <> $1
 		AND (` + t.key + `) > ($2, $3) ORDER BY ` + strings.TrimSuffix(t.key, ", ''") + ` LIMIT 100`
-	rows, err := list(ctx, s, text, []any{s.options.Sealer.head(), after[0], after[1]},
-		func(rows *sql.Rows) (row sealedRow, err error) {
-			err = rows.Scan(&row.org, &row.name, &row.sealed, &row.position[0], &row.position[1])
-			return row, err
-		})
-	if err != nil {
-		return end, false, err
-	}
-	for _, row := range rows {
-		end = row.position
-		at := t.locate(auth.OrgKey(row.org), row.name)
-		secret, err := s.options.Sealer.open(at, row.sealed)
-		if err != nil {
-			*left = append(*left, fmt.Errorf("%w: %s of %q in org %q", ErrSealed, at.kind, at.id, at.org))
-			continue
+	for last := (sealedRow{}); ; {
+		rows, err := list(ctx, s, text, []any{s.options.Sealer.head(), last.first, last.second},
+			func(rows *sql.Rows) (row sealedRow, err error) {
+				err = rows.Scan(&row.org, &row.name, &row.sealed, &row.first, &row.second)
+				return row, err
+			})
+		if err != nil || len(rows) == 0 {
+			return err
 		}
-		// A concurrent change has sealed the row anew or copied the secret; the condition
-		// then matches no row.
-		_, err = s.exec(ctx, `UPDATE `+t.table+` SET sealed = $1 WHERE org = $2 AND `+t.name+` = $3 AND sealed = $4`,
-			s.options.Sealer.seal(at, secret), row.org, row.name, row.sealed)
-		if err != nil {
-			return end, false, err
+		for _, last = range rows {
+			at := location{t.kind, last.org, last.name}
+			secret, err := s.options.Sealer.open(at, last.sealed)
+			if err != nil {
+				*left = append(*left, fmt.Errorf("%w: %s of %q in org %q", ErrSealed, at.kind, at.id, at.org))
+				continue
+			}
+			// A concurrent change has sealed the row anew or copied the secret; the condition
+			// then matches no row.
+			_, err = s.exec(ctx, `UPDATE `+t.table+` SET sealed = $1 WHERE org = $2 AND `+t.name+` = $3 AND sealed = $4`,
+				s.options.Sealer.seal(at, secret), last.org, last.name, last.sealed)
+			if err != nil {
+				return err
+			}
 		}
 	}
-	return end, len(rows) == most, nil
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/tenantkit/tenantkit/auth"
 )
 
-// conn runs statements of this package, in a transaction or each by itself.
+// conn runs statements of this package, in a transaction or each by itself. An error of the driver or of
+// a context wraps auth.ErrUnavailable: the engine may be down, and it is not known what a statement has done.
 type conn struct {
 	store *Store
 	on    querier
@@ -48,11 +49,10 @@ func (c conn) exec(ctx context.Context, text string, args ...any) (changed int64
 		return 0, nil
 	}
 	result, err := c.on.ExecContext(ctx, c.store.text(text), args...)
-	if err != nil {
-		return 0, unanswered(err)
+	if err == nil {
+		changed, err = result.RowsAffected()
 	}
-	changed, err = result.RowsAffected()
-	return changed, unanswered(err)
+	return changed, auth.Unavailable(err)
 }
 
 // each calls f with each row of a statement and reads all rows. Only then is it certain
@@ -63,7 +63,7 @@ func (c conn) each(ctx context.Context, text string, args []any, f func(*sql.Row
 	}
 	rows, err := c.on.QueryContext(ctx, c.store.text(text), args...)
 	if err != nil {
-		return unanswered(err)
+		return auth.Unavailable(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -71,7 +71,7 @@ func (c conn) each(ctx context.Context, text string, args []any, f func(*sql.Row
 			return err
 		}
 	}
-	return unanswered(rows.Err())
+	return auth.Unavailable(rows.Err())
 }
 
 // one scans the one row of a statement, or returns sql.ErrNoRows.
@@ -79,19 +79,9 @@ func (c conn) one(ctx context.Context, text string, args []any, into ...any) err
 	none := sql.ErrNoRows
 	err := c.each(ctx, text, args, func(rows *sql.Rows) error {
 		none = nil
-		return unanswered(rows.Scan(into...))
+		return auth.Unavailable(rows.Scan(into...))
 	})
 	return cmp.Or(err, none)
-}
-
-// unanswered makes an error of the driver or of a context wrap auth.ErrUnavailable. The
-// engine may be down, and it is not known what a statement has done. sql.ErrNoRows is an
-// answer.
-func unanswered(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return err
-	}
-	return auth.Unavailable(err)
 }
 
 // exec runs a statement that is atomic by itself, and returns how many rows it has
@@ -140,19 +130,13 @@ type column func(value any) error
 // Scan implements sql.Scanner.
 func (c column) Scan(value any) error { return c(value) }
 
-// millis scans Unix milliseconds, and seconds Unix seconds. NULL is the zero time.
-func millis(into *time.Time) column { return moment(into, time.UnixMilli) }
-
-func seconds(into *time.Time) column {
-	return moment(into, func(n int64) time.Time { return time.Unix(n, 0) })
-}
-
-func moment(into *time.Time, of func(int64) time.Time) column {
+// millis scans Unix milliseconds. NULL is the zero time.
+func millis(into *time.Time) column {
 	return func(value any) error {
 		var n sql.Null[int64]
 		err := n.Scan(value)
 		if n.Valid {
-			*into = of(n.V).UTC()
+			*into = time.UnixMilli(n.V).UTC()
 		}
 		return err
 	}

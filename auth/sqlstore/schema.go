@@ -66,16 +66,11 @@ var migrationName = fmt.Sprintf("%05d_tables.sql", version)
 // migrate creates the tables. It writes nothing if they are there.
 func (s *Store) migrate(ctx context.Context) error {
 	found, err := schemaVersion(ctx, conn{store: s, on: s.db})
-	switch {
-	case err == nil && found != 0:
-		return checkVersion(found)
-	case s.options.NoMigrate && err == nil:
-		return fmt.Errorf("there are no tables: run %s of Migrations", migrationName)
-	case s.options.NoMigrate:
-		return err
+	if err == nil && found != 0 || s.options.NoMigrate {
+		return cmp.Or(err, checkVersion(found))
 	}
 	// The tables are missing or unreadable: the transaction returns the error, if any.
-	return s.transact(ctx, func(q conn) error {
+	return s.write(ctx, func(q conn) error {
 		found, err := schemaVersion(ctx, q)
 		if err != nil || found != 0 {
 			return cmp.Or(err, checkVersion(found))
@@ -91,13 +86,16 @@ func (s *Store) migrate(ctx context.Context) error {
 	}, "schema")
 }
 
-// checkVersion refuses the tables of another version. To carry them over is for a program that the
+// checkVersion refuses the tables of another version, and 0 for none. To carry them over is for a program that the
 // changelog names, while no instance runs: nothing here could do it beside instances that write.
 func checkVersion(found int) error {
-	if found != version {
-		return fmt.Errorf("the tables are of version %d, and this release needs those of %s of Migrations: see \"Compatibility\" in the package comment", found, migrationName)
+	switch found {
+	case version:
+		return nil
+	case 0:
+		return fmt.Errorf("there are no tables: run %s of Migrations", migrationName)
 	}
-	return nil
+	return fmt.Errorf("the tables are of version %d, and this release needs those of %s of Migrations: see \"Compatibility\" in the package comment", found, migrationName)
 }
 
 // schemaVersion returns the version of the tables, or 0 if they are empty or missing. It looks for

@@ -100,6 +100,13 @@ type location struct {
 	id   string
 }
 
+// The kinds of secrets that Reseal reaches.
+const (
+	signingSecret = "signing secret"
+	keyPair       = "key pair"
+	secondFactor  = "second factor"
+)
+
 // additionalData returns the data that GCM authenticates beside the secret: head and
 // the parts of the location. The length before each part keeps different splits of the
 // same text apart.
@@ -131,11 +138,9 @@ func (s *Sealer) open(at location, sealed []byte) ([]byte, error) {
 		if !bytes.Equal(head[1:], key.id[:]) {
 			continue
 		}
-		secret, err := key.gcm.Open(nil, nil, sealed[headLength:], at.additionalData(head))
-		if err != nil {
-			return nil, ErrSealed
+		if secret, err := key.gcm.Open(nil, nil, sealed[headLength:], at.additionalData(head)); err == nil {
+			return secret, nil
 		}
-		return secret, nil
 	}
 	return nil, ErrSealed
 }

@@ -43,13 +43,11 @@ func (s *sessions) Create(ctx context.Context, n session.Session, limit int) err
 	}
 	var err error
 	if openedVerb(n) == "" {
-		err = s.store.apart(ctx, create, locks...) // anybody can ask for a mailed ticket: that must not take the log's lock
+		err = s.store.write(ctx, create, locks...) // anybody can ask for a mailed ticket: that must not take the log's lock
 	} else {
 		err = s.store.audited(ctx, n.Org, create, locks...)
 	}
-	if err == nil {
-		s.store.countWrite(ctx)
-	}
+	s.store.countWrite(ctx, err == nil)
 	return failed("create a session", err)
 }
 
@@ -63,9 +61,7 @@ func (s *sessions) add(ctx context.Context, q conn, n session.Session) error {
 		WHERE NOT EXISTS (SELECT 1 FROM {sessions} WHERE hash = $1 OR previous = $1)`,
 		n.Hash[:], n.ID, n.Org, n.Account, n.Ticket,
 		n.Created.UnixMilli(), n.Authenticated.UnixMilli(), n.Seen.UnixMilli(), n.Expires.UnixMilli(), n.Address, n.Agent, number(n.Remember), n.Proof, n.Origin)
-	if verb := openedVerb(n); verb != "" {
-		q.note(auth.Event{Verb: verb, Account: n.Account, Session: n.ID})
-	}
+	q.note(auth.Event{Verb: openedVerb(n), Account: n.Account, Session: n.ID})
 	return changed(rows, err, errHash)
 }
 
@@ -105,8 +101,8 @@ func (s *sessions) makeRoom(ctx context.Context, q conn, n session.Session, limi
 			SELECT id FROM {sessions} WHERE `+ofAccountText+` AND ticket = $3 AND `+liveSessionText+`
 			ORDER BY seen DESC, created DESC, id DESC LIMIT 1000000000 OFFSET $4)`,
 		n.Org, n.Account, n.Ticket, limit-1)
-	if verb := endedVerbs[n.Ticket]; evicted > 0 && verb != "" {
-		q.note(auth.Event{Verb: verb, Account: n.Account, Count: evicted, Reason: "limit"})
+	if evicted > 0 {
+		q.note(auth.Event{Verb: endedVerbs[n.Ticket], Account: n.Account, Count: evicted, Reason: "limit"})
 	}
 	return err
 }
@@ -163,7 +159,7 @@ func (s *sessions) Replace(ctx context.Context, org auth.OrgKey, old [32]byte, n
 			UPDATE {sessions} SET hash = $3, previous = $2, authenticated = $4, seen = $5 WHERE org = $1 AND hash = $2 AND `+liveSessionText+`
 			RETURNING account, id, ticket`,
 			[]any{org, old[:], n.Hash[:], n.Authenticated.UnixMilli(), n.Seen.UnixMilli()}, &renewed.Account, &renewed.Session, &ticket)
-		if err == nil && ticket == "" {
+		if ticket == "" {
 			q.note(renewed)
 		}
 		return err
@@ -218,8 +214,8 @@ func (s *sessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) 
 // them were live sessions.
 func (s *sessions) end(ctx context.Context, org auth.OrgKey, condition string, args []any, locks ...string) (all int64, ended int, err error) {
 	err = s.store.audited(ctx, org, func(q conn) error {
-		live := map[string]*auth.Event{} // by ticket
-		all, ended = 0, 0
+		live := map[string]auth.Event{} // by ticket
+		all = 0
 		err := q.each(ctx, `
 			DELETE FROM {sessions} WHERE `+condition+` AND replaced = 0
 			RETURNING account, id, ticket, `+notOverText, args, func(rows *sql.Rows) error {
@@ -231,21 +227,19 @@ func (s *sessions) end(ctx context.Context, org auth.OrgKey, condition string, a
 			if e.Verb = endedVerbs[ticket]; !is || e.Verb == "" {
 				return err
 			}
-			e.Count = 1
-			if before := live[ticket]; before != nil { // more than one: the entry names none
-				e.Session, e.Count = "", before.Count+1
+			before, more := live[ticket]
+			if e.Count = before.Count + 1; more { // the entry names none
+				e.Session = ""
 				if before.Account != e.Account {
 					e.Account = ""
 				}
 			}
-			live[ticket] = &e
+			live[ticket] = e
 			return err
 		})
-		if sessions := live[""]; sessions != nil {
-			ended = int(sessions.Count)
-		}
+		ended = int(live[""].Count)
 		for _, e := range live {
-			q.note(*e)
+			q.note(e)
 		}
 		return err
 	}, locks...)

@@ -14,10 +14,7 @@ import (
 )
 
 // settings are the engine's settings, by name.
-type settings struct {
-	dialect Dialect
-	values  map[string]string
-}
+type settings map[string]string
 
 // checkSettings joins an error for each setting that breaks a rule.
 func (s *Store) checkSettings(ctx context.Context) error {
@@ -31,80 +28,66 @@ func (s *Store) checkSettings(ctx context.Context) error {
 			UNION ALL SELECT 'standbys', count(*)::text FROM pg_stat_replication
 			WHERE pid NOT IN (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)`
 	}
-	found := settings{s.dialect, map[string]string{}}
+	found := settings{}
 	err := conn{store: s, on: s.single}.each(ctx, text, nil, func(rows *sql.Rows) error {
 		var name, setting string
 		err := rows.Scan(&name, &setting)
-		found.values[name] = setting
+		found[name] = setting
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if n := found.values["standbys"]; cmp.Or(n, "0") != "0" && found.values["synchronous_standby_names"] == "" {
+	if n := found["standbys"]; cmp.Or(n, "0") != "0" && found["synchronous_standby_names"] == "" {
 		slog.WarnContext(ctx, "sqlstore: a standby that takes over may lack logouts, revocations and uses: set synchronous_standby_names, unless none takes over", "standbys", n)
 	}
-	errs := append(found.lossy(s.options.UnsafeDurability), found.tooOld())
-	for _, r := range rules {
-		errs = append(errs, found.check(r, ""))
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(found.broken(s.options.UnsafeDurability), found.tooOld(s.dialect))...)
 }
 
-// rule is a setting and the values that break a promise.
-type rule struct {
+// rules lists settings and the values that break a promise. By those that are lossy confirmed changes may be
+// lost, and UnsafeDurability lifts them. An engine lacks the settings of the other.
+var rules = []struct {
 	setting string
 	wrong   []string
 	remedy  string
+	lossy   string // "" if it is not
+}{
+	{"fsync", []string{"off"}, "set it to on in postgresql.conf", lossy},
+	{"full_page_writes", []string{"off"}, "set it to on in postgresql.conf", lossy},
+	{"synchronous_commit", []string{"off", "local"}, "set it to on in postgresql.conf, for this role or for this connection", lossy},
+	// With these, what the disk has failed to keep is taken for written, or for empty.
+	{"data_sync_retry", []string{"on"}, "set it to off in postgresql.conf", lossy},
+	{"zero_damaged_pages", []string{"on"}, "set it to off in postgresql.conf", lossy},
+	{"file", []string{""}, "the database is in memory: open a file", lossy},
+	{"synchronous", []string{"0"}, "run PRAGMA synchronous = FULL on each connection, best by the data source name", lossy},
+	{"journal_mode", []string{"off", "memory"}, "run PRAGMA journal_mode = WAL", lossy},
+	{"recovery", []string{"true"}, "the server is a standby, which lags behind and cannot write: connect to the primary, as with target_session_attrs=read-write", ""},
+	{"default_transaction_read_only", []string{"on"}, "set it to off for this role or connection", ""},
+	{"default_transaction_isolation", []string{"serializable", "repeatable read", "read uncommitted"},
+		"claims at once fail: set it to 'read committed' for this role or connection", ""},
 }
 
-// The first rules hold always. UnsafeDurability lifts the lossy ones. An engine lacks the settings of the other.
-var (
-	rules = []rule{
-		{"recovery", []string{"true"}, "the server is a standby, which lags behind and cannot write: connect to the primary, as with target_session_attrs=read-write"},
-		{"default_transaction_read_only", []string{"on"}, "set it to off for this role or connection"},
-		{"default_transaction_isolation", []string{"serializable", "repeatable read", "read uncommitted"},
-			"claims at once fail: set it to 'read committed' for this role or connection"},
-	}
-	lossyRules = []rule{
-		{"fsync", []string{"off"}, "set it to on in postgresql.conf"},
-		{"full_page_writes", []string{"off"}, "set it to on in postgresql.conf"},
-		{"synchronous_commit", []string{"off", "local"}, "set it to on in postgresql.conf, for this role or for this connection"},
-		// With these, what the disk has failed to keep is taken for written, or for empty.
-		{"data_sync_retry", []string{"on"}, "set it to off in postgresql.conf"},
-		{"zero_damaged_pages", []string{"on"}, "set it to off in postgresql.conf"},
-		{"file", []string{""}, "the database is in memory: open a file"},
-		{"synchronous", []string{"0"}, "run PRAGMA synchronous = FULL on each connection, best by the data source name"},
-		{"journal_mode", []string{"off", "memory"}, "run PRAGMA journal_mode = WAL"},
-	}
-)
+const lossy = ", or set UnsafeDurability"
 
-// lossy returns an error for each setting by which confirmed changes may be lost.
-func (f settings) lossy(undurable bool) (errs []error) {
-	for _, r := range lossyRules {
-		if !undurable {
-			errs = append(errs, f.check(r, ", or set UnsafeDurability"))
+// broken returns an error for each setting that breaks a rule.
+func (f settings) broken(undurable bool) (errs []error) {
+	for _, r := range rules {
+		if value, known := f[r.setting]; known && slices.Contains(r.wrong, strings.ToLower(value)) && !(undurable && r.lossy != "") {
+			errs = append(errs, &auth.SettingError{Setting: r.setting, Value: cmp.Or(value, "empty"), Remedy: r.remedy + r.lossy})
 		}
 	}
 	return errs
 }
 
-func (f settings) check(r rule, or string) error {
-	if value, known := f.values[r.setting]; known && slices.Contains(r.wrong, strings.ToLower(value)) {
-		return &auth.SettingError{Setting: r.setting, Value: cmp.Or(value, "empty"), Remedy: r.remedy + or}
-	}
-	return nil
-}
-
-func (f settings) tooOld() error {
+func (f settings) tooOld(d Dialect) error {
 	var major, minor, number int
-	fmt.Sscanf(f.values["version"], "%d.%d", &major, &minor)
-	fmt.Sscan(f.values["server_version_num"], &number)
+	fmt.Sscanf(f["version"], "%d.%d", &major, &minor)
+	fmt.Sscan(f["server_version_num"], &number)
 	switch {
-	case f.dialect == SQLite && (major < 3 || major == 3 && minor < 42):
-		return &auth.SettingError{Setting: "version", Value: f.values["version"], Remedy: "SQLite is older than 3.42"}
-	case f.dialect == PostgreSQL && number < 12_00_00:
-		return &auth.SettingError{Setting: "server_version_num", Value: f.values["server_version_num"], Remedy: "PostgreSQL is older than 12"}
+	case d == SQLite && (major < 3 || major == 3 && minor < 42):
+		return &auth.SettingError{Setting: "version", Value: f["version"], Remedy: "SQLite is older than 3.42"}
+	case d == PostgreSQL && number < 12_00_00:
+		return &auth.SettingError{Setting: "server_version_num", Value: f["server_version_num"], Remedy: "PostgreSQL is older than 12"}
 	}
 	return nil
 }

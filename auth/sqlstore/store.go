@@ -77,17 +77,6 @@ type Store struct {
 // the remedy. An invalid prefix, an unknown dialect and tables of another version are
 // errors, too. The error wraps ErrSealingKey if the Sealer lacks the key of the secrets.
 func Open(ctx context.Context, db *sql.DB, dialect Dialect, o Options) (*Store, error) {
-	s, err := newStore(db, dialect, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.open(ctx); err != nil {
-		return nil, fmt.Errorf("sqlstore: open: %w", err)
-	}
-	return s, nil
-}
-
-func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	o.Prefix = cmp.Or(o.Prefix, defaultPrefix)
 	switch {
 	case db == nil:
@@ -106,6 +95,9 @@ func newStore(db *sql.DB, dialect Dialect, o Options) (*Store, error) {
 	if dialect == SQLite {
 		s.single = prepared.New(db) // drivers of PostgreSQL prepare statements themselves
 		s.writing = make(chan struct{}, 1)
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, fmt.Errorf("sqlstore: open: %w", err)
 	}
 	return s, nil
 }

@@ -115,12 +115,12 @@ func (s *Store) sweep(ctx context.Context, statement string, batches int, batch 
 	return nil
 }
 
-// countWrite counts a write. After every 256th write, a goroutine deletes expired rows.
+// countWrite counts a write that has added a row. After every 256th write, a goroutine deletes expired rows.
 // The request does not wait for it, and its end does not end it: otherwise a busy engine
 // would delete nothing. At most one runs for each Store.
-func (s *Store) countWrite(ctx context.Context) {
-	if s.inside != nil {
-		return // a later write outside deletes
+func (s *Store) countWrite(ctx context.Context, added bool) {
+	if !added || s.inside != nil { // inside, a later write outside deletes
+		return
 	}
 	n := s.writes.Add(1)
 	if n%writesPerSweep != 0 || !s.sweeping.CompareAndSwap(false, true) {

@@ -20,38 +20,52 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// do measures and runs f. One goroutine of a Store writes to SQLite at a time, unless it is in a
-// transaction of the application.
-func (s *Store) do(ctx context.Context, writes bool, f func() error) error {
+// do measures and runs f. In a transaction of the application it runs f once. Outside of one, a single
+// goroutine of a Store writes to SQLite at a time. There do calls f again while another process holds
+// SQLite's lock, and after PostgreSQL has ended f because of a deadlock or a long wait for a lock. In all
+// these cases f has changed nothing.
+func (s *Store) do(ctx context.Context, writes bool, f func(conn) error) error {
 	defer s.calls.End(time.Now())
+	q := conn{store: s, on: s.single}
+	if s.inside != nil {
+		return s.run(ctx, q, f)
+	}
 	if writes && s.writing != nil {
 		select {
 		case s.writing <- struct{}{}:
 			defer func() { <-s.writing }()
 		case <-ctx.Done():
-			return unanswered(ctx.Err())
+			return auth.Unavailable(ctx.Err())
 		}
 	}
-	return s.unlocked(ctx, f)
+	const longest = 20 * time.Millisecond
+	for wait := time.Millisecond; ; wait = min(2*wait, longest) {
+		err := f(q)
+		if err == nil || !isLocked(s.dialect, err) {
+			return err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // read runs f, whose statements change nothing.
 func (s *Store) read(ctx context.Context, f func(conn) error) error {
-	return s.do(ctx, false, func() error { return f(conn{store: s, on: s.single}) })
+	return s.do(ctx, false, f)
 }
 
-// write runs f, which runs one statement that is atomic by itself.
-func (s *Store) write(ctx context.Context, f func(conn) error) error {
-	return s.do(ctx, true, func() error { return f(conn{store: s, on: s.single}) })
-}
-
-// transact runs f in a transaction. Transactions with a lock in common run one at a time, in SQLite all do.
-// Locks are taken in their order.
-func (s *Store) transact(ctx context.Context, f func(conn) error, locks ...string) error {
-	return s.do(ctx, true, func() error {
+// write runs f. Without locks f is one statement, which is atomic by itself. With locks f is a transaction:
+// those with a lock in common run one at a time, in SQLite all do. Locks are taken in their order.
+func (s *Store) write(ctx context.Context, f func(conn) error, locks ...string) error {
+	return s.do(ctx, true, func(q conn) error {
 		switch {
+		case len(locks) == 0:
+			return f(q)
 		case s.inside != nil:
-			return s.step(ctx, locks, f)
+			return s.step(ctx, q, locks, f)
 		case s.dialect == PostgreSQL:
 			return s.transactPostgres(ctx, locks, f)
 		}
@@ -62,7 +76,7 @@ func (s *Store) transact(ctx context.Context, f func(conn) error, locks ...strin
 func (s *Store) transactPostgres(ctx context.Context, locks []string, f func(conn) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
-		return unanswered(err)
+		return auth.Unavailable(err)
 	}
 	defer tx.Rollback()
 	// The locks have their own statement: the statements after it see everything that was
@@ -74,12 +88,12 @@ func (s *Store) transactPostgres(ctx context.Context, locks []string, f func(con
 	const text = `SELECT set_config('idle_in_transaction_session_timeout', '2s', true), set_config('lock_timeout', '3s', true),
 		set_config('jit', 'off', true)`
 	if err := s.lock(ctx, tx, text, locks); err != nil {
-		return unanswered(err)
+		return auth.Unavailable(err)
 	}
 	if err := f(conn{store: s, on: tx}); err != nil {
 		return err
 	}
-	return unanswered(tx.Commit())
+	return auth.Unavailable(tx.Commit())
 }
 
 // application is a transaction of the application.
@@ -87,15 +101,15 @@ type application struct{ broken error }
 
 // run runs f in the application's transaction, unless the engine has failed in it before, or SQLite has
 // rolled it back: the changes of f would be committed apart from the application's.
-func (s *Store) run(ctx context.Context, f func() error) error {
+func (s *Store) run(ctx context.Context, q conn, f func(conn) error) error {
 	a := s.inside
 	if a.broken == nil && s.dialect == SQLite {
-		a.broken = s.checkBegun(ctx)
+		a.broken = q.checkBegun(ctx)
 	}
 	if a.broken != nil {
 		return a.broken
 	}
-	err := f()
+	err := f(q)
 	if errors.Is(err, auth.ErrUnavailable) && a.broken == nil {
 		a.broken = err
 	}
@@ -103,12 +117,11 @@ func (s *Store) run(ctx context.Context, f func() error) error {
 }
 
 // checkBegun returns nil if SQLite refuses to begin a transaction within another one.
-func (s *Store) checkBegun(ctx context.Context) error {
-	q := conn{store: s, on: s.single}
-	_, err := q.exec(ctx, "BEGIN")
+func (c conn) checkBegun(ctx context.Context) error {
+	_, err := c.exec(ctx, "BEGIN")
 	switch {
 	case err == nil:
-		_, err = q.exec(context.WithoutCancel(ctx), "ROLLBACK")
+		_, err = c.exec(context.WithoutCancel(ctx), "ROLLBACK")
 		return errors.Join(errEnded, err)
 	case strings.Contains(err.Error(), "within a transaction"):
 		return nil
@@ -131,14 +144,13 @@ func (s *Store) lock(ctx context.Context, on querier, text string, locks []strin
 
 // step runs f as one atomic step of the application's transaction. The locks stay until that ends.
 // The transaction's settings are its owner's, so nothing but ctx limits the wait.
-func (s *Store) step(ctx context.Context, locks []string, f func(conn) error) error {
-	q := conn{store: s, on: s.single}
+func (s *Store) step(ctx context.Context, q conn, locks []string, f func(conn) error) error {
 	if _, err := q.exec(ctx, "SAVEPOINT tenantkit_step"); err != nil {
 		return err
 	}
 	err := error(nil)
 	if s.dialect == PostgreSQL {
-		err = unanswered(s.lock(ctx, s.single, "SELECT 1", locks))
+		err = auth.Unavailable(s.lock(ctx, s.single, "SELECT 1", locks))
 	}
 	if err == nil {
 		err = f(q)
@@ -165,51 +177,26 @@ func (s *Store) step(ctx context.Context, locks []string, f func(conn) error) er
 func (s *Store) transactSQLite(ctx context.Context, f func(conn) error) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
-		return unanswered(err)
+		return auth.Unavailable(err)
 	}
 	defer c.Close()
-	_, err = c.ExecContext(ctx, "BEGIN IMMEDIATE")
-	if err = unanswered(err); err == nil {
-		err = f(conn{store: s, on: c})
+	q := conn{store: s, on: c}
+	_, err = q.exec(ctx, "BEGIN IMMEDIATE")
+	if err == nil {
+		err = f(q)
 	}
 	if err == nil {
-		_, err = c.ExecContext(ctx, "COMMIT")
-		err = unanswered(err)
+		_, err = q.exec(ctx, "COMMIT")
 	}
-	if err != nil {
-		rollback(ctx, c) // also of BEGIN: if the context ends at this moment, the transaction may have begun
+	if err == nil {
+		return nil
+	}
+	// Also after BEGIN: if the context ends at this moment, the transaction may have begun.
+	_, failed := c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	if failed != nil && !strings.Contains(failed.Error(), "no transaction is active") {
+		c.Raw(func(any) error { return driver.ErrBadConn }) // closes the connection
 	}
 	return err
-}
-
-// rollback ends the transaction even if the context has ended. If that fails, it closes
-// the connection.
-func rollback(ctx context.Context, c *sql.Conn) {
-	_, err := c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-	if err != nil && !strings.Contains(err.Error(), "no transaction is active") {
-		c.Raw(func(any) error { return driver.ErrBadConn })
-	}
-}
-
-// unlocked runs f in the transaction of the application, once. Without one it calls f again while
-// another process holds SQLite's lock, and after PostgreSQL has ended f because of a deadlock or a
-// long wait for a lock. In all these cases f has changed nothing.
-func (s *Store) unlocked(ctx context.Context, f func() error) error {
-	if s.inside != nil {
-		return s.run(ctx, f)
-	}
-	const longest = 20 * time.Millisecond
-	for wait := time.Millisecond; ; wait = min(2*wait, longest) {
-		err := f()
-		if err == nil || !isLocked(s.dialect, err) {
-			return err
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return err
-		}
-	}
 }
 
 // isLocked recognizes SQLITE_BUSY by SQLite's own text, because each driver has its own

@@ -102,10 +102,8 @@ func (s *Store) dataKey(ctx context.Context, k sealKey, beside bool) (DataKey, e
 			err = find() // another instance may have been faster: its data key counts
 		}
 	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", ErrSealingKey
-	} else if err != nil {
-		return "", err
+	if err != nil {
+		return "", found(err, ErrSealingKey)
 	}
 	key, err := k.wrapper.Unwrap(ctx, wrapped, bound)
 	if err != nil {

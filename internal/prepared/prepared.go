@@ -81,31 +81,37 @@ func (d *DB) acquire(ctx context.Context, text string) *statement {
 	if len(text) > MaxText {
 		return nil
 	}
-	s, room := d.find(text)
-	if s != nil || !room {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.use(text)
+	if s != nil || d.open.Load() >= MaxStatements || len(d.byText) == MaxStatements-1 && rand.Uint32()%admission != 0 {
 		return s
 	}
-	made, err := d.db.PrepareContext(ctx, text)
+	d.open.Add(1) // before it is prepared, so that concurrent callers leave it its room
+	made, err := d.prepare(ctx, text)
 	if err != nil {
 		d.open.Add(-1)
 		return nil
 	}
-	return d.keep(text, made)
+	if s = d.use(text); s != nil { // a concurrent caller has added the same text
+		go d.close(&statement{Stmt: made})
+		return s
+	}
+	d.byText[text] = &statement{Stmt: made, text: text}
+	s = d.use(text)
+	if d.open.Load() >= MaxStatements { // evict now, so that the next text finds room
+		oldest := slices.MinFunc(slices.Collect(maps.Values(d.byText)), func(a, b *statement) int { return cmp.Compare(a.latest, b.latest) })
+		delete(d.byText, oldest.text)
+		go d.close(oldest)
+	}
+	return s
 }
 
-// find returns the kept statement of a text. If there is none, it reserves room for one and reports
-// whether there was room.
-func (d *DB) find(text string) (s *statement, room bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if s = d.use(text); s != nil || d.open.Load() >= MaxStatements {
-		return s, false
-	}
-	if len(d.byText) == MaxStatements-1 && rand.Uint32()%admission != 0 {
-		return nil, false
-	}
-	d.open.Add(1)
-	return nil, true
+// prepare releases the lock while it waits for the database.
+func (d *DB) prepare(ctx context.Context, text string) (*sql.Stmt, error) {
+	d.mu.Unlock()
+	defer d.mu.Lock()
+	return d.db.PrepareContext(ctx, text)
 }
 
 // use returns the kept statement of a text with one user more, or nil. The caller holds the lock.
@@ -117,29 +123,6 @@ func (d *DB) use(text string) *statement {
 		s.users.Add(1)
 	}
 	return s
-}
-
-// keep adds a statement, unless a concurrent caller has added the same text.
-func (d *DB) keep(text string, made *sql.Stmt) *statement {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if s := d.use(text); s != nil {
-		go d.close(&statement{Stmt: made})
-		return s
-	}
-	d.byText[text] = &statement{Stmt: made, text: text}
-	s := d.use(text)
-	if d.open.Load() >= MaxStatements {
-		d.evict() // evict now, so that the next text finds room
-	}
-	return s
-}
-
-// evict drops the statement whose latest run is the earliest.
-func (d *DB) evict() {
-	s := slices.MinFunc(slices.Collect(maps.Values(d.byText)), func(a, b *statement) int { return cmp.Compare(a.latest, b.latest) })
-	delete(d.byText, s.text)
-	go d.close(s)
 }
 
 // close closes a statement that gets no further users. It waits for these, and for each connection
