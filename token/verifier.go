@@ -96,10 +96,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verifi
 		return nil, unsplit[compact.ErrTooLarge]
 	}
 	t, err := v.recall(ctx, raw)
-	if err != nil {
-		return nil, err
-	}
-	fresh := t == nil
+	fresh := t == nil && err == nil
 	if fresh {
 		t, err = v.open(ctx, raw)
 	}
