@@ -65,12 +65,10 @@ func (c *credential) parseV1(h http.Header, names *Headers) error {
 
 // parseSignature decodes 64 lower-case hexadecimal digits.
 func parseSignature(sum *[sha256.Size]byte, s string) bool {
-	var text [2 * sha256.Size]byte
-	if !ascii.LowerHex.Holds(s, len(text), len(text)) {
+	if !ascii.LowerHex.Holds(s, 2*len(sum), 2*len(sum)) {
 		return false
 	}
-	copy(text[:], s)
-	_, err := hex.Decode(sum[:], text[:])
+	_, err := hex.Decode(sum[:], []byte(s))
 	return err == nil
 }
 

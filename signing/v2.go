@@ -190,13 +190,12 @@ var strictBase64 = base64.StdEncoding.Strict()
 
 // parseBytes decodes a byte sequence into all of dst.
 func parseBytes(dst []byte, value string) bool {
-	var text, decoded [96]byte // the base64 of 64 bytes, and more than fits
+	var decoded [96]byte // more than fits
 	size := strictBase64.EncodedLen(len(dst))
 	if len(value) != size+2 || value[0] != ':' || value[size+1] != ':' {
 		return false
 	}
-	copy(text[:], value[1:])
-	n, err := strictBase64.Decode(decoded[:], text[:size])
+	n, err := strictBase64.Decode(decoded[:], []byte(value[1:size+1]))
 	return err == nil && n == len(dst) && copy(dst, decoded[:n]) == n
 }
 
