@@ -71,7 +71,10 @@ type selection struct {
 func (s *selection) value(path string, n *node) bool {
 	switch {
 	case len(n.parts) == 0 || len(path) > maxPath:
-		return s.leaf(path, n)
+		if n.isArray() {
+			path = arrayPath(path)
+		}
+		return s.keep(path) && s.text(n)
 	case n.isList():
 		return s.list(path, n) || s.keep(path)
 	case n.isObject():
@@ -79,13 +82,6 @@ func (s *selection) value(path string, n *node) bool {
 	default:
 		return s.elements(path, n)
 	}
-}
-
-func (s *selection) leaf(path string, n *node) bool {
-	if n.isArray() {
-		path = arrayPath(path)
-	}
-	return s.keep(path) && s.text(n)
 }
 
 // text writes a whole value.
