@@ -122,12 +122,7 @@ const maxName = 63 // bytes; PostgreSQL cuts longer names
 // validPath reports whether each segment of path can be quoted without escapes and is
 // the name of a member.
 func validPath(path string) bool {
-	for segment := range strings.SplitSeq(path, ".") {
-		if segment == "" || !ascii.Name.Only(segment) {
-			return false
-		}
-	}
-	return true
+	return ascii.Dotted.Only(path) && !strings.Contains("."+path+".", "..")
 }
 
 // names returns the names of the schema, if there is one, and of the table.

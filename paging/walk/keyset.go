@@ -31,11 +31,8 @@ func (k *keyset) resume(after string) error {
 	if after == "" {
 		return nil
 	}
-	if !k.needsItems() {
-		return k.moveTo([]any{after})
-	}
-	var values []any
-	if decodeFlat(after, 1, &values) != nil {
+	values := []any{after}
+	if k.needsItems() && decodeFlat(after, 1, &values) != nil {
 		return errAfter
 	}
 	return k.moveTo(values)
