@@ -63,8 +63,7 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 	}
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
-		var fault *envelope.Fault
-		if err := envelope.Decode(reply.Body, maxFault, new(any)); errors.As(err, &fault) {
+		if fault, ok := errors.AsType[*envelope.Fault](envelope.Decode(reply.Body, maxFault, new(any))); ok {
 			return page, fault
 		}
 		return page, fmt.Errorf("unexpected status %d", reply.StatusCode)
