@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -143,7 +144,9 @@ func (c column) text(s *statement, v string) (a argument, ok bool) {
 			s.check(fmt.Errorf("sqlpage: %s is compared with a text that is no date", c.path))
 		}
 		return c.date(t), err == nil
-	case c.Type != paging.String || c.Storage == UUID && !isUUID(v) || c.Storage == BigInt && !Digits(v):
+	// All UUIDs in the form that PostgreSQL writes have their hyphens at the same places, and 0-9 are
+	// before a-f in ASCII. So their order is the order of the bytes, by which PostgreSQL sorts uuid.
+	case c.Type != paging.String || c.Storage == UUID && !ascii.IsUUID(v, ascii.LowerHex) || c.Storage == BigInt && !Digits(v):
 		return argument{}, false
 	case c.Storage == BigInt:
 		n, _ := strconv.ParseInt(v, 10, 64) // Digits

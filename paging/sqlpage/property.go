@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -134,11 +133,6 @@ func Digits(text string) bool {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return err == nil && strconv.FormatInt(n, 10) == text
 }
-
-// isUUID reports whether text is a UUID in the form that PostgreSQL writes. All such
-// texts have their hyphens at the same places, and 0-9 are before a-f in ASCII. So
-// their order is the order of the bytes, by which PostgreSQL sorts uuid.
-func isUUID(text string) bool { return ascii.IsUUID(text, ascii.LowerHex) }
 
 // documentProperty is the SQL of one property inside a JSON document. Each row may
 // hold a value of another type. So each expression returns only one type and cannot
