@@ -90,15 +90,6 @@ func (h Holder) has(r *Record) bool {
 	return r.Org == h.Org && (h.ClientKey == Any || r.ClientKey == h.ClientKey) && (h.Subject == Any || r.Subject == h.Subject)
 }
 
-// live returns a live record of a holder. An error says that there is none.
-func (m *memoryLedger) live(of Holder, id string, now time.Time) (*issuedRecord, error) {
-	r := m.records[inApp{of.ClientKey, id}]
-	if !m.isLive(r, now) || !of.has(&r.Record) {
-		return nil, ErrNotFound
-	}
-	return r, nil
-}
-
 func (m *memoryLedger) Issue(ctx context.Context, r Record, verifying []string, limit int) error {
 	kids := append([]string{r.KeyID}, verifying...)
 	now := clock.Now(m.now)
@@ -236,25 +227,27 @@ func (m *memoryLedger) Renew(ctx context.Context, r, next Record, grace time.Dur
 }
 
 func (m *memoryLedger) Get(ctx context.Context, of Holder, id string) (Record, error) {
-	now := clock.Now(m.now)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, err := m.live(of, id, now)
-	if err != nil {
-		return Record{}, err
-	}
-	return r.Record, nil
+	return m.get(of, id, false)
 }
 
 func (m *memoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
+	_, err := m.get(of, id, true)
+	return err
+}
+
+// get returns a live record of a holder, and removes it if remove is true.
+func (m *memoryLedger) get(of Holder, id string, remove bool) (Record, error) {
 	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, err := m.live(of, id, now)
-	if err == nil {
+	r := m.records[inApp{of.ClientKey, id}]
+	if !m.isLive(r, now) || !of.has(&r.Record) {
+		return Record{}, ErrNotFound
+	}
+	if remove {
 		m.remove(r)
 	}
-	return err
+	return r.Record, nil
 }
 
 func (m *memoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error) {

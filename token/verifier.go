@@ -55,13 +55,6 @@ type Expect struct {
 	Spent func(context.Context, *Verified, Lineage) error
 }
 
-func (e *Expect) takes(audience string) bool {
-	if e.Takes != nil {
-		return e.Takes(audience)
-	}
-	return audience == e.Audience
-}
-
 // Reasons to refuse a token, in addition to those in token.go and claims.go.
 var (
 	errSignature = refuse("signature does not match")
@@ -134,10 +127,10 @@ var errIncomplete = errors.New("token: Verifier.Keys and Expect.Audience or Take
 
 // concerns checks whether the token is one of the tenant.
 func (t *Verified) concerns(want *Expect) error {
-	switch {
+	switch audience := t.claims.Audience; {
 	case t.key.Org != want.Org:
 		return errOrg
-	case !want.takes(t.claims.Audience):
+	case want.Takes == nil && audience != want.Audience, want.Takes != nil && !want.Takes(audience):
 		return errAudience
 	}
 	return nil
