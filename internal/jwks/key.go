@@ -70,12 +70,7 @@ func (k *Key) Equal(l *Key) bool { return k == l || l != nil && k.public.Equal(l
 
 const maxKeys = 64 // of one set
 
-var (
-	errNoKeys   = errors.New("no member keys")
-	errManyKeys = errors.New("more than 64 keys")
-
-	limits = strictjson.Limits{Depth: 16, Members: 256}
-)
+var limits = strictjson.Limits{Depth: 16, Members: 256}
 
 // parse reads a JWK set. It leaves out keys that may not verify tokens. It also leaves
 // out all keys with a kid that occurs twice, because nothing says which of them is meant.
@@ -85,13 +80,13 @@ func parse(text string) (map[string]*Key, error) {
 	case err != nil:
 		return nil, err
 	case m["keys"] == "":
-		return nil, errNoKeys
+		return nil, errors.New("no member keys")
 	}
 	keys, n := map[string]*Key{}, 0
 	r := strictjson.New(m["keys"], limits)
 	for range r.Array {
 		if n++; n > maxKeys {
-			r.Fail(errManyKeys)
+			r.Fail(errors.New("more than 64 keys"))
 		}
 		kid, key := readKey(r.Skip())
 		if _, twice := keys[kid]; twice {
