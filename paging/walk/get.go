@@ -82,8 +82,6 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-var errRedirect = errors.New("redirected to another server")
-
 // staying returns a client that follows no redirect to another server, where a
 // transport would present its credential to a stranger.
 func staying(client *http.Client) *http.Client {
@@ -91,7 +89,7 @@ func staying(client *http.Client) *http.Client {
 	copied := *client
 	copied.CheckRedirect = func(request *http.Request, via []*http.Request) error {
 		if first := via[0].URL; request.URL.Scheme != first.Scheme || request.URL.Host != first.Host {
-			return errRedirect
+			return errors.New("redirected to another server")
 		}
 		if client.CheckRedirect != nil {
 			return client.CheckRedirect(request, via)

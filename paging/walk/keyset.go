@@ -24,8 +24,6 @@ type keyset struct {
 	numeric bool
 }
 
-var errAfter = errors.New("not a cursor of this sort")
-
 // resume moves to the position that an earlier String returned. An empty text changes nothing.
 func (k *keyset) resume(after string) error {
 	if after == "" {
@@ -33,7 +31,7 @@ func (k *keyset) resume(after string) error {
 	}
 	values := []any{after}
 	if k.needsItems() && decodeFlat(after, 1, &values) != nil {
-		return errAfter
+		return errors.New("not a cursor of this sort")
 	}
 	return k.moveTo(values)
 }

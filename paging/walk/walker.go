@@ -51,7 +51,8 @@ func (w *walker[T]) run(ctx context.Context, yield func(envelope.List[T], error)
 	}
 }
 
-// next requests the next page and moves the position after it.
+// next requests the next page and moves the position after it. The page has only the items that Max
+// still allows.
 func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error) {
 	target, err := w.target()
 	if err != nil {
@@ -75,13 +76,14 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 	if err := w.moveAfter(&page, texts); err != nil {
 		return page, err
 	}
-	w.trim(&page)
+	if left := w.list.Max - w.given; w.list.Max > 0 && len(page.Data) > left {
+		page.Data, page.HasMore = page.Data[:left:left], true
+	}
+	w.given += len(page.Data)
 	return page, nil
 }
 
 var errNoID = fmt.Errorf("%w: an item has no _id", ErrStalled)
-
-var errEmpty = fmt.Errorf("%w: an empty page says there is more", ErrStalled)
 
 // moveAfter moves the position to the last item of a page. texts are the JSON of the items.
 func (w *walker[T]) moveAfter(page *envelope.List[T], texts []json.RawMessage) error {
@@ -92,7 +94,7 @@ func (w *walker[T]) moveAfter(page *envelope.List[T], texts []json.RawMessage) e
 	case len(ids) > 0:
 		return w.position.advance(ids, texts)
 	case page.HasMore:
-		return errEmpty
+		return fmt.Errorf("%w: an empty page says there is more", ErrStalled)
 	}
 	return w.position.checkEnd()
 }
@@ -116,14 +118,6 @@ func idsOf[T item](items []T) (ids []string, err error) {
 		}
 	}
 	return ids, nil
-}
-
-// trim cuts the page down to the items that Max still allows.
-func (w *walker[T]) trim(page *envelope.List[T]) {
-	if left := w.list.Max - w.given; w.list.Max > 0 && len(page.Data) > left {
-		page.Data, page.HasMore = page.Data[:left:left], true
-	}
-	w.given += len(page.Data)
 }
 
 // target returns the URL of the next page.
