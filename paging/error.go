@@ -36,8 +36,7 @@ func (e *Error) Error() string {
 func (e *Error) Fault() *envelope.Fault {
 	fault := faults.Of("invalidArgument.query")
 	for _, p := range e.problems {
-		own := *p // whoever gets it may change it, and ErrSlowCount is everybody's
-		fault.Faults = append(fault.Faults, &own)
+		fault.Faults = append(fault.Faults, new(*p)) // whoever gets it may change it, and ErrSlowCount is everybody's
 	}
 	return fault
 }
