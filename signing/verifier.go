@@ -194,25 +194,19 @@ func (v *Verifier) complete(c *credential, now time.Time) {
 // request then counts as seen when its body has arrived. A client decides how long that
 // takes, and a store may have forgotten the first use of the nonce by then.
 func (v *Verifier) checkBody(ctx context.Context, r *http.Request, c *credential) error {
-	if err := v.checkNonce(ctx, r, &c.use); err != nil {
-		return err
+	// A known nonce is refused before its body is read. A short body is not worth the look-up, and one
+	// beyond the bound is not read.
+	if store, ok := v.Replays.(UsedNonces); ok && r.Body != nil && !isShort(r) && r.ContentLength <= v.Policy.maxBody() {
+		used, err := store.Used(ctx, c.use.ClientKey, c.use.Nonce)
+		switch {
+		case err != nil:
+			return err
+		case used:
+			return ErrReplayed
+		}
 	}
 	err := v.Policy.checkBody(r, &c.v2.digests)
 	c.use.Seen = clock.Now(v.Now)
-	return err
-}
-
-// checkNonce refuses a nonce that is known before its body is read. A short body is not
-// worth the look-up, and one beyond the bound is not read.
-func (v *Verifier) checkNonce(ctx context.Context, r *http.Request, u *Use) error {
-	store, ok := v.Replays.(UsedNonces)
-	if !ok || r.Body == nil || isShort(r) || r.ContentLength > v.Policy.maxBody() {
-		return nil
-	}
-	used, err := store.Used(ctx, u.ClientKey, u.Nonce)
-	if used && err == nil {
-		return ErrReplayed
-	}
 	return err
 }
 
