@@ -209,7 +209,12 @@ func (v *Verifier) read(payload string, key *PublicKey) (*Verified, error) {
 		}
 		return nil, &refusal{err}
 	}
-	return verified(c, set, key), nil
+	t := &Verified{claims: c, scope: set, key: key, valid: compact.Always()}
+	t.valid.From(max(c.IssuedAt.Unix(), c.NotBefore.Unix())) // a missing nbf is long ago
+	if !c.Expires.IsZero() {
+		t.valid.Until(c.Expires.Unix())
+	}
+	return t, nil
 }
 
 // check does the checks that each request with a token needs. The ledger and Spent
