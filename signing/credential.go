@@ -113,12 +113,6 @@ func Generate() (clientKey string, secret Secret) {
 	return random(keyLength), Secret(random(secretLength))
 }
 
-// generated reports whether a credential has the shape of those that Generate makes.
-func generated(clientKey string, secret Secret) bool {
-	return ascii.Alphanumeric.Holds(clientKey, keyLength, keyLength) &&
-		ascii.Alphanumeric.Holds(string(secret), secretLength, secretLength)
-}
-
 // random returns n letters and digits, with 5 bits each.
 func random(n int) (text string) {
 	for len(text) < n {

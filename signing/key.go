@@ -46,7 +46,7 @@ type proof struct {
 // key could belong to two credentials.
 func NewKey(clientKey string, secrets ...Secret) (*Key, error) {
 	for _, secret := range secrets {
-		if !generated(clientKey, secret) {
+		if !ascii.Alphanumeric.Holds(clientKey, keyLength, keyLength) || !ascii.Alphanumeric.Holds(string(secret), secretLength, secretLength) {
 			return nil, errors.New("signing: a client key has 22 letters and digits and a secret 64; see UnsafeKey")
 		}
 	}

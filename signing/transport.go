@@ -286,9 +286,9 @@ func (t *Transport) signV2(r *http.Request, to target, method string) error {
 	b := base{authority: to.authority, path: to.path}
 	b.from(r, names)
 	b.method = method
-	alg := algHMAC
+	alg, sign := algHMAC, func(text []byte) ([]byte, error) { return macOf(t.ClientKey, t.Secret, text), nil }
 	if t.Signer != nil {
-		alg = algEd25519
+		alg, sign = algEd25519, func(text []byte) ([]byte, error) { return t.Signer.Sign(rand.Reader, text, crypto.Hash(0)) }
 	}
 	covered := names.required(to.digest != "", len(r.Header[names.Account]) > 0)
 	b.input = "(" + strings.Join(covered, " ") + ");created=" + strconv.FormatInt(to.clock.seconds(t.now()), 10) +
@@ -296,20 +296,13 @@ func (t *Transport) signV2(r *http.Request, to target, method string) error {
 	if err := b.check(); err != nil {
 		return err
 	}
-	signature, err := t.signature(b.append(nil))
+	signature, err := sign(b.append(nil))
 	if err != nil {
 		return fmt.Errorf("signing: Transport.Signer: %w", err)
 	}
 	r.Header.Set(inputHeader, "sig="+b.input)
 	r.Header.Set(signatureHeader, "sig=:"+base64.StdEncoding.EncodeToString(signature)+":")
 	return nil
-}
-
-func (t *Transport) signature(base []byte) ([]byte, error) {
-	if t.Signer != nil {
-		return t.Signer.Sign(rand.Reader, base, crypto.Hash(0))
-	}
-	return macOf(t.ClientKey, t.Secret, base), nil
 }
 
 // digested returns r and the Content-Digest of its body, or "" if it has none. If the
