@@ -124,7 +124,12 @@ func (s *selection) members(path string, n *node) (kept bool) {
 func (s *selection) elements(path string, n *node) (kept bool) {
 	path = arrayPath(path)
 	s.parts(n, func(e *part) bool {
-		written := s.value(elementPath(path, &e.node), &e.node)
+		at := path
+		// Stored values of another form or length stay out of paths.
+		if object := e.object(); ascii.LowerName.Holds(object, 1, 40) {
+			at += "#" + object
+		}
+		written := s.value(at, &e.node)
 		kept = kept || written
 		return written
 	})
@@ -183,11 +188,3 @@ func memberPath(path, name string) string {
 
 // arrayPath is the path of elements, also of those of arrays in an array.
 func arrayPath(path string) string { return strings.TrimSuffix(path, "[]") + "[]" }
-
-func elementPath(path string, e *node) string {
-	// Stored values of another form or length stay out of paths.
-	if object := e.object(); ascii.LowerName.Holds(object, 1, 40) {
-		return path + "#" + object
-	}
-	return path
-}
