@@ -44,28 +44,20 @@ func get(ctx context.Context, client *http.Client, target string) (*http.Respons
 			}
 			return nil, err
 		}
-		wait, again := pause(reply, attempt)
-		if !again {
+		wait := retryAfter(reply.Header)
+		if !slices.Contains(busy, reply.StatusCode) || attempt == retries || wait > patience {
 			return reply, nil
 		}
 		_, _ = io.CopyN(io.Discard, reply.Body, 64<<10) // so that its connection can be used again
 		_ = reply.Body.Close()
-		if err := clock.Sleep(ctx, wait); err != nil {
+		// A random time more, so that clients that were refused together do not come back together.
+		if err := clock.Sleep(ctx, wait+rand.N(backoff<<attempt)); err != nil {
 			return nil, err
 		}
 	}
 }
 
 var errURL = errors.New("List.URL is not valid")
-
-// pause returns how long to wait before the next attempt. again is false if there
-// must not be one. The wait is the server's Retry-After plus a random time, so that
-// clients that were refused together do not come back together.
-func pause(reply *http.Response, attempt int) (wait time.Duration, again bool) {
-	wait = retryAfter(reply.Header)
-	again = slices.Contains(busy, reply.StatusCode) && attempt < retries && wait <= patience
-	return wait + rand.N(backoff<<attempt), again
-}
 
 // busy are the statuses of a server that may answer later.
 var busy = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}

@@ -36,16 +36,6 @@ func (k *keyset) resume(after string) error {
 	return k.moveTo(values)
 }
 
-// checkEnd returns ErrStalled if the last item lacked a descending sort key. The walk
-// took that key for null, and no value follows null in descending order. So either
-// the list ends there or the server does not send its sort keys.
-func (k *keyset) checkEnd() error {
-	if k.unsent == "" {
-		return nil
-	}
-	return fmt.Errorf("%w: nothing follows %q, whose %s is not sent", ErrStalled, k.id(), k.unsent)
-}
-
 // needsItems reports whether advance needs the JSON of the first and the last item.
 func (k *keyset) needsItems() bool { return len(k.keys) > 1 }
 

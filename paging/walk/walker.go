@@ -95,8 +95,12 @@ func (w *walker[T]) moveAfter(page *envelope.List[T], texts []json.RawMessage) e
 		return w.position.advance(ids, texts)
 	case page.HasMore:
 		return fmt.Errorf("%w: an empty page says there is more", ErrStalled)
+	case w.position.unsent != "":
+		// The walk took that key for null, and no value follows null in descending order. So either the
+		// list ends here or the server does not send its sort keys.
+		return fmt.Errorf("%w: nothing follows %q, whose %s is not sent", ErrStalled, w.position.id(), w.position.unsent)
 	}
-	return w.position.checkEnd()
+	return nil
 }
 
 // idsOf returns the ids of items, or an error if one has none. ItemID panics on a nil
@@ -135,21 +139,15 @@ func (w *walker[T]) target() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if w.list.Property != "" {
-		query = inObject(w.list.Property, query)
+	if name := w.list.Property; name != "" {
+		object := paging.Query{Lists: map[string]paging.Query{name: query}}
+		if len(query.Paths) == 0 {
+			object.Paths = []string{name}
+		}
+		query = object
 	}
 	u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+query.Encode(), "&")
 	return u.String(), nil
-}
-
-// inObject returns the query of an object that asks for the list property name with
-// the query list.
-func inObject(name string, list paging.Query) paging.Query {
-	q := paging.Query{Lists: map[string]paging.Query{name: list}}
-	if len(list.Paths) == 0 {
-		q.Paths = []string{name}
-	}
-	return q
 }
 
 // limit returns how many items to request, or 0 to leave it to the server.
