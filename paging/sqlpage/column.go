@@ -59,12 +59,6 @@ func (c column) rank() int {
 	return rankText
 }
 
-// hasType reports whether a value has the column's type. The value must not be null.
-func (c column) hasType(value any) bool {
-	rank := rankOf(value)
-	return rank == c.rank() || rank == rankFalse && c.Type == paging.Boolean
-}
-
 func (c column) compare(s *statement, op paging.Op, value any) string {
 	return c.condition(s, op, value, s.bind)
 }
@@ -110,10 +104,10 @@ func (c column) at(s *statement, desc bool, value any) []position {
 		return []position{{c.isNull(), []string{c.exists()}}}
 	}
 	p := position{equal: c.condition(s, paging.OpEq, value, s.bindOnce)}
-	switch above := rankOf(value) > c.rank(); {
-	case c.hasType(value):
+	switch rank := rankOf(value); {
+	case rank == c.rank() || rank == rankFalse && c.Type == paging.Boolean: // the value has the column's type
 		p.beyond = append(p.beyond, c.condition(s, beyond(desc), value, s.bindOnce))
-	case above == desc:
+	case (rank > c.rank()) == desc:
 		p.beyond = append(p.beyond, c.exists())
 	}
 	if desc && !c.NotNull {
