@@ -71,7 +71,10 @@ type selection struct {
 func (s *selection) value(path string, n *node) bool {
 	switch {
 	case len(n.parts) == 0 || len(path) > maxPath:
-		return s.leaf(path, n)
+		if n.isArray() {
+			path = arrayPath(path)
+		}
+		return s.keep(path) && s.text(n)
 	case n.isList():
 		return s.list(path, n) || s.keep(path)
 	case n.isObject():
@@ -79,13 +82,6 @@ func (s *selection) value(path string, n *node) bool {
 	default:
 		return s.elements(path, n)
 	}
-}
-
-func (s *selection) leaf(path string, n *node) bool {
-	if n.isArray() {
-		path = arrayPath(path)
-	}
-	return s.keep(path) && s.text(n)
 }
 
 // text writes a whole value.
@@ -128,7 +124,12 @@ func (s *selection) members(path string, n *node) (kept bool) {
 func (s *selection) elements(path string, n *node) (kept bool) {
 	path = arrayPath(path)
 	s.parts(n, func(e *part) bool {
-		written := s.value(elementPath(path, &e.node), &e.node)
+		at := path
+		// Stored values of another form or length stay out of paths.
+		if object := e.object(); ascii.LowerName.Holds(object, 1, 40) {
+			at += "#" + object
+		}
+		written := s.value(at, &e.node)
 		kept = kept || written
 		return written
 	})
@@ -187,11 +188,3 @@ func memberPath(path, name string) string {
 
 // arrayPath is the path of elements, also of those of arrays in an array.
 func arrayPath(path string) string { return strings.TrimSuffix(path, "[]") + "[]" }
-
-func elementPath(path string, e *node) string {
-	// Stored values of another form or length stay out of paths.
-	if object := e.object(); ascii.LowerName.Holds(object, 1, 40) {
-		return path + "#" + object
-	}
-	return path
-}

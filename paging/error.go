@@ -24,15 +24,10 @@ func NewError(argument, reason string) *Error {
 func (e *Error) Error() string {
 	texts := make([]string, len(e.problems))
 	for i, p := range e.problems {
-		texts[i] = printable(strings.TrimSpace(p.Path + " " + p.Reason))
+		quoted := strconv.Quote(strings.TrimSpace(p.Path + " " + p.Reason)) // no character breaks the line of a log
+		texts[i] = quoted[1 : len(quoted)-1]
 	}
 	return "paging: " + strings.Join(texts, "; ")
-}
-
-// printable escapes characters that would break a line of a log.
-func printable(s string) string {
-	quoted := strconv.Quote(s)
-	return quoted[1 : len(quoted)-1]
 }
 
 // Fault returns the response to the caller: 400 invalidArgument.query with a child for
@@ -41,8 +36,7 @@ func printable(s string) string {
 func (e *Error) Fault() *envelope.Fault {
 	fault := faults.Of("invalidArgument.query")
 	for _, p := range e.problems {
-		own := *p // whoever gets it may change it, and ErrSlowCount is everybody's
-		fault.Faults = append(fault.Faults, &own)
+		fault.Faults = append(fault.Faults, new(*p)) // whoever gets it may change it, and ErrSlowCount is everybody's
 	}
 	return fault
 }

@@ -1,6 +1,7 @@
 package paging
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,31 +140,31 @@ func unknownSortKey(path string) string {
 
 func (l listParser) limit() int {
 	initial, most := l.schema.limits()
-	text, ok := l.sent["limit"]
-	if !ok {
-		return initial
-	}
-	limit, ok := parseInteger(text)
-	if !ok || limit == 0 {
-		l.wrong("limit", "", "must be a positive integer")
-	}
-	return int(min(limit, int64(most)))
+	return min(l.integer("limit", initial, 1, "must be a positive integer"), most)
 }
 
 func (l listParser) skip() int {
-	text, ok := l.sent["skip"]
-	if !ok {
-		return 0
-	}
-	skip, ok := parseInteger(text)
-	if !ok {
-		l.wrong("skip", "", "must be a non-negative integer")
-	}
+	skip := l.integer("skip", 0, 0, "must be a non-negative integer")
 	if skip > maxSkip {
 		l.wrong("skip", "", "more than "+strconv.Itoa(maxSkip)+
 			`; sort by _id and ask for {"_id":{"$gt":…}} with the last _id of the page before`)
 	}
-	return int(min(skip, maxSkip))
+	return min(skip, maxSkip)
+}
+
+// integer reads decimal digits only: no sign, blank, fraction or leading zero. An argument that was
+// not sent is initial.
+func (l listParser) integer(argument string, initial, least int, wanted string) int {
+	text, ok := l.sent[argument]
+	if !ok {
+		return initial
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || n < uint64(least) || len(text) > 1 && text[0] == '0' {
+		l.wrong(argument, "", wanted)
+		return 0
+	}
+	return int(min(n, math.MaxInt))
 }
 
 // count reads whether the caller asks for the total. A list property has none, because it
@@ -180,15 +181,6 @@ func (l listParser) count() int {
 		return maxTotal
 	}
 	return 0
-}
-
-// parseInteger reads decimal digits only: no sign, blank, fraction or leading zero.
-func parseInteger(text string) (int64, bool) {
-	n, err := strconv.ParseUint(text, 10, 63)
-	if err != nil || len(text) > 1 && text[0] == '0' {
-		return 0, false
-	}
-	return int64(n), true
 }
 
 // lists returns the queries of the list properties that a path or an argument

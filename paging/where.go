@@ -277,19 +277,17 @@ func (c *compiler) operators() Filter {
 }
 
 func (c *compiler) operator(name string) Filter {
-	switch op := Op(slices.Index(operatorNames[:], name)); op {
-	case OpEq, OpGt, OpGte, OpLt, OpLte:
-		return c.compare(op)
-	case OpIn:
-		return c.in()
-	case OpExists:
-		return c.exists()
-	}
 	switch name {
+	case "$eq", "$gt", "$gte", "$lt", "$lte":
+		return c.compare(Op(slices.Index(operatorNames[:], name)))
 	case "$ne":
 		return Not(c.compare(OpEq))
+	case "$in":
+		return c.in()
 	case "$nin":
 		return Not(c.in())
+	case "$exists":
+		return c.exists()
 	case "$prefix":
 		return c.prefix()
 	case "$not":

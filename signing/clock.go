@@ -2,6 +2,7 @@ package signing
 
 import (
 	"hash/maphash"
+	"maps"
 	"math"
 	"net/http"
 	"sync"
@@ -38,12 +39,7 @@ func (c *Clock) host(name string) *hostClock {
 	if c.hosts == nil {
 		c.hosts = make(map[string]*hostClock)
 	}
-	for other := range c.hosts { // in no order
-		if len(c.hosts) < maxHosts {
-			break
-		}
-		delete(c.hosts, other)
-	}
+	maps.DeleteFunc(c.hosts, func(string, *hostClock) bool { return len(c.hosts) >= maxHosts }) // in no order
 	h := &hostClock{offset: unknown, seed: maphash.MakeSeed()}
 	c.hosts[name] = h
 	return h

@@ -65,12 +65,10 @@ func (c *credential) parseV1(h http.Header, names *Headers) error {
 
 // parseSignature decodes 64 lower-case hexadecimal digits.
 func parseSignature(sum *[sha256.Size]byte, s string) bool {
-	var text [2 * sha256.Size]byte
-	if !ascii.LowerHex.Holds(s, len(text), len(text)) {
+	if !ascii.LowerHex.Holds(s, 2*len(sum), 2*len(sum)) {
 		return false
 	}
-	copy(text[:], s)
-	_, err := hex.Decode(sum[:], text[:])
+	_, err := hex.Decode(sum[:], []byte(s))
 	return err == nil
 }
 
@@ -113,12 +111,6 @@ const (
 // (110 bits), and a secret of 64 letters and digits (320 bits).
 func Generate() (clientKey string, secret Secret) {
 	return random(keyLength), Secret(random(secretLength))
-}
-
-// generated reports whether a credential has the shape of those that Generate makes.
-func generated(clientKey string, secret Secret) bool {
-	return ascii.Alphanumeric.Holds(clientKey, keyLength, keyLength) &&
-		ascii.Alphanumeric.Holds(string(secret), secretLength, secretLength)
 }
 
 // random returns n letters and digits, with 5 bits each.

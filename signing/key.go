@@ -46,7 +46,7 @@ type proof struct {
 // key could belong to two credentials.
 func NewKey(clientKey string, secrets ...Secret) (*Key, error) {
 	for _, secret := range secrets {
-		if !generated(clientKey, secret) {
+		if !ascii.Alphanumeric.Holds(clientKey, keyLength, keyLength) || !ascii.Alphanumeric.Holds(string(secret), secretLength, secretLength) {
 			return nil, errors.New("signing: a client key has 22 letters and digits and a secret 64; see UnsafeKey")
 		}
 	}
@@ -304,10 +304,7 @@ func appendMessage(dst []byte, command, method, timestamp string) []byte {
 // A nil Key holds no secret. It takes the time of a Key with one secret, so that
 // strangers do not learn which client keys exist.
 func (k *Key) Holds(secret Secret, now time.Time) *Key {
-	known := k
-	if k == nil {
-		known = nobody()
-	}
+	known := cmp.Or(k, nobody())
 	// HMAC pads a short key with zeros, so a secret with a NUL at its end would match
 	// the same secret without it.
 	if secret == "" || strings.HasSuffix(string(secret), "\x00") || checkMACKey(known.clientKey, secret) != nil {

@@ -173,7 +173,8 @@ func (m *Memory) claim(u *Use) error {
 	if count != nil && count.at(tick) >= m.perKey() && m.perKey() < m.requests {
 		return ErrFull
 	}
-	if !m.reserve() {
+	if m.live.Add(1) > int64(m.requests) {
+		m.live.Add(-1)
 		return ErrFull
 	}
 
@@ -207,15 +208,6 @@ func (m *Memory) lock(s *shard) (now time.Duration) {
 		s.Unlock()
 		m.sweep(currentTick(now))
 	}
-}
-
-// reserve counts one more request, unless the store is full.
-func (m *Memory) reserve() bool {
-	if m.live.Add(1) <= int64(m.requests) {
-		return true
-	}
-	m.live.Add(-1)
-	return false
 }
 
 // Len returns how many requests are remembered. Watch this number: when it reaches

@@ -16,9 +16,7 @@ func (t *tally) at(now uint32) int {
 	for ; expired < len(t.ends) && t.ends[expired].tick <= now; expired++ {
 		t.live -= int(t.ends[expired].requests)
 	}
-	if expired > 0 {
-		t.ends = slices.Delete(t.ends, 0, expired)
-	}
+	t.ends = slices.Delete(t.ends, 0, expired)
 	return t.live
 }
 

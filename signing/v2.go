@@ -55,11 +55,11 @@ func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (fou
 	if s.member, found, err = findTagged(r.Header[inputHeader], names.Tag); err != nil || !found {
 		return found, err
 	}
-	account := len(r.Header[names.Account]) > 0
+	digest, account, key := r.Header[digestHeader], r.Header[names.Account], r.Header[names.ClientKey]
 	switch {
 	case !isLabel(s.key):
 		return true, fmt.Errorf("%w: label", ErrMalformed)
-	case !covers(s.value, names.required(len(r.Header[digestHeader]) > 0, account)):
+	case !covers(s.value, names.required(len(digest) > 0, len(account) > 0)):
 		return true, fmt.Errorf("%w: components", ErrMalformed)
 	case !s.parseParams(names.Tag):
 		return true, fmt.Errorf("%w: parameters", ErrMalformed)
@@ -69,12 +69,17 @@ func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (fou
 		return true, ErrVersion
 	case !s.parseSignature(r.Header[signatureHeader]):
 		return true, fmt.Errorf("%w: signature", ErrMalformed)
-	}
-	if err := s.checkHeaders(r.Header, names); err != nil {
-		return true, err
+	case max(len(digest), len(account), len(key)) > 1:
+		return true, fmt.Errorf("%w: a header is there twice", ErrAmbiguous)
+	case len(key) == 1 && key[0] != s.keyid:
+		return true, fmt.Errorf("%w: two client keys", ErrAmbiguous)
+	case len(account) > 0 && !ascii.Visible.Holds(account[0], 1, maxAccount):
+		return true, fmt.Errorf("%w: account", ErrMalformed)
+	case len(digest) > 0 && !s.digests.parse(digest):
+		return true, fmt.Errorf("%w: malformed, or an unknown algorithm", ErrDigest)
 	}
 	c.isV2 = true
-	c.account = account
+	c.account = len(account) > 0
 	c.signed = s.created * 1000
 	c.use.ClientKey = s.keyid
 	c.use.Nonce = shortNonce(s.nonce)
@@ -190,30 +195,13 @@ var strictBase64 = base64.StdEncoding.Strict()
 
 // parseBytes decodes a byte sequence into all of dst.
 func parseBytes(dst []byte, value string) bool {
-	var text, decoded [96]byte // the base64 of 64 bytes, and more than fits
+	var decoded [96]byte // more than fits
 	size := strictBase64.EncodedLen(len(dst))
 	if len(value) != size+2 || value[0] != ':' || value[size+1] != ':' {
 		return false
 	}
-	copy(text[:], value[1:])
-	n, err := strictBase64.Decode(decoded[:], text[:size])
+	n, err := strictBase64.Decode(decoded[:], []byte(value[1:size+1]))
 	return err == nil && n == len(dst) && copy(dst, decoded[:n]) == n
-}
-
-// checkHeaders checks the headers that a signature covers.
-func (s *v2) checkHeaders(h http.Header, names *prefixed) error {
-	digest, account, key := h[digestHeader], h[names.Account], h[names.ClientKey]
-	switch {
-	case max(len(digest), len(account), len(key)) > 1:
-		return fmt.Errorf("%w: a header is there twice", ErrAmbiguous)
-	case len(key) == 1 && key[0] != s.keyid:
-		return fmt.Errorf("%w: two client keys", ErrAmbiguous)
-	case len(account) > 0 && !ascii.Visible.Holds(account[0], 1, maxAccount):
-		return fmt.Errorf("%w: account", ErrMalformed)
-	case len(digest) > 0 && !s.digests.parse(digest):
-		return fmt.Errorf("%w: malformed, or an unknown algorithm", ErrDigest)
-	}
-	return nil
 }
 
 // shortNonce maps a nonce to the 16 letters and digits that Replays records. That of

@@ -114,10 +114,10 @@ var (
 func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) (*Key, error) {
 	var c credential
 	key, err := v.check(ctx, r, command, &c)
-	if err != nil {
-		return nil, err
+	if err == nil && c.isV2 {
+		err = v.checkBody(ctx, r, &c)
 	}
-	if err := v.checkBody(ctx, r, &c); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if c.isV2 && v.AfterBody != nil {
@@ -134,7 +134,10 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, command string) 
 
 // check checks all but the body and the replay.
 func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c *credential) (*Key, error) {
-	if err := v.validate(); err != nil {
+	if v.Keys == nil || v.Replays == nil {
+		return nil, errIncomplete
+	}
+	if err := v.Policy.Validate(); err != nil {
 		return nil, err
 	}
 	if !ascii.IsMethod(r.Method) {
@@ -164,14 +167,6 @@ func (v *Verifier) check(ctx context.Context, r *http.Request, command string, c
 	return key, nil
 }
 
-// validate reports a missing field, and a Policy that no Verifier can have.
-func (v *Verifier) validate() error {
-	if v.Keys == nil || v.Replays == nil {
-		return errIncomplete
-	}
-	return v.Policy.Validate()
-}
-
 // parse reads the headers of the one version that the request has.
 func (v *Verifier) parse(r *http.Request, c *credential) error {
 	names := headersFor(v.Header)
@@ -199,28 +194,19 @@ func (v *Verifier) complete(c *credential, now time.Time) {
 // request then counts as seen when its body has arrived. A client decides how long that
 // takes, and a store may have forgotten the first use of the nonce by then.
 func (v *Verifier) checkBody(ctx context.Context, r *http.Request, c *credential) error {
-	if !c.isV2 {
-		return nil
-	}
-	if err := v.checkNonce(ctx, r, &c.use); err != nil {
-		return err
+	// A known nonce is refused before its body is read. A short body is not worth the look-up, and one
+	// beyond the bound is not read.
+	if store, ok := v.Replays.(UsedNonces); ok && r.Body != nil && !isShort(r) && r.ContentLength <= v.Policy.maxBody() {
+		used, err := store.Used(ctx, c.use.ClientKey, c.use.Nonce)
+		switch {
+		case err != nil:
+			return err
+		case used:
+			return ErrReplayed
+		}
 	}
 	err := v.Policy.checkBody(r, &c.v2.digests)
 	c.use.Seen = clock.Now(v.Now)
-	return err
-}
-
-// checkNonce refuses a nonce that is known before its body is read. A short body is not
-// worth the look-up, and one beyond the bound is not read.
-func (v *Verifier) checkNonce(ctx context.Context, r *http.Request, u *Use) error {
-	store, ok := v.Replays.(UsedNonces)
-	if !ok || r.Body == nil || isShort(r) || r.ContentLength > v.Policy.maxBody() {
-		return nil
-	}
-	used, err := store.Used(ctx, u.ClientKey, u.Nonce)
-	if used && err == nil {
-		return ErrReplayed
-	}
 	return err
 }
 

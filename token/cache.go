@@ -108,11 +108,8 @@ func (c *CachedKeys) Public(ctx context.Context, kid string) (*PublicKey, error)
 	kid = strings.Clone(kid) // it is a part of a request
 	return c.found.Get(ctx, &c.of, now, kid, func() (found recent.Found[*PublicKey], err error) {
 		k, err := c.keys.Public(ctx, kid)
-		if err == nil && k == nil {
-			err = errNoKey // a missing answer must not look like a missing key
-		}
-		if err != nil {
-			return found, err
+		if err != nil || k == nil {
+			return found, cmp.Or(err, errNoKey) // a missing answer must not look like a missing key
 		}
 		return recent.Found[*PublicKey]{Value: k, Group: k.ClientKey}, nil
 	})

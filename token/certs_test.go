@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"math/big"
 	"os"
 	"os/exec"
@@ -135,12 +134,12 @@ func TestThumbprint(t *testing.T) {
 	if err := key.UnmarshalJSON([]byte(`{"kty":"RSA","n":"0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw","e":"AQAB","alg":"RS256","kid":"2011-04-29"}`)); err != nil {
 		t.Fatal(err)
 	}
-	got, err := token.Thumbprint(key.Key.(*rsa.PublicKey))
-	if diff := cmp.Diff("NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs", got); diff != "" || err != nil {
-		t.Errorf("%v %s", err, diff)
+	got := token.Thumbprint(key.Key.(*rsa.PublicKey))
+	if diff := cmp.Diff("NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs", got); diff != "" {
+		t.Error(diff)
 	}
-	if kid, err := token.Thumbprint(&rsa.PublicKey{N: big.NewInt(5)}); kid != "" || !errors.Is(err, token.ErrBadKey) {
-		t.Errorf("no exponent: %q, %v, want ErrBadKey", kid, err)
+	if kid := token.Thumbprint(&rsa.PublicKey{N: big.NewInt(5)}); kid != "" {
+		t.Errorf("no exponent: %q", kid)
 	}
 }
 

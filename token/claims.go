@@ -137,12 +137,7 @@ func readText(r *strictjson.Reader) string {
 // control characters. Some databases refuse control characters, and such an error
 // would look like an outage.
 func isText(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] == 0x7f {
-			return false
-		}
-	}
-	return 0 < len(s) && len(s) <= maxText
+	return 0 < len(s) && len(s) <= maxText && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f })
 }
 
 // readTexts reads an array of strings, with no more than most elements.
@@ -164,14 +159,10 @@ func readTime(r *strictjson.Reader) time.Time {
 
 func readRoles(r *strictjson.Reader) []string {
 	roles := readTexts(r, MaxRoles)
-	if !all(roles, isText) {
+	if slices.ContainsFunc(roles, func(role string) bool { return !isText(role) }) {
 		r.Fail(errText)
 	}
 	return roles
-}
-
-func all(list []string, ok func(string) bool) bool {
-	return !slices.ContainsFunc(list, func(s string) bool { return !ok(s) })
 }
 
 func readLevel(r *strictjson.Reader) (level scope.Level) {

@@ -41,7 +41,7 @@ func (c *CachedKeys) SetNow(now func() time.Time) { c.now = now }
 
 // Make is Ensure by a call that found no pair, after another one has made it.
 func (m *MemoryKeys) Make(org OrgKey, clientKey string) (*PublicKey, error) {
-	return m.make(org, clientKey, false)
+	return m.make(org, clientKey, nil, m.keep)
 }
 
 // Fake gives an app an exposed key that is none, for a count of what the apps of others cost.

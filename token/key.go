@@ -64,7 +64,7 @@ func (k *PublicKey) Validate() error {
 	if err := k.check(); err != nil {
 		return err
 	}
-	if kid, err := thumbprint(k.Key); err != nil || k.KeyID != kid {
+	if k.KeyID != thumbprint(k.Key) {
 		return badKey("key id is not the thumbprint")
 	}
 	return nil
@@ -100,13 +100,10 @@ func (k *PublicKey) same(l *PublicKey) bool {
 func badKey(reason string) error { return fmt.Errorf("%w: %s", ErrBadKey, reason) }
 
 // thumbprint returns the KeyID of a key: RFC 7638, SHA-256, base64url. The key is one that
-// weakkey.CheckRSA accepts.
-func thumbprint(k *rsa.PublicKey) (string, error) {
-	sum, err := (&jose.JSONWebKey{Key: k}).Thumbprint(crypto.SHA256)
-	if err != nil {
-		return "", badKey(err.Error())
-	}
-	return encode(sum), nil
+// weakkey.CheckRSA accepts, so there is no error.
+func thumbprint(k *rsa.PublicKey) string {
+	sum, _ := (&jose.JSONWebKey{Key: k}).Thumbprint(crypto.SHA256)
+	return encode(sum)
 }
 
 // KeyPair signs an app's tokens. It prints REDACTED.
@@ -132,14 +129,10 @@ func NewPair(signer crypto.Signer) (*KeyPair, error) {
 	if err := weakkey.CheckRSA(key); err != nil {
 		return nil, badKey(err.Error())
 	}
-	kid, err := thumbprint(key)
-	if err != nil {
-		return nil, err
-	}
 	if err := trySigner(signer, key); err != nil {
 		return nil, err
 	}
-	return &KeyPair{PublicKey: PublicKey{KeyID: kid, Key: key}, Signer: signer}, nil
+	return &KeyPair{PublicKey: PublicKey{KeyID: thumbprint(key), Key: key}, Signer: signer}, nil
 }
 
 type hidden = redacted.Value // embedded by an unexported name, so that no exported field appears

@@ -3,7 +3,6 @@ package token
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 	"time"
 
@@ -244,12 +243,5 @@ func Records(ctx context.Context, l Issuing, of Holder) iter.Seq2[Record, error]
 	return face.Pages(list, Position.IsZero)
 }
 
-// errLimit is the error of List for a limit that is out of range.
-var errLimit = errors.New("token: the limit of a list is not 1 to 1000")
-
 // keepFor is how long a ledger keeps the records of keys that an Issue does not name.
 const keepFor = time.Hour
-
-// errNoSubject is the error of RevokeSubject. It must not take an empty Subject for all
-// subjects, or for none.
-var errNoSubject = errors.New("token: RevokeSubject without a subject")

@@ -64,7 +64,7 @@ var errForeign = badKey("client key of another org")
 // old one was. Generate returns the new public key. The error matches ErrBadKey for a
 // client key of another shape, or of another org.
 func (m *MemoryKeys) Generate(ctx context.Context, org OrgKey, clientKey string) (*PublicKey, error) {
-	return m.make(org, clientKey, true)
+	return m.make(org, clientKey, nil, m.replace)
 }
 
 // Ensure returns the public key of an app's present pair, and gives the app a new pair of 2048 bits
@@ -76,7 +76,7 @@ func (m *MemoryKeys) Ensure(ctx context.Context, org OrgKey, clientKey string) (
 	a := m.apps[clientKey]
 	m.mu.RUnlock()
 	if a == nil {
-		return m.make(org, clientKey, false)
+		return m.make(org, clientKey, nil, m.keep)
 	}
 	if a.pair.Org != org {
 		return nil, errForeign // before a pair is made, which takes long
@@ -84,32 +84,35 @@ func (m *MemoryKeys) Ensure(ctx context.Context, org OrgKey, clientKey string) (
 	return &a.pair.PublicKey, nil
 }
 
-// make gives an app a new pair. Without replace it leaves a pair that is there.
-func (m *MemoryKeys) make(org OrgKey, clientKey string, replace bool) (*PublicKey, error) {
-	pair, err := pairFor(org, clientKey)
+// make makes a new pair for an app, and changes its keys to what f makes of the pair and of them. It
+// returns the app's public key after that.
+func (m *MemoryKeys) make(org OrgKey, clientKey string, absent error, f func(pair *KeyPair, old *appKeys) (*appKeys, error)) (public *PublicKey, err error) {
+	pair, err := GeneratePair(weakkey.MinBits)
 	if err != nil {
 		return nil, err
 	}
-	err = m.change(org, clientKey, nil, func(old *appKeys) (*appKeys, error) {
-		if old != nil && !replace {
-			pair = old.pair
-			return old, nil
+	pair.ClientKey, pair.Org = clientKey, org
+	err = m.change(org, clientKey, absent, func(old *appKeys) (*appKeys, error) {
+		changed, err := f(pair, old)
+		if err == nil {
+			public = &changed.pair.PublicKey
 		}
-		pair.Exposed = old != nil && old.pair.Exposed
-		return &appKeys{pair: pair}, m.vet(pair)
+		return changed, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pair.PublicKey, nil
+	return public, err
 }
 
-func pairFor(org OrgKey, clientKey string) (*KeyPair, error) {
-	pair, err := GeneratePair(weakkey.MinBits)
-	if err == nil {
-		pair.ClientKey, pair.Org = clientKey, org
+func (m *MemoryKeys) replace(pair *KeyPair, old *appKeys) (*appKeys, error) {
+	pair.Exposed = old != nil && old.pair.Exposed
+	return &appKeys{pair: pair}, m.vet(pair)
+}
+
+// keep is replace, but leaves a pair that is there.
+func (m *MemoryKeys) keep(pair *KeyPair, old *appKeys) (*appKeys, error) {
+	if old != nil {
+		return old, nil
 	}
-	return pair, err
+	return m.replace(pair, nil)
 }
 
 // Put gives pair.ClientKey this pair. It replaces the old pair and all former keys,
@@ -150,11 +153,7 @@ func (m *MemoryKeys) Rotate(ctx context.Context, org OrgKey, clientKey string, o
 	if err := CheckOverlap(overlap); err != nil {
 		return nil, err
 	}
-	pair, err := pairFor(org, clientKey)
-	if err != nil {
-		return nil, err
-	}
-	err = m.change(org, clientKey, ErrNotFound, func(old *appKeys) (*appKeys, error) {
+	return m.make(org, clientKey, ErrNotFound, func(pair *KeyPair, old *appKeys) (*appKeys, error) {
 		formers := old.verifying(m.Now)
 		if len(formers) >= MaxFormers {
 			return nil, ErrFormers
@@ -166,10 +165,6 @@ func (m *MemoryKeys) Rotate(ctx context.Context, org OrgKey, clientKey string, o
 		slices.SortFunc(formers, func(a, b *PublicKey) int { return cmp.Or(b.Ends.Compare(a.Ends), cmp.Compare(a.KeyID, b.KeyID)) })
 		return &appKeys{pair, formers}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &pair.PublicKey, nil
 }
 
 // verifying returns a copy of the former keys that still verify.

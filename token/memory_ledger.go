@@ -90,15 +90,6 @@ func (h Holder) has(r *Record) bool {
 	return r.Org == h.Org && (h.ClientKey == Any || r.ClientKey == h.ClientKey) && (h.Subject == Any || r.Subject == h.Subject)
 }
 
-// live returns a live record of a holder. An error says that there is none.
-func (m *memoryLedger) live(of Holder, id string, now time.Time) (*issuedRecord, error) {
-	r := m.records[inApp{of.ClientKey, id}]
-	if !m.isLive(r, now) || !of.has(&r.Record) {
-		return nil, ErrNotFound
-	}
-	return r, nil
-}
-
 func (m *memoryLedger) Issue(ctx context.Context, r Record, verifying []string, limit int) error {
 	kids := append([]string{r.KeyID}, verifying...)
 	now := clock.Now(m.now)
@@ -108,8 +99,14 @@ func (m *memoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 	if m.records[inApp{r.ClientKey, r.ID}] != nil {
 		return errors.New("token: id was issued before")
 	}
-	if err := m.vetParent(&r, kids, now); err != nil {
-		return err
+	if r.Parent != "" {
+		parent := m.records[inApp{r.ClientKey, r.Parent}]
+		switch ancestors, live := m.ancestors(parent, now); {
+		case !live, !slices.Contains(kids, parent.KeyID):
+			return ErrRevoked
+		case ancestors >= MaxAncestors:
+			return ErrTooDeep
+		}
 	}
 	live, young := 0, 0
 	var gone []*issuedRecord
@@ -133,21 +130,6 @@ func (m *memoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 		m.remove(known)
 	}
 	m.add(&issuedRecord{Record: r})
-	return nil
-}
-
-// vetParent returns an error if r must not descend from its parent.
-func (m *memoryLedger) vetParent(r *Record, kids []string, now time.Time) error {
-	if r.Parent == "" {
-		return nil
-	}
-	parent := m.records[inApp{r.ClientKey, r.Parent}]
-	switch ancestors, live := m.ancestors(parent, now); {
-	case !live, !slices.Contains(kids, parent.KeyID):
-		return ErrRevoked
-	case ancestors >= MaxAncestors:
-		return ErrTooDeep
-	}
 	return nil
 }
 
@@ -183,83 +165,78 @@ func (m *memoryLedger) remove(r *issuedRecord) {
 }
 
 func (m *memoryLedger) Spend(ctx context.Context, r Record) (Lineage, error) {
+	return m.change(r, func(issued *issuedRecord, _ time.Time) {
+		issued.Uses++
+		if face.Due(issued.Use, r.Use) {
+			issued.Use = r.Use
+		}
+	})
+}
+
+func (m *memoryLedger) Renew(ctx context.Context, r, next Record, grace time.Duration) error {
+	_, err := m.change(r, func(issued *issuedRecord, now time.Time) {
+		if issued.Generation == r.Generation {
+			issued.Generation, issued.graced = r.Generation+1, now.Add(grace)
+		}
+		issued.KeyID, issued.Issued = next.KeyID, next.Issued
+		if !next.Expires.IsZero() && (issued.Expires.IsZero() || next.Expires.Before(issued.Expires)) {
+			issued.Expires = next.Expires
+		}
+	})
+	return err
+}
+
+// change changes the live record of a token by f. An error says why the token is refused.
+func (m *memoryLedger) change(r Record, f func(issued *issuedRecord, now time.Time)) (Lineage, error) {
 	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	issued, err := m.issued(r, now)
-	if err != nil {
-		return Lineage{}, err
-	}
-	issued.Uses++
-	if face.Due(issued.Use, r.Use) {
-		issued.Use = r.Use
-	}
-	return issued.Lineage, nil
-}
-
-// issued returns the live record of a token. An error says why the token is refused.
-func (m *memoryLedger) issued(r Record, now time.Time) (*issuedRecord, error) {
 	issued := m.records[inApp{r.ClientKey, r.ID}]
 	if issued == nil || issued.Subject != r.Subject || issued.MaxUses != r.MaxUses {
-		return nil, ErrRevoked
+		return Lineage{}, ErrRevoked
 	}
 	switch behind := issued.Generation - r.Generation; {
 	case behind > 1, behind == 1 && !now.Before(issued.graced):
 		m.remove(issued)
-		return nil, ErrReused
+		return Lineage{}, ErrReused
 	case behind < 0, behind == 0 && issued.KeyID != r.KeyID:
-		return nil, ErrRevoked
+		return Lineage{}, ErrRevoked
 	case m.isLive(issued, now):
-		return issued, nil
+		f(issued, now)
+		return issued.Lineage, nil
 	case issued.MaxUses > 0 && issued.Uses >= issued.MaxUses:
-		return nil, ErrExhausted
+		return Lineage{}, ErrExhausted
 	}
-	return nil, ErrRevoked
-}
-
-func (m *memoryLedger) Renew(ctx context.Context, r, next Record, grace time.Duration) error {
-	now := clock.Now(m.now)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	issued, err := m.issued(r, now)
-	if err != nil {
-		return err
-	}
-	if issued.Generation == r.Generation {
-		issued.Generation, issued.graced = r.Generation+1, now.Add(grace)
-	}
-	issued.KeyID, issued.Issued = next.KeyID, next.Issued
-	if !next.Expires.IsZero() && (issued.Expires.IsZero() || next.Expires.Before(issued.Expires)) {
-		issued.Expires = next.Expires
-	}
-	return nil
+	return Lineage{}, ErrRevoked
 }
 
 func (m *memoryLedger) Get(ctx context.Context, of Holder, id string) (Record, error) {
+	return m.get(of, id, false)
+}
+
+func (m *memoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
+	_, err := m.get(of, id, true)
+	return err
+}
+
+// get returns a live record of a holder, and removes it if remove is true.
+func (m *memoryLedger) get(of Holder, id string, remove bool) (Record, error) {
 	now := clock.Now(m.now)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r, err := m.live(of, id, now)
-	if err != nil {
-		return Record{}, err
+	r := m.records[inApp{of.ClientKey, id}]
+	if !m.isLive(r, now) || !of.has(&r.Record) {
+		return Record{}, ErrNotFound
+	}
+	if remove {
+		m.remove(r)
 	}
 	return r.Record, nil
 }
 
-func (m *memoryLedger) Revoke(ctx context.Context, of Holder, id string) error {
-	now := clock.Now(m.now)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, err := m.live(of, id, now)
-	if err == nil {
-		m.remove(r)
-	}
-	return err
-}
-
 func (m *memoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error) {
 	if of.Subject == "" || of.Subject == Any {
-		return 0, errNoSubject
+		return 0, errors.New("token: RevokeSubject without a subject") // it means neither all subjects nor none
 	}
 	now := clock.Now(m.now)
 	m.mu.Lock()
@@ -278,7 +255,7 @@ func (m *memoryLedger) RevokeSubject(ctx context.Context, of Holder) (int, error
 
 func (m *memoryLedger) List(ctx context.Context, of Holder, after Position, limit int) (page []Record, next Position, err error) {
 	if limit < 1 || limit > MaxPage {
-		return nil, Position{}, errLimit
+		return nil, Position{}, errors.New("token: the limit of a list is not 1 to 1000")
 	}
 	page = []Record{}
 	if of.Subject == "" || of.ClientKey == Any {

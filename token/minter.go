@@ -250,7 +250,7 @@ func (m *Minter) complete(c *Claims, now time.Time) (err error) {
 	switch {
 	case !ascii.IsClientKey(c.Issuer):
 		return unmintable(errors.New("iss is not a client key"))
-	case !isUnicode(c.Subject), !isUnicode(c.Audience), !all(c.Roles, isUnicode):
+	case slices.ContainsFunc(append([]string{c.Subject, c.Audience}, c.Roles...), isNoText):
 		return unmintable(errText)
 	case !c.Expires.IsZero() && (!c.Expires.After(now) || !c.Expires.After(c.IssuedAt) || !c.Expires.After(c.NotBefore)):
 		return unmintable(errors.New("the token would end before it begins"))
@@ -259,8 +259,8 @@ func (m *Minter) complete(c *Claims, now time.Time) (err error) {
 	return err
 }
 
-// isUnicode is isText for strings that were not read from JSON.
-func isUnicode(s string) bool { return isText(s) && utf8.ValidString(s) }
+// isNoText reports whether s may not be a name. It is for strings that were not read from JSON.
+func isNoText(s string) bool { return !isText(s) || !utf8.ValidString(s) }
 
 // canonical returns the chains in canonical form, each once.
 func (m *Minter) canonical(chains []string) ([]string, error) {

@@ -67,11 +67,7 @@ func TestPublishedKeysThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var weak bytes.Buffer
-	id, err := token.Thumbprint(&roca)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(&weak, "# app: %s\n# kid: %s\n", appA, id)
+	fmt.Fprintf(&weak, "# app: %s\n# kid: %s\n", appA, token.Thumbprint(&roca))
 	pem.Encode(&weak, &pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	for name, c := range map[string]struct {
 		text, kid string
@@ -87,7 +83,7 @@ func TestPublishedKeysThatAreRefused(t *testing.T) {
 		"two owners":                      {whole + strings.Replace(whole, appA, appB, 1), good.KeyID, true},
 		"a block that is none before it":  {"# app: " + appB + "\n# kid: " + good.KeyID + "\n-----BEGIN PUBLIC KEY-----\n!\n-----END PUBLIC KEY-----\n" + whole, good.KeyID, false},
 		"a block that has none before it": {"# app: " + appB + "\n# kid: " + good.KeyID + "\n-----BEGIN PUBLIC KEY-----\n!\n" + whole, good.KeyID, false},
-		"T30 a ROCA modulus":              {weak.String(), id, true},
+		"T30 a ROCA modulus":              {weak.String(), token.Thumbprint(&roca), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			key, err := publishedBy(&file{text: c.text}).Public(t.Context(), c.kid)

@@ -16,11 +16,7 @@ import (
 
 func publicOf(t testing.TB, key *rsa.PublicKey) *token.PublicKey {
 	t.Helper()
-	kid, err := token.Thumbprint(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &token.PublicKey{KeyID: kid, ClientKey: appA, Key: key}
+	return &token.PublicKey{KeyID: token.Thumbprint(key), ClientKey: appA, Key: key}
 }
 
 // rocaPrime makes a prime as the library of CVE-2017-15361 does for keys of 1984 to

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/internal/baseurl"
@@ -77,7 +76,8 @@ func (t *Transport) authorise(r *http.Request) (authorised *http.Request, err er
 	if !ok || !isClean(base.EscapedPath()) {
 		return nil, errors.New("token: Transport.BaseURL must be an http or https URL of host and path alone")
 	}
-	if !contains(base, r) {
+	path := r.URL.EscapedPath() // one that is not clean may lead out of the base
+	if _, below := baseurl.Below(path, base.EscapedPath()); !below || !baseurl.Has(base, r) || !isClean(path) {
 		return nil, ErrOutside
 	}
 	token := t.Token
@@ -96,14 +96,6 @@ func (t *Transport) authorise(r *http.Request) (authorised *http.Request, err er
 	}
 	authorised.Header.Set("Authorization", "Bearer "+string(token))
 	return authorised, nil
-}
-
-// contains reports whether r goes to the host of base and below its path. A path that is not
-// clean may lead out of it.
-func contains(base *url.URL, r *http.Request) bool {
-	path := r.URL.EscapedPath()
-	_, below := baseurl.Below(path, base.EscapedPath())
-	return baseurl.Has(base, r) && isClean(path) && below
 }
 
 // isClean reports whether an escaped path is clean. A URL without a path stands for the root.

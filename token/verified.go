@@ -20,16 +20,6 @@ type Verified struct {
 	valid compact.Window
 }
 
-// verified makes the Verified of claims that were signed with key.
-func verified(c Claims, set scope.Set, key *PublicKey) *Verified {
-	t := &Verified{claims: c, scope: set, key: key, valid: compact.Always()}
-	t.valid.From(max(c.IssuedAt.Unix(), c.NotBefore.Unix())) // a missing nbf is long ago
-	if !c.Expires.IsZero() {
-		t.valid.Until(c.Expires.Unix())
-	}
-	return t
-}
-
 // Issuer is the client key of the app that issued the token. The app owns the key
 // that verified it.
 func (t *Verified) Issuer() string { return t.claims.Issuer }

@@ -55,13 +55,6 @@ type Expect struct {
 	Spent func(context.Context, *Verified, Lineage) error
 }
 
-func (e *Expect) takes(audience string) bool {
-	if e.Takes != nil {
-		return e.Takes(audience)
-	}
-	return audience == e.Audience
-}
-
 // Reasons to refuse a token, in addition to those in token.go and claims.go.
 var (
 	errSignature = refuse("signature does not match")
@@ -96,10 +89,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string, want Expect) (*Verifi
 		return nil, unsplit[compact.ErrTooLarge]
 	}
 	t, err := v.recall(ctx, raw)
-	if err != nil {
-		return nil, err
-	}
-	fresh := t == nil
+	fresh := t == nil && err == nil
 	if fresh {
 		t, err = v.open(ctx, raw)
 	}
@@ -137,10 +127,10 @@ var errIncomplete = errors.New("token: Verifier.Keys and Expect.Audience or Take
 
 // concerns checks whether the token is one of the tenant.
 func (t *Verified) concerns(want *Expect) error {
-	switch {
+	switch audience := t.claims.Audience; {
 	case t.key.Org != want.Org:
 		return errOrg
-	case !want.takes(t.claims.Audience):
+	case want.Takes == nil && audience != want.Audience, want.Takes != nil && !want.Takes(audience):
 		return errAudience
 	}
 	return nil
@@ -219,7 +209,12 @@ func (v *Verifier) read(payload string, key *PublicKey) (*Verified, error) {
 		}
 		return nil, &refusal{err}
 	}
-	return verified(c, set, key), nil
+	t := &Verified{claims: c, scope: set, key: key, valid: compact.Always()}
+	t.valid.From(max(c.IssuedAt.Unix(), c.NotBefore.Unix())) // a missing nbf is long ago
+	if !c.Expires.IsZero() {
+		t.valid.Until(c.Expires.Unix())
+	}
+	return t, nil
 }
 
 // check does the checks that each request with a token needs. The ledger and Spent

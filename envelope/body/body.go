@@ -29,14 +29,6 @@ const (
 	maxShown  = 100 // bytes of the path in each
 )
 
-// shown cuts a path to maxShown bytes.
-func shown(path string) string {
-	if len(path) <= maxShown {
-		return path
-	}
-	return strings.ToValidUTF8(path[:maxShown], "") + "…"
-}
-
 // textOf reads the body of r. The header must say that it is JSON in UTF-8.
 func textOf(r *http.Request, limit int64) (string, error) {
 	if err := checkHeader(r.Header); err != nil {

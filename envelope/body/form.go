@@ -149,7 +149,10 @@ func (b *body) refuse(path, reason string) {
 }
 
 func (b *body) wrong(path, reason string) {
-	b.faults = append(b.faults, &auth.Error{Detail: auth.DetailBody, Path: shown(path), Reason: reason})
+	if len(path) > maxShown {
+		path = strings.ToValidUTF8(path[:maxShown], "") + "…"
+	}
+	b.faults = append(b.faults, &auth.Error{Detail: auth.DetailBody, Path: path, Reason: reason})
 }
 
 func (b *body) take(f Field) {

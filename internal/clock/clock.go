@@ -24,15 +24,11 @@ func FirstEnd(a, b time.Time) time.Time {
 
 // Sleep waits for d. If the context ends first, or has ended, it returns the cause.
 func Sleep(ctx context.Context, d time.Duration) error {
-	if d == 0 || ctx.Err() != nil {
-		return context.Cause(ctx)
+	if d > 0 && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
+	return context.Cause(ctx)
 }

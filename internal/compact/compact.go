@@ -139,24 +139,24 @@ func Unverified(raw, claim string) string {
 	// What package token accepts must be readable here. Otherwise a token could hide its iss.
 	limits := Limits
 	limits.AllowNUL = true
-	m, err := ReadMembers(parts.Payload, limits)
-	if err != nil {
-		return ""
-	}
+	m, _ := ReadMembers(parts.Payload, limits)
 	return Text(m[claim])
 }
 
 // Members are the members of an object, as JSON, by name.
 type Members map[string]string
 
-// ReadMembers reads an object.
+// ReadMembers reads an object. After an error there are no Members.
 func ReadMembers(object string, limits strictjson.Limits) (Members, error) {
 	m := Members{}
 	r := strictjson.New(object, limits)
 	for name := range r.Object {
 		m[name] = r.Skip()
 	}
-	return m, r.End()
+	if err := r.End(); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 // Text returns a member that is a string, or "" without one. ok is false if it is something else.
@@ -177,10 +177,7 @@ func (m Members) Seconds(name string) (n int64, err error) {
 
 // Member returns the JSON of a member of an object, or "" if there is none.
 func Member(object, name string) string {
-	m, err := ReadMembers(object, Limits)
-	if err != nil {
-		return ""
-	}
+	m, _ := ReadMembers(object, Limits)
 	return m[name]
 }
 

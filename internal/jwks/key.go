@@ -25,17 +25,12 @@ import (
 // sign.
 var Algorithms = []string{"RS256", "ES256", "EdDSA"}
 
-var methods = map[string]jwt.SigningMethod{
-	"RS256": jwt.SigningMethodRS256,
-	"ES256": jwt.SigningMethodES256,
-	"EdDSA": jwt.SigningMethodEdDSA,
-}
-
 // Key is a public key. Its type decides the algorithm: the header of a token cannot
 // choose another.
 type Key struct {
 	Algorithm string
 	About     any // what Set.Parse has kept with it
+	method    jwt.SigningMethod
 	public    interface{ Equal(crypto.PublicKey) bool }
 }
 
@@ -48,18 +43,18 @@ func NewKey(public crypto.PublicKey) (*Key, error) {
 	switch k := public.(type) {
 	case *rsa.PublicKey:
 		if weakkey.CheckRSA(k) == nil {
-			return &Key{Algorithm: "RS256", public: k}, nil
+			return &Key{Algorithm: "RS256", method: jwt.SigningMethodRS256, public: k}, nil
 		}
 	case *ecdsa.PublicKey:
 		if k == nil || k.Curve != elliptic.P256() {
 			break
 		}
 		if _, err := k.ECDH(); err == nil { // on the curve
-			return &Key{Algorithm: "ES256", public: k}, nil
+			return &Key{Algorithm: "ES256", method: jwt.SigningMethodES256, public: k}, nil
 		}
 	case ed25519.PublicKey:
 		if len(k) == ed25519.PublicKeySize && !weakkey.HasSmallOrder(k) {
-			return &Key{Algorithm: "EdDSA", public: k}, nil
+			return &Key{Algorithm: "EdDSA", method: jwt.SigningMethodEdDSA, public: k}, nil
 		}
 	}
 	return nil, errKey
@@ -67,7 +62,7 @@ func NewKey(public crypto.PublicKey) (*Key, error) {
 
 // Verifies reports whether the signature of a token is one of this key.
 func (k *Key) Verifies(signed string, signature []byte) bool {
-	return methods[k.Algorithm].Verify(signed, signature, k.public) == nil
+	return k.method.Verify(signed, signature, k.public) == nil
 }
 
 // Equal reports whether k and l are the same key.
@@ -75,12 +70,7 @@ func (k *Key) Equal(l *Key) bool { return k == l || l != nil && k.public.Equal(l
 
 const maxKeys = 64 // of one set
 
-var (
-	errNoKeys   = errors.New("no member keys")
-	errManyKeys = errors.New("more than 64 keys")
-
-	limits = strictjson.Limits{Depth: 16, Members: 256}
-)
+var limits = strictjson.Limits{Depth: 16, Members: 256}
 
 // parse reads a JWK set. It leaves out keys that may not verify tokens. It also leaves
 // out all keys with a kid that occurs twice, because nothing says which of them is meant.
@@ -90,13 +80,13 @@ func parse(text string) (map[string]*Key, error) {
 	case err != nil:
 		return nil, err
 	case m["keys"] == "":
-		return nil, errNoKeys
+		return nil, errors.New("no member keys")
 	}
 	keys, n := map[string]*Key{}, 0
 	r := strictjson.New(m["keys"], limits)
 	for range r.Array {
 		if n++; n > maxKeys {
-			r.Fail(errManyKeys)
+			r.Fail(errors.New("more than 64 keys"))
 		}
 		kid, key := readKey(r.Skip())
 		if _, twice := keys[kid]; twice {

@@ -34,10 +34,7 @@ const (
 // the key.
 var ErrUnknown = errors.New("the issuer has no usable key of this kid")
 
-var (
-	errEnded    = errors.New("the fetch of the issuer's keys did not return")
-	errNotHTTPS = errors.New("the issuer's keys are not at an https URL")
-)
+var errNotHTTPS = errors.New("the issuer's keys are not at an https URL")
 
 // Set is the JWK set of one issuer. A dead issuer delays nobody but those who ask for
 // its keys. A Set must not be changed once used. It is safe for concurrent use.
@@ -124,7 +121,7 @@ func (s *Set) begin(now time.Time) (flight <-chan struct{}, err error) {
 
 // fetch belongs to no request, so that none that gives up ends it for the others.
 func (s *Set) fetch(now time.Time) {
-	err := errEnded
+	err := errors.New("the fetch of the issuer's keys did not return")
 	var keys map[string]*Key
 	// Deferred, because a panic of Base must not end the program, nor runtime.Goexit the
 	// fetches.

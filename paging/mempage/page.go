@@ -1,3 +1,12 @@
+// Package mempage answers a paging.Query from a slice. Use it for lists that are in
+// memory anyway, and in tests. It is also the simplest definition of what the other
+// back ends do. Each page looks at every row.
+//
+// # What is not checked
+//
+// Page compares any property that the query names, and returns whole rows.
+// paging.Schema.Parse decides what a caller may compare, and the handler decides what
+// it sends.
 package mempage
 
 import (
@@ -32,7 +41,10 @@ func Page[T any](rows []T, q paging.Query, get func(row T, path string) (value a
 		if !matches(property) {
 			continue
 		}
-		keys := keysOf(order, property)
+		keys := make([]any, len(order))
+		for i, key := range order {
+			keys[i], _ = property(key.Path)
+		}
 		if resumed {
 			if beyond, _ := paging.CompareBy(order, keys, after); beyond <= 0 {
 				continue
@@ -89,14 +101,6 @@ func propertyOf[T any](row T, get func(row T, path string) (value any, ok bool))
 type sortable[T any] struct {
 	row  T
 	keys []any
-}
-
-func keysOf(order []paging.Key, get getter) []any {
-	keys := make([]any, len(order))
-	for i, key := range order {
-		keys[i], _ = get(key.Path)
-	}
-	return keys
 }
 
 // getter returns a property of one row, or nil and false if it is missing.

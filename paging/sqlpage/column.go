@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -58,12 +59,6 @@ func (c column) rank() int {
 	return rankText
 }
 
-// hasType reports whether a value has the column's type. The value must not be null.
-func (c column) hasType(value any) bool {
-	rank := rankOf(value)
-	return rank == c.rank() || rank == rankFalse && c.Type == paging.Boolean
-}
-
 func (c column) compare(s *statement, op paging.Op, value any) string {
 	return c.condition(s, op, value, s.bind)
 }
@@ -109,10 +104,10 @@ func (c column) at(s *statement, desc bool, value any) []position {
 		return []position{{c.isNull(), []string{c.exists()}}}
 	}
 	p := position{equal: c.condition(s, paging.OpEq, value, s.bindOnce)}
-	switch above := rankOf(value) > c.rank(); {
-	case c.hasType(value):
+	switch rank := rankOf(value); {
+	case rank == c.rank() || rank == rankFalse && c.Type == paging.Boolean: // the value has the column's type
 		p.beyond = append(p.beyond, c.condition(s, beyond(desc), value, s.bindOnce))
-	case above == desc:
+	case (rank > c.rank()) == desc:
 		p.beyond = append(p.beyond, c.exists())
 	}
 	if desc && !c.NotNull {
@@ -143,7 +138,9 @@ func (c column) text(s *statement, v string) (a argument, ok bool) {
 			s.check(fmt.Errorf("sqlpage: %s is compared with a text that is no date", c.path))
 		}
 		return c.date(t), err == nil
-	case c.Type != paging.String || c.Storage == UUID && !isUUID(v) || c.Storage == BigInt && !Digits(v):
+	// All UUIDs in the form that PostgreSQL writes have their hyphens at the same places, and 0-9 are
+	// before a-f in ASCII. So their order is the order of the bytes, by which PostgreSQL sorts uuid.
+	case c.Type != paging.String || c.Storage == UUID && !ascii.IsUUID(v, ascii.LowerHex) || c.Storage == BigInt && !Digits(v):
 		return argument{}, false
 	case c.Storage == BigInt:
 		n, _ := strconv.ParseInt(v, 10, 64) // Digits

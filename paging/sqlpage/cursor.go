@@ -24,8 +24,15 @@ func (s *statement) rowComparison(cursor []any) (condition string, ok bool) {
 	left, right := make([]string, 0, len(values)), make([]string, 0, len(values))
 	for i, p := range s.sort {
 		key, value := p.keys()[0], s.bindOnce(values[i])
-		if i == 0 {
-			value = s.hideFromPlanner(value)
+		// The first value of the row is hidden from the planner. For the greatest value SQLite expects
+		// no rows. It ignores the rows that are equal, which may be all rows, and chooses to sort.
+		// PostgreSQL would expect a page to cost less or more than one of unknown depth, and so plan a
+		// prepared statement again for each page.
+		switch {
+		case i == 0 && s.dialect == PostgreSQL:
+			value = "(SELECT " + value + ")"
+		case i == 0:
+			value = "(+" + value + ")"
 		}
 		if s.dialect == SQLite {
 			// SQLite uses an index only for columns without COLLATE. It
@@ -43,17 +50,6 @@ func beyond(desc bool) paging.Op {
 		return paging.OpLt
 	}
 	return paging.OpGt
-}
-
-// hideFromPlanner hides the first value of a row from the planner. For the greatest
-// value SQLite expects no rows. It ignores the rows that are equal, which may be all
-// rows, and chooses to sort. PostgreSQL would expect a page to cost less or more than
-// one of unknown depth, and so plan a prepared statement again for each page.
-func (s *statement) hideFromPlanner(placeholder string) string {
-	if s.dialect == PostgreSQL {
-		return "(SELECT " + placeholder + ")"
-	}
-	return "(+" + placeholder + ")"
 }
 
 // ranges returns the rows after a cursor as ranges of an index. No row is in two

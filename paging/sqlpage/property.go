@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tenantkit/tenantkit/internal/ascii"
 	"github.com/tenantkit/tenantkit/paging"
 )
 
@@ -135,11 +134,6 @@ func Digits(text string) bool {
 	return err == nil && strconv.FormatInt(n, 10) == text
 }
 
-// isUUID reports whether text is a UUID in the form that PostgreSQL writes. All such
-// texts have their hyphens at the same places, and 0-9 are before a-f in ASCII. So
-// their order is the order of the bytes, by which PostgreSQL sorts uuid.
-func isUUID(text string) bool { return ascii.IsUUID(text, ascii.LowerHex) }
-
 // documentProperty is the SQL of one property inside a JSON document. Each row may
 // hold a value of another type. So each expression returns only one type and cannot
 // fail on values of other types.
@@ -163,28 +157,25 @@ const (
 
 func newDocumentProperty(name, path string, d Dialect) documentProperty {
 	const others = " WHEN 'array' THEN 5 WHEN 'object' THEN 5 ELSE 0 END)"
+	p := documentProperty{dialect: d, text: key{bytewise: bytewise[d]}}
 	if d == SQLite {
 		arguments := "(" + name + `, '$."` + strings.ReplaceAll(path, ".", `"."`) + `"')`
 		kind, value := "json_type"+arguments, "json_extract"+arguments
-		return documentProperty{
-			presence: kind,
-			rank: key{expression: "(CASE " + kind + " WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3" +
-				" WHEN 'real' THEN 3 WHEN 'text' THEN 4" + others},
-			number:  key{expression: "(CASE WHEN " + kind + " IN ('integer', 'real') THEN " + value + " END)"},
-			text:    key{expression: "(CASE " + kind + " WHEN 'text' THEN " + value + " END)", bytewise: bytewise[d]},
-			dialect: d,
-		}
+		p.presence = kind
+		p.rank.expression = "(CASE " + kind + " WHEN 'false' THEN 1 WHEN 'true' THEN 2 WHEN 'integer' THEN 3" +
+			" WHEN 'real' THEN 3 WHEN 'text' THEN 4" + others
+		p.number.expression = "(CASE WHEN " + kind + " IN ('integer', 'real') THEN " + value + " END)"
+		p.text.expression = "(CASE " + kind + " WHEN 'text' THEN " + value + " END)"
+		return p
 	}
 	value := name + " -> '" + strings.ReplaceAll(path, ".", "' -> '") + "'"
 	kind := "CASE jsonb_typeof(" + value + ")"
-	return documentProperty{
-		presence: "(" + value + ")",
-		rank: key{expression: "(" + kind + " WHEN 'boolean' THEN CASE WHEN " + value + " = 'true' THEN 2 ELSE 1 END" +
-			" WHEN 'number' THEN 3 WHEN 'string' THEN 4" + others},
-		number:  key{expression: "(" + kind + " WHEN 'number' THEN (" + value + ")::numeric END)"},
-		text:    key{expression: "(" + kind + " WHEN 'string' THEN (" + value + ") #>> '{}' END)", bytewise: bytewise[d]},
-		dialect: d,
-	}
+	p.presence = "(" + value + ")"
+	p.rank.expression = "(" + kind + " WHEN 'boolean' THEN CASE WHEN " + value + " = 'true' THEN 2 ELSE 1 END" +
+		" WHEN 'number' THEN 3 WHEN 'string' THEN 4" + others
+	p.number.expression = "(" + kind + " WHEN 'number' THEN (" + value + ")::numeric END)"
+	p.text.expression = "(" + kind + " WHEN 'string' THEN (" + value + ") #>> '{}' END)"
+	return p
 }
 
 func (d documentProperty) compare(s *statement, op paging.Op, value any) string {

@@ -63,7 +63,7 @@ func (t *Table) validate(d Dialect) error {
 		return fmt.Errorf("sqlpage: %d is no dialect", d)
 	case !validName(schema) || qualified && !validName(name):
 		return fmt.Errorf("sqlpage: %q is no table name", t.Name)
-	case len(t.Select) == 0 || slices.ContainsFunc(t.Select, invalidName):
+	case len(t.Select) == 0 || slices.ContainsFunc(t.Select, func(name string) bool { return !validName(name) }):
 		return fmt.Errorf("sqlpage: table %s: Select must be names of columns", t.Name)
 	case !id:
 		return fmt.Errorf("sqlpage: table %s: no _id", t.Name)
@@ -115,19 +115,12 @@ func validName(name string) bool {
 	return ascii.Name.Holds(name, 1, maxName) && !strings.Contains(name, "-") && !ascii.Digit.Has(name[0])
 }
 
-func invalidName(name string) bool { return !validName(name) }
-
 const maxName = 63 // bytes; PostgreSQL cuts longer names
 
 // validPath reports whether each segment of path can be quoted without escapes and is
 // the name of a member.
 func validPath(path string) bool {
-	for segment := range strings.SplitSeq(path, ".") {
-		if segment == "" || !ascii.Name.Only(segment) {
-			return false
-		}
-	}
-	return true
+	return ascii.Dotted.Only(path) && !strings.Contains("."+path+".", "..")
 }
 
 // names returns the names of the schema, if there is one, and of the table.

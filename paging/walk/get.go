@@ -44,28 +44,20 @@ func get(ctx context.Context, client *http.Client, target string) (*http.Respons
 			}
 			return nil, err
 		}
-		wait, again := pause(reply, attempt)
-		if !again {
+		wait := retryAfter(reply.Header)
+		if !slices.Contains(busy, reply.StatusCode) || attempt == retries || wait > patience {
 			return reply, nil
 		}
 		_, _ = io.CopyN(io.Discard, reply.Body, 64<<10) // so that its connection can be used again
 		_ = reply.Body.Close()
-		if err := clock.Sleep(ctx, wait); err != nil {
+		// A random time more, so that clients that were refused together do not come back together.
+		if err := clock.Sleep(ctx, wait+rand.N(backoff<<attempt)); err != nil {
 			return nil, err
 		}
 	}
 }
 
 var errURL = errors.New("List.URL is not valid")
-
-// pause returns how long to wait before the next attempt. again is false if there
-// must not be one. The wait is the server's Retry-After plus a random time, so that
-// clients that were refused together do not come back together.
-func pause(reply *http.Response, attempt int) (wait time.Duration, again bool) {
-	wait = retryAfter(reply.Header)
-	again = slices.Contains(busy, reply.StatusCode) && attempt < retries && wait <= patience
-	return wait + rand.N(backoff<<attempt), again
-}
 
 // busy are the statuses of a server that may answer later.
 var busy = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
@@ -82,8 +74,6 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-var errRedirect = errors.New("redirected to another server")
-
 // staying returns a client that follows no redirect to another server, where a
 // transport would present its credential to a stranger.
 func staying(client *http.Client) *http.Client {
@@ -91,7 +81,7 @@ func staying(client *http.Client) *http.Client {
 	copied := *client
 	copied.CheckRedirect = func(request *http.Request, via []*http.Request) error {
 		if first := via[0].URL; request.URL.Scheme != first.Scheme || request.URL.Host != first.Host {
-			return errRedirect
+			return errors.New("redirected to another server")
 		}
 		if client.CheckRedirect != nil {
 			return client.CheckRedirect(request, via)

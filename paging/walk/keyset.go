@@ -24,31 +24,16 @@ type keyset struct {
 	numeric bool
 }
 
-var errAfter = errors.New("not a cursor of this sort")
-
 // resume moves to the position that an earlier String returned. An empty text changes nothing.
 func (k *keyset) resume(after string) error {
 	if after == "" {
 		return nil
 	}
-	if !k.needsItems() {
-		return k.moveTo([]any{after})
-	}
-	var values []any
-	if decodeFlat(after, 1, &values) != nil {
-		return errAfter
+	values := []any{after}
+	if k.needsItems() && decodeFlat(after, 1, &values) != nil {
+		return errors.New("not a cursor of this sort")
 	}
 	return k.moveTo(values)
-}
-
-// checkEnd returns ErrStalled if the last item lacked a descending sort key. The walk
-// took that key for null, and no value follows null in descending order. So either
-// the list ends there or the server does not send its sort keys.
-func (k *keyset) checkEnd() error {
-	if k.unsent == "" {
-		return nil
-	}
-	return fmt.Errorf("%w: nothing follows %q, whose %s is not sent", ErrStalled, k.id(), k.unsent)
 }
 
 // needsItems reports whether advance needs the JSON of the first and the last item.
@@ -89,7 +74,7 @@ func (k *keyset) pageQuery(q paging.Query) (paging.Query, error) {
 // position, it returns ErrStalled and does not move. texts are the JSON of the items, if the
 // position needs it. It then looks at the first and the last item only.
 func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
-	before, last := k.values, len(ids)-1
+	before, unsent, last := k.values, "", len(ids)-1
 	if !k.needsItems() {
 		if err := k.inOrder(ids); err != nil {
 			return err
@@ -97,8 +82,9 @@ func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
 		return k.moveTo([]any{ids[last]})
 	}
 	for _, i := range []int{0, last}[:min(len(ids), 2)] {
-		values, err := k.valuesOf(texts[i], ids[i])
-		if err == nil && before != nil {
+		var values []any
+		var err error
+		if values, unsent, err = k.valuesOf(texts[i], ids[i]); err == nil && before != nil {
 			err = k.follows(before, values)
 		}
 		if err != nil {
@@ -106,7 +92,7 @@ func (k *keyset) advance(ids []string, texts []json.RawMessage) error {
 		}
 		before = values
 	}
-	k.unsent = k.unsentIn(texts[last])
+	k.unsent = unsent
 	return k.moveTo(before)
 }
 
@@ -128,23 +114,13 @@ func (k *keyset) inOrder(ids []string) error {
 	return nil
 }
 
-// unsentIn returns a descending sort key that an item lacks, or "".
-func (k *keyset) unsentIn(text json.RawMessage) string {
-	for _, key := range k.keys[:len(k.keys)-1] {
-		if _, ok := member(text, key.Path); !ok && key.Desc {
-			return key.Path
-		}
-	}
-	return ""
-}
-
-// idOrder is below 0 if the id after comes after the one before: as a text, or as a number if all
-// ids are integers.
+// idOrder is below 0 if the id after comes after the one before, and 0 if it is the same: as a text, or
+// as a number if all ids are integers.
 func (k *keyset) idOrder(before, after string) int {
 	if k.keys[len(k.keys)-1].Desc {
 		before, after = after, before
 	}
-	if order := strings.Compare(before, after); order < 0 && !k.numeric {
+	if order := strings.Compare(before, after); order == 0 || order < 0 && !k.numeric {
 		return order
 	}
 	a, aErr := strconv.ParseInt(before, 10, 64)
@@ -156,17 +132,25 @@ func (k *keyset) idOrder(before, after string) int {
 	return cmp.Compare(a, b)
 }
 
-// valuesOf returns the sort key values of an item.
-func (k *keyset) valuesOf(text json.RawMessage, id string) ([]any, error) {
-	values := make([]any, 0, len(k.keys))
+// valuesOf returns the sort key values of an item, and a descending key that it lacks, or "". A key
+// that it lacks is null.
+func (k *keyset) valuesOf(item json.RawMessage, id string) (values []any, unsent string, err error) {
 	for _, key := range k.keys[:len(k.keys)-1] {
-		value, err := scalar(text, key.Path)
-		if err != nil {
-			return nil, err
+		var value any
+		switch text, sent := member(item, key.Path); {
+		case !sent && key.Desc:
+			unsent = cmp.Or(unsent, key.Path)
+		case !sent:
+		case text[0] == '{' || text[0] == '[':
+			return nil, "", fmt.Errorf("%s: an object or array is in no order", key.Path)
+		default:
+			if err := decodeFlat(string(text), 0, &value); err != nil {
+				return nil, "", fmt.Errorf("%s: %w", key.Path, err)
+			}
 		}
 		values = append(values, value)
 	}
-	return append(values, id), nil
+	return append(values, id), unsent, nil
 }
 
 // follows returns ErrStalled if the values after do not follow the values before in
@@ -193,11 +177,7 @@ func (k *keyset) follows(before, after []any) error {
 
 // idFollows is follows for items that are equal in the keys before _id.
 func (k *keyset) idFollows(before, after string) error {
-	order := 0
-	if before != after {
-		order = k.idOrder(before, after)
-	}
-	switch {
+	switch order := k.idOrder(before, after); {
 	case order < 0:
 		return nil
 	case order == 0:
@@ -225,21 +205,6 @@ func (k *keyset) moveTo(values []any) error {
 	}
 	k.values = values
 	return nil
-}
-
-// scalar returns the value of an item's sort key. A missing key is null.
-func scalar(item json.RawMessage, path string) (value any, err error) {
-	text, ok := member(item, path)
-	if !ok {
-		return nil, nil
-	}
-	if text[0] == '{' || text[0] == '[' {
-		return nil, fmt.Errorf("%s: an object or array is in no order", path)
-	}
-	if err = decodeFlat(string(text), 0, &value); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return value, nil
 }
 
 // decodeFlat reads JSON that nests objects and arrays to a depth at most. It does not round numbers.

@@ -51,7 +51,8 @@ func (w *walker[T]) run(ctx context.Context, yield func(envelope.List[T], error)
 	}
 }
 
-// next requests the next page and moves the position after it.
+// next requests the next page and moves the position after it. The page has only the items that Max
+// still allows.
 func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error) {
 	target, err := w.target()
 	if err != nil {
@@ -63,8 +64,7 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 	}
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
-		var fault *envelope.Fault
-		if err := envelope.Decode(reply.Body, maxFault, new(any)); errors.As(err, &fault) {
+		if fault, ok := errors.AsType[*envelope.Fault](envelope.Decode(reply.Body, maxFault, new(any))); ok {
 			return page, fault
 		}
 		return page, fmt.Errorf("unexpected status %d", reply.StatusCode)
@@ -76,13 +76,14 @@ func (w *walker[T]) next(ctx context.Context) (page envelope.List[T], err error)
 	if err := w.moveAfter(&page, texts); err != nil {
 		return page, err
 	}
-	w.trim(&page)
+	if left := w.list.Max - w.given; w.list.Max > 0 && len(page.Data) > left {
+		page.Data, page.HasMore = page.Data[:left:left], true
+	}
+	w.given += len(page.Data)
 	return page, nil
 }
 
 var errNoID = fmt.Errorf("%w: an item has no _id", ErrStalled)
-
-var errEmpty = fmt.Errorf("%w: an empty page says there is more", ErrStalled)
 
 // moveAfter moves the position to the last item of a page. texts are the JSON of the items.
 func (w *walker[T]) moveAfter(page *envelope.List[T], texts []json.RawMessage) error {
@@ -93,9 +94,13 @@ func (w *walker[T]) moveAfter(page *envelope.List[T], texts []json.RawMessage) e
 	case len(ids) > 0:
 		return w.position.advance(ids, texts)
 	case page.HasMore:
-		return errEmpty
+		return fmt.Errorf("%w: an empty page says there is more", ErrStalled)
+	case w.position.unsent != "":
+		// The walk took that key for null, and no value follows null in descending order. So either the
+		// list ends here or the server does not send its sort keys.
+		return fmt.Errorf("%w: nothing follows %q, whose %s is not sent", ErrStalled, w.position.id(), w.position.unsent)
 	}
-	return w.position.checkEnd()
+	return nil
 }
 
 // idsOf returns the ids of items, or an error if one has none. ItemID panics on a nil
@@ -119,14 +124,6 @@ func idsOf[T item](items []T) (ids []string, err error) {
 	return ids, nil
 }
 
-// trim cuts the page down to the items that Max still allows.
-func (w *walker[T]) trim(page *envelope.List[T]) {
-	if left := w.list.Max - w.given; w.list.Max > 0 && len(page.Data) > left {
-		page.Data, page.HasMore = page.Data[:left:left], true
-	}
-	w.given += len(page.Data)
-}
-
 // target returns the URL of the next page.
 func (w *walker[T]) target() (string, error) {
 	u, err := url.Parse(w.list.URL)
@@ -142,21 +139,15 @@ func (w *walker[T]) target() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if w.list.Property != "" {
-		query = inObject(w.list.Property, query)
+	if name := w.list.Property; name != "" {
+		object := paging.Query{Lists: map[string]paging.Query{name: query}}
+		if len(query.Paths) == 0 {
+			object.Paths = []string{name}
+		}
+		query = object
 	}
 	u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+query.Encode(), "&")
 	return u.String(), nil
-}
-
-// inObject returns the query of an object that asks for the list property name with
-// the query list.
-func inObject(name string, list paging.Query) paging.Query {
-	q := paging.Query{Lists: map[string]paging.Query{name: list}}
-	if len(list.Paths) == 0 {
-		q.Paths = []string{name}
-	}
-	return q
 }
 
 // limit returns how many items to request, or 0 to leave it to the server.
