@@ -86,12 +86,13 @@ func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 	}
 	err := c.meet(r, n)
 	switch {
-	case err != nil && n.kind == needOptional && c.passesAsAnonymous(err):
+	case err == nil:
+		return &c.principal, nil
+	// Not if a store failed: the caller is then unknown, not anonymous.
+	case n.kind == needOptional && c.presence != InHeader && toError(err).Fault().Status == http.StatusUnauthorized:
 		return &anonymous, nil
-	case err != nil:
-		return nil, err
 	}
-	return &c.principal, nil
+	return nil, err
 }
 
 // meet authenticates the request, and checks that its principal meets the need.
@@ -119,12 +120,6 @@ func (c *call) runOnAdmit(r *http.Request) error {
 		c.principal.onAdmit = nil
 	}
 	return c.err
-}
-
-// passesAsAnonymous reports whether an Optional route admits a request whose credential
-// failed. It does not if a store failed: the caller is then unknown, not anonymous.
-func (c *call) passesAsAnonymous(err error) bool {
-	return c.presence != InHeader && toError(err).Fault().Status == http.StatusUnauthorized
 }
 
 // authenticate runs the mechanism whose credential the request has, once.
@@ -206,7 +201,8 @@ func (c *call) challenge(h http.Header, e *Error) {
 		return
 	}
 	add := func(challenge string) {
-		sameScheme := func(other string) bool { return scheme(other) == scheme(challenge) }
+		scheme, _, _ := strings.Cut(challenge, " ")
+		sameScheme := func(other string) bool { return other == scheme || strings.HasPrefix(other, scheme+" ") }
 		if challenge != "" && !slices.ContainsFunc(h["Www-Authenticate"], sameScheme) {
 			h.Add("WWW-Authenticate", challenge)
 		}
@@ -223,12 +219,6 @@ func (c *call) challenge(h http.Header, e *Error) {
 			add(m.Challenge(&c.tenant, nil))
 		}
 	}
-}
-
-// scheme returns the scheme of a challenge.
-func scheme(challenge string) string {
-	name, _, _ := strings.Cut(challenge, " ")
-	return name
 }
 
 // observe counts a decision, and informs the observer.

@@ -33,12 +33,11 @@ type Proxies struct {
 // error with which Guard.Validate would reject them.
 func ParseProxies(header, networks string) (Proxies, error) {
 	p := Proxies{Header: header}
-	if networks == "" {
-		return p, p.validate()
-	}
-	for text := range strings.SplitSeq(networks, ",") {
-		network, _ := netip.ParsePrefix(strings.TrimSpace(text)) // or the zero Prefix, which is not valid
-		p.Networks = append(p.Networks, network)
+	if networks != "" {
+		for text := range strings.SplitSeq(networks, ",") {
+			network, _ := netip.ParsePrefix(strings.TrimSpace(text)) // or the zero Prefix, which is not valid
+			p.Networks = append(p.Networks, network)
+		}
 	}
 	return p, p.validate()
 }
