@@ -95,38 +95,26 @@ func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 	return nil, err
 }
 
-// meet authenticates the request, and checks that its principal meets the need.
+// meet authenticates the request, checks that its principal meets the need, and then runs the principal's
+// OnAdmit function. It runs that and the mechanism once: a credential is spent once.
 func (c *call) meet(r *http.Request, n rule) error {
 	c.mu.Lock() // once for all steps, which are short if the request was authenticated before
 	defer c.mu.Unlock()
-	if err := c.authenticate(r); err != nil {
-		return err
+	if c.err == nil && c.principal.Account == "" { // otherwise the mechanism has run
+		c.err = errUnfinished // stands if it panics: a later check must not pass
+		c.err = c.runMechanism(r)
 	}
-	if err := n.check(r, &c.principal, c.tenant.guard.now); err != nil {
-		return err
-	}
-	return c.runOnAdmit(r)
-}
-
-// runOnAdmit runs the principal's OnAdmit function once, after the need is met.
-func (c *call) runOnAdmit(r *http.Request) error {
-	if c.principal.onAdmit == nil || c.err != nil {
+	if c.err != nil {
 		return c.err
+	}
+	if err := n.check(r, &c.principal, c.tenant.guard.now); err != nil || c.principal.onAdmit == nil {
+		return err
 	}
 	c.err = errUnfinished // stands if it panics
 	ctx, cancel := c.tenant.Bound(r.Context())
 	defer cancel()
 	if c.err = c.principal.onAdmit(ctx, r); c.err == nil {
 		c.principal.onAdmit = nil
-	}
-	return c.err
-}
-
-// authenticate runs the mechanism whose credential the request has, once.
-func (c *call) authenticate(r *http.Request) error {
-	if c.err == nil && c.principal.Account == "" { // otherwise it has run: a credential is spent once
-		c.err = errUnfinished // stands if a mechanism panics: a later check must not pass
-		c.err = c.runMechanism(r)
 	}
 	return c.err
 }

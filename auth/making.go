@@ -64,18 +64,20 @@ func Everything(account string) Making {
 // If the principals of a custom mechanism have no Authenticated time, they are limited as
 // tokens are.
 func (p Principal) MayMake(makings ...Making) error {
-	var b excess
 	if p.Account == "" { // an anonymous principal may make nothing
-		b.add(true, "sub", "")
-		return b.orNil()
+		return &Error{Detail: DetailDelegation, Faults: excess{{Detail: DetailDelegation, Path: "sub"}}}
 	}
+	var b excess
 	admin := p.administrator && p.Granted.Allows(scope.Admin(scope.Update))
 	b.add(p.Limited, "maxUses", "")
 	b.add(p.Actor() != "", "actor", "")
 	for i := range makings {
 		b.addExcess(&p, &makings[i], admin)
 	}
-	return b.orNil()
+	if b == nil {
+		return nil
+	}
+	return &Error{Detail: DetailDelegation, Faults: b}
 }
 
 // addExcess adds each way in which m exceeds p.
@@ -130,11 +132,4 @@ func (b *excess) add(beyond bool, option, value string) {
 	if beyond && len(*b) < maxExcess && !slices.ContainsFunc(*b, same) {
 		*b = append(*b, &Error{Detail: DetailDelegation, Path: option, Reason: value})
 	}
-}
-
-func (b excess) orNil() error {
-	if len(b) == 0 {
-		return nil
-	}
-	return &Error{Detail: DetailDelegation, Faults: b}
 }
