@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,10 +130,7 @@ func (of Mail) Accept(r *http.Request, ticket string,
 	}
 	var ended bool
 	end := func(ctx context.Context, store Ending) error {
-		if store == nil {
-			store = of.manager.Store
-		}
-		err := store.DeleteID(ctx, t.Org.Key(), invitations, i.ID)
+		err := cmp.Or[Ending](store, of.manager.Store).DeleteID(ctx, t.Org.Key(), invitations, i.ID)
 		if auth.IsNotFound(err) {
 			return errCode
 		}
