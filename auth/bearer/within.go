@@ -1,6 +1,7 @@
 package bearer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -156,10 +157,7 @@ func (w *Wish) complete(by auth.Principal, t *auth.Tenant, now time.Time) error 
 	case w.Audience != "" && w.Audience != t.URL():
 		return &auth.Error{Detail: auth.DetailOption, Path: "aud"}
 	}
-	w.Audience = t.URL()
-	if w.Issuer == "" {
-		w.Issuer = by.App
-	}
+	w.Audience, w.Issuer = t.URL(), cmp.Or(w.Issuer, by.App)
 	if w.ephemeral() && w.Expires.IsZero() {
 		w.Expires = clock.FirstEnd(now.Add(brief), by.Expires)
 	}
