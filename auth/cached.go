@@ -63,8 +63,6 @@ func (c *CachedDirectory) TokensFrom(changed time.Time) time.Time {
 	return changed.Add(c.of.Stale + 2*time.Second - 1).Truncate(time.Second) // rounded up
 }
 
-func (c *CachedDirectory) now() time.Time { return clock.Now(c.Now) }
-
 // Org implements Directory.
 func (c *CachedDirectory) Org(ctx context.Context, code string) (*Org, error) {
 	return cached(ctx, c, &c.orgs, code, strings.Clone, c.directory.Org, func(o *Org) (OrgKey, int) {
@@ -93,7 +91,7 @@ func (c *CachedDirectory) Account(ctx context.Context, org OrgKey, id string) (*
 // may be a part of a whole request.
 func cached[K comparable, V any](ctx context.Context, c *CachedDirectory, in *recent.Answers[K, *V], key K, clone func(K) K,
 	look func(context.Context, K) (*V, error), of func(*V) (org OrgKey, bytes int)) (*V, error) {
-	now := c.now()
+	now := clock.Now(c.Now)
 	if known, ok := in.Find(&c.of, now, key); ok {
 		return known, nil
 	}
@@ -127,7 +125,7 @@ func (c *CachedDirectory) Roles(ctx context.Context, org OrgKey, names []string)
 	if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, "\x00") }) {
 		return c.directory.Roles(ctx, org, names)
 	}
-	now := c.now()
+	now := clock.Now(c.Now)
 	var roles []Role
 	var unknown []string
 	for _, name := range names {
@@ -135,10 +133,7 @@ func (c *CachedDirectory) Roles(ctx context.Context, org OrgKey, names []string)
 		case !ok:
 			unknown = append(unknown, strings.Clone(name))
 		case role != nil:
-			if roles == nil {
-				roles = make([]Role, 0, len(names))
-			}
-			roles = append(roles, *role)
+			roles = append(slices.Grow(roles, len(names)-len(roles)), *role)
 		}
 	}
 	if unknown == nil {

@@ -86,52 +86,35 @@ func (c *call) check(r *http.Request, n rule) (*Principal, error) {
 	}
 	err := c.meet(r, n)
 	switch {
-	case err != nil && n.kind == needOptional && c.passesAsAnonymous(err):
+	case err == nil:
+		return &c.principal, nil
+	// Not if a store failed: the caller is then unknown, not anonymous.
+	case n.kind == needOptional && c.presence != InHeader && toError(err).Fault().Status == http.StatusUnauthorized:
 		return &anonymous, nil
-	case err != nil:
-		return nil, err
 	}
-	return &c.principal, nil
+	return nil, err
 }
 
-// meet authenticates the request, and checks that its principal meets the need.
+// meet authenticates the request, checks that its principal meets the need, and then runs the principal's
+// OnAdmit function. It runs that and the mechanism once: a credential is spent once.
 func (c *call) meet(r *http.Request, n rule) error {
 	c.mu.Lock() // once for all steps, which are short if the request was authenticated before
 	defer c.mu.Unlock()
-	if err := c.authenticate(r); err != nil {
-		return err
+	if c.err == nil && c.principal.Account == "" { // otherwise the mechanism has run
+		c.err = errUnfinished // stands if it panics: a later check must not pass
+		c.err = c.runMechanism(r)
 	}
-	if err := n.check(r, &c.principal, c.tenant.guard.now); err != nil {
-		return err
-	}
-	return c.runOnAdmit(r)
-}
-
-// runOnAdmit runs the principal's OnAdmit function once, after the need is met.
-func (c *call) runOnAdmit(r *http.Request) error {
-	if c.principal.onAdmit == nil || c.err != nil {
+	if c.err != nil {
 		return c.err
+	}
+	if err := n.check(r, &c.principal, c.tenant.guard.now); err != nil || c.principal.onAdmit == nil {
+		return err
 	}
 	c.err = errUnfinished // stands if it panics
 	ctx, cancel := c.tenant.Bound(r.Context())
 	defer cancel()
 	if c.err = c.principal.onAdmit(ctx, r); c.err == nil {
 		c.principal.onAdmit = nil
-	}
-	return c.err
-}
-
-// passesAsAnonymous reports whether an Optional route admits a request whose credential
-// failed. It does not if a store failed: the caller is then unknown, not anonymous.
-func (c *call) passesAsAnonymous(err error) bool {
-	return c.presence != InHeader && toError(err).Fault().Status == http.StatusUnauthorized
-}
-
-// authenticate runs the mechanism whose credential the request has, once.
-func (c *call) authenticate(r *http.Request) error {
-	if c.err == nil && c.principal.Account == "" { // otherwise it has run: a credential is spent once
-		c.err = errUnfinished // stands if a mechanism panics: a later check must not pass
-		c.err = c.runMechanism(r)
 	}
 	return c.err
 }
@@ -206,7 +189,8 @@ func (c *call) challenge(h http.Header, e *Error) {
 		return
 	}
 	add := func(challenge string) {
-		sameScheme := func(other string) bool { return scheme(other) == scheme(challenge) }
+		scheme, _, _ := strings.Cut(challenge, " ")
+		sameScheme := func(other string) bool { return other == scheme || strings.HasPrefix(other, scheme+" ") }
 		if challenge != "" && !slices.ContainsFunc(h["Www-Authenticate"], sameScheme) {
 			h.Add("WWW-Authenticate", challenge)
 		}
@@ -223,12 +207,6 @@ func (c *call) challenge(h http.Header, e *Error) {
 			add(m.Challenge(&c.tenant, nil))
 		}
 	}
-}
-
-// scheme returns the scheme of a challenge.
-func scheme(challenge string) string {
-	name, _, _ := strings.Cut(challenge, " ")
-	return name
 }
 
 // observe counts a decision, and informs the observer.

@@ -101,9 +101,7 @@ func Trace(ctx context.Context, e Event) Event {
 
 // trace must not lock c.mu, which is held while a mechanism runs.
 func (c *call) trace(e Event) Event {
-	if e.Org == "" {
-		e.Org = c.tenant.Org.Key()
-	}
+	e.Org = cmp.Or(e.Org, c.tenant.Org.Key())
 	who := c.admitted.Load()
 	if who == nil || who.Account == "" {
 		who = c.tenant.notes.Load().identifiedBy()

@@ -3,6 +3,7 @@ package auth
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -89,8 +90,9 @@ func deny(w http.ResponseWriter, r *http.Request, g *Guard, e *Error) {
 	if e.Cookie != nil {
 		http.SetCookie(w, e.Cookie)
 	}
-	page, kind, body := g.errorPage(f.Detail), jsonType, f.Encode(g.Brand.Faults)
-	if page != "" {
+	page, kind, body := "", jsonType, f.Encode(g.Brand.Faults)
+	if g.ErrorPage != "" {
+		page = g.ErrorPage + "#" + url.PathEscape(f.Detail)
 		h.Add("Link", "<"+page+`>; rel="help"`)
 	}
 	if prefersProblem(r) {

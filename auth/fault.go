@@ -189,10 +189,7 @@ func (e *Error) orTooLarge() *Error {
 	return e
 }
 
-func isTooLarge(err error) bool {
-	_, ok := errors.AsType[*http.MaxBytesError](err)
-	return ok
-}
+func isTooLarge(err error) bool { return errors.As(err, new(*http.MaxBytesError)) }
 
 func detailOf(err error) string {
 	switch {

@@ -64,73 +64,54 @@ func Everything(account string) Making {
 // If the principals of a custom mechanism have no Authenticated time, they are limited as
 // tokens are.
 func (p Principal) MayMake(makings ...Making) error {
-	var b excess
 	if p.Account == "" { // an anonymous principal may make nothing
-		b.add(true, "sub", "")
-		return b.orNil()
+		return &Error{Detail: DetailDelegation, Faults: excess{{Detail: DetailDelegation, Path: "sub"}}}
 	}
+	var b excess
 	admin := p.administrator && p.Granted.Allows(scope.Admin(scope.Update))
 	b.add(p.Limited, "maxUses", "")
 	b.add(p.Actor() != "", "actor", "")
 	for i := range makings {
 		b.addExcess(&p, &makings[i], admin)
 	}
-	return b.orNil()
+	if b == nil {
+		return nil
+	}
+	return &Error{Detail: DetailDelegation, Faults: b}
 }
 
 // addExcess adds each way in which m exceeds p.
 func (b *excess) addExcess(p *Principal, m *Making, admin bool) {
-	b.beyondCredential(p, m)
-	if p.Authenticated.IsZero() {
-		b.beyondToken(p, m)
+	b.add(!p.Expires.IsZero() && (m.Expires.IsZero() || m.Expires.After(p.Expires)), "expires", "")
+	b.add(p.Networks != nil && !within(m.Networks, p.Networks), "networks", "")
+	proven := !p.Authenticated.IsZero()
+	if !proven { // whoever holds a token can send it, so its own limits apply, whoever its subject is
+		b.add(p.TokenID == "" && m.Expires.IsZero(), "expires", "") // a foreign ephemeral token may have no end
+		b.add(p.TokenID != "" && !m.EndsWithMaker, "expires", "")   // it would outlive the token's revocation
+		b.add(m.SkipACL && !p.SkipACL, "skipAcl", "")
+		b.add(m.SkipCreateACL && !p.SkipCreateACL, "bypassCreateAcl", "")
+		b.add(m.Grant > p.Grant, "grant", "")
+		for _, role := range m.Roles {
+			b.add(!slices.Contains(p.Roles, role), "roles", role)
+		}
 	}
 	if !admin {
-		b.beyondOrdinary(p, m)
+		b.add(m.Account != p.Account, "sub", "")
+		b.add(m.SkipACL, "skipAcl", "")
+		b.add(m.SkipCreateACL, "bypassCreateAcl", "")
+		b.add(m.Grant != 0, "grant", "")
+		b.add(m.Claims, "claims", "") // the app's key signs them, so readers take them for statements of the app
+		for _, role := range m.Roles {
+			b.add(true, "roles", role)
+		}
 	}
-	b.beyondApp(p, m, admin)
+	// Ending the app ends what its credentials make. A token without an app, such as one of another issuer,
+	// makes nothing for one.
+	bound := p.App != "" || !proven
+	b.add(bound && m.App != p.App && !(admin && proven), "app", "")
 	for _, chain := range p.Granted.Missing(m.Scope) {
 		b.add(true, "scope", chain)
 	}
-}
-
-// beyondCredential checks m against the limits that every credential can have.
-func (b *excess) beyondCredential(p *Principal, m *Making) {
-	b.add(!p.Expires.IsZero() && (m.Expires.IsZero() || m.Expires.After(p.Expires)), "expires", "")
-	b.add(p.Networks != nil && !within(m.Networks, p.Networks), "networks", "")
-}
-
-// beyondToken checks m against a token. Whoever holds a token can send it, so its own limits
-// apply, whoever its subject is.
-func (b *excess) beyondToken(p *Principal, m *Making) {
-	b.add(p.TokenID == "" && m.Expires.IsZero(), "expires", "") // a foreign ephemeral token may have no end
-	b.add(p.TokenID != "" && !m.EndsWithMaker, "expires", "")   // it would outlive the token's revocation
-	b.add(m.SkipACL && !p.SkipACL, "skipAcl", "")
-	b.add(m.SkipCreateACL && !p.SkipCreateACL, "bypassCreateAcl", "")
-	b.add(m.Grant > p.Grant, "grant", "")
-	for _, role := range m.Roles {
-		b.add(!slices.Contains(p.Roles, role), "roles", role)
-	}
-}
-
-// beyondOrdinary checks m against the limits of everybody who is not an administrator.
-func (b *excess) beyondOrdinary(p *Principal, m *Making) {
-	b.add(m.Account != p.Account, "sub", "")
-	b.add(m.SkipACL, "skipAcl", "")
-	b.add(m.SkipCreateACL, "bypassCreateAcl", "")
-	b.add(m.Grant != 0, "grant", "")
-	// The app's key signs them, so readers take them for statements of the app.
-	b.add(m.Claims, "claims", "")
-	for _, role := range m.Roles {
-		b.add(true, "roles", role)
-	}
-}
-
-// beyondApp checks m against the app of p's credential, so that ending that app ends what its
-// credentials make. A token without an app, such as one of another issuer, makes nothing for one.
-func (b *excess) beyondApp(p *Principal, m *Making, admin bool) {
-	proven := !p.Authenticated.IsZero()
-	bound := p.App != "" || !proven
-	b.add(bound && m.App != p.App && !(admin && proven), "app", "")
 }
 
 // within reports whether each network is inside one of the bounds. Nil networks are anywhere.
@@ -151,11 +132,4 @@ func (b *excess) add(beyond bool, option, value string) {
 	if beyond && len(*b) < maxExcess && !slices.ContainsFunc(*b, same) {
 		*b = append(*b, &Error{Detail: DetailDelegation, Path: option, Reason: value})
 	}
-}
-
-func (b excess) orNil() error {
-	if len(b) == 0 {
-		return nil
-	}
-	return &Error{Detail: DetailDelegation, Faults: b}
 }

@@ -120,24 +120,19 @@ func (g *Guard) org(ctx context.Context, code string) (*Org, error) {
 	if err != nil {
 		return nil, &Error{Detail: DetailUnknownOrg, Err: err}
 	}
-	served := g.under(org, code)
-	if served == nil || org.Disabled {
+	switch served := g.under(org, code); {
+	case served == nil || org.Disabled:
 		return nil, &Error{Detail: DetailUnknownOrg}
-	}
-	return served, g.checkKey(org)
-}
-
-// checkKey refuses orgs whose stored things could be another org's.
-func (g *Guard) checkKey(org *Org) error {
-	switch {
+	// What is stored for the following orgs could be another org's.
 	case g.OrgIDs != (org.ID != ""):
-		return errors.New("auth: the Directory returned an Org with an ID and Guard.OrgIDs is not set, or one without and it is")
+		return nil, errors.New("auth: the Directory returned an Org with an ID and Guard.OrgIDs is not set, or one without and it is")
 	case !ascii.OrgKey.Holds(string(org.Key()), 1, 64): // it is part of cookie names
-		return errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
+		return nil, errors.New("auth: the Directory returned an Org whose ID is not 1 to 64 of [A-Za-z0-9._~-]")
 	case org.ID == "" && len(org.FormerCodes) > 0:
-		return errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
+		return nil, errors.New("auth: the Directory returned an Org with FormerCodes and without an ID")
+	default:
+		return served, nil
 	}
-	return nil
 }
 
 // under returns the org as it answers requests to this code, or nil if it does not.

@@ -142,36 +142,24 @@ func (g *Guard) hasMechanisms(by string, names []string) error {
 // check decides for an authenticated principal. It checks first what the principal may do,
 // and then whether it must prove again who it is.
 func (n *rule) check(r *http.Request, p *Principal, now func() time.Time) error {
-	if err := n.permits(r, p); err != nil {
-		return err
-	}
-	// Check for the zero time: Sub does not return the true difference for it, only a
-	// maximum.
-	if n.requiresFresh(p.Mechanism) && (p.Authenticated.IsZero() || now().Sub(p.Authenticated) > n.fresh) {
-		return &Error{Detail: DetailReauthenticate}
-	}
-	return nil
-}
-
-func (n *rule) requiresFresh(mechanism string) bool {
-	return n.fresh > 0 && (len(n.freshFor) == 0 || slices.Contains(n.freshFor, mechanism))
-}
-
-func (n *rule) permits(r *http.Request, p *Principal) error {
 	if n.mechanisms != nil && !slices.Contains(n.mechanisms, p.Mechanism) {
 		return &Error{Detail: DetailForbidden, Reason: "another way of authentication is required"}
 	}
-	if n.operation == nil {
-		return nil
+	if n.operation != nil {
+		switch need := n.operation.fill(r); {
+		case !need.Valid():
+			return ErrNotFound
+		case !p.Scope.Allows(need) && !(n.kind == needSome && p.Scope.Overlaps(need)):
+			return &Error{Detail: DetailScope, Reason: need.String()}
+		}
 	}
-	need := n.operation.fill(r)
-	if !need.Valid() {
-		return ErrNotFound
+	mustBeFresh := n.fresh > 0 && (len(n.freshFor) == 0 || slices.Contains(n.freshFor, p.Mechanism))
+	// Check for the zero time: Sub does not return the true difference for it, only a
+	// maximum.
+	if mustBeFresh && (p.Authenticated.IsZero() || now().Sub(p.Authenticated) > n.fresh) {
+		return &Error{Detail: DetailReauthenticate}
 	}
-	if p.Scope.Allows(need) || n.kind == needSome && p.Scope.Overlaps(need) {
-		return nil
-	}
-	return &Error{Detail: DetailScope, Reason: need.String()}
+	return nil
 }
 
 // Describe returns what the need asks for, for documents about routes such as those of auth/openapi.

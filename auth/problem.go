@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,14 +14,6 @@ import (
 
 // problemType is the media type of RFC 9457.
 const problemType = "application/problem+json"
-
-// errorPage returns the URL of what the page of the Guard says about a code, or "".
-func (g *Guard) errorPage(detail string) string {
-	if g.ErrorPage == "" {
-		return ""
-	}
-	return g.ErrorPage + "#" + url.PathEscape(detail)
-}
 
 // requestID returns the id of a request, as one line, or "".
 func (g *Guard) requestID(r *http.Request) string {

@@ -33,12 +33,11 @@ type Proxies struct {
 // error with which Guard.Validate would reject them.
 func ParseProxies(header, networks string) (Proxies, error) {
 	p := Proxies{Header: header}
-	if networks == "" {
-		return p, p.validate()
-	}
-	for text := range strings.SplitSeq(networks, ",") {
-		network, _ := netip.ParsePrefix(strings.TrimSpace(text)) // or the zero Prefix, which is not valid
-		p.Networks = append(p.Networks, network)
+	if networks != "" {
+		for text := range strings.SplitSeq(networks, ",") {
+			network, _ := netip.ParsePrefix(strings.TrimSpace(text)) // or the zero Prefix, which is not valid
+			p.Networks = append(p.Networks, network)
+		}
 	}
 	return p, p.validate()
 }
@@ -116,18 +115,12 @@ func parseHop(text string) (netip.Addr, bool) {
 // Guard's Proxies. If all clients of a proxy seem to have one address, the log warns once.
 func (t *Tenant) ClientAddr(r *http.Request) netip.Addr {
 	client, peer := t.guard.Proxies.read(r)
-	if client == peer && isBehindProxy(r, peer) {
+	// As if the request came through a proxy of the server's own network.
+	if client == peer && (peer.IsPrivate() || peer.IsLoopback() || peer.IsLinkLocalUnicast()) &&
+		(r.Header["X-Forwarded-For"] != nil || r.Header["Forwarded"] != nil || r.Header["X-Real-Ip"] != nil) {
 		t.guard.warned.Do(func() {
 			slog.Warn("all clients of a proxy count as one: auth.Guard.Proxies must name its header and its network", "proxy", peer.String())
 		})
 	}
 	return client
-}
-
-// isBehindProxy reports whether a request seems to come through a proxy of the server's own network.
-func isBehindProxy(r *http.Request, peer netip.Addr) bool {
-	if !peer.IsPrivate() && !peer.IsLoopback() && !peer.IsLinkLocalUnicast() {
-		return false
-	}
-	return r.Header["X-Forwarded-For"] != nil || r.Header["Forwarded"] != nil || r.Header["X-Real-Ip"] != nil
 }

@@ -86,21 +86,14 @@ func (t *template) fill(r *http.Request) (need scope.Need) {
 			operation.WriteString(p.text)
 			continue
 		}
-		value, ok := p.value(r)
-		if !ok {
+		value := r.PathValue(p.text)
+		if value == "" || strings.ContainsAny(value, ".*#") || !p.multi && strings.Contains(value, "/") {
 			return scope.Need{}
 		}
 		operation.WriteString(strings.ReplaceAll(value, "/", "."))
 	}
 	need, _ = t.grammar.ParseNeed(operation.String())
 	return need
-}
-
-// value returns the path value for a placeholder. ok is false if the value is not valid
-// there.
-func (p part) value(r *http.Request) (value string, ok bool) {
-	value = r.PathValue(p.text)
-	return value, value != "" && !strings.ContainsAny(value, ".*#") && (p.multi || !strings.Contains(value, "/"))
 }
 
 // missing returns the name of a path value that the operation uses and the pattern of its route lacks, or "".

@@ -204,11 +204,11 @@ func (k Keys) Restrict(ctx context.Context, by auth.Principal, t *auth.Tenant, i
 		return err
 	}
 	if !after.narrows(&before, t) {
-		if err := within(by, t, &after.Grant); err != nil {
-			return err
-		}
+		err = within(by, t, &after.Grant)
 	}
-	err = fault(k.swap(ctx, before, after, nil))
+	if err == nil {
+		err = fault(k.swap(ctx, before, after, nil))
+	}
 	if err == nil {
 		k.emit(ctx, verbs.APIKeyRestricted, "", &after)
 	}

@@ -48,16 +48,14 @@ func (a *attempt) admit(ctx context.Context, v *token.Verified) (err error) {
 
 // use returns what the ledger records of the use of a token, about once an hour.
 func (a *attempt) use(v *token.Verified) (at time.Time, from netip.Addr) {
-	if a.seen == nil {
-		return at, from
+	if a.seen != nil {
+		now := a.tenant.Now()
+		if due, daily := a.seen.Due(v.ID(), now); due {
+			a.daily = daily
+			return now, a.tenant.ClientAddr(a.request)
+		}
 	}
-	now := a.tenant.Now()
-	due, daily := a.seen.Due(v.ID(), now)
-	if !due {
-		return at, from
-	}
-	a.daily = daily
-	return now, a.tenant.ClientAddr(a.request)
+	return at, from
 }
 
 // checkMakers refuses a token if one of its makers is gone. The ledger checks the token that made
@@ -81,14 +79,13 @@ func (a *attempt) checkMakers(ctx context.Context, v *token.Verified, by token.L
 
 // emit reports a use after the last one, and a former token of a family.
 func (a *attempt) emit(ctx context.Context, err error) {
-	e := auth.Event{Verb: verbs.TokenSpent}
 	switch {
-	case a.token != nil && errors.Is(err, token.ErrReused):
-		e.Verb = verbs.TokenReused
-	case a.token == nil, !errors.Is(err, token.ErrExhausted):
-		return
+	case a.token == nil:
+	case errors.Is(err, token.ErrReused):
+		emit(ctx, auth.Event{Verb: verbs.TokenReused}, a.token.Claims())
+	case errors.Is(err, token.ErrExhausted):
+		emit(ctx, auth.Event{Verb: verbs.TokenSpent}, a.token.Claims())
 	}
-	emit(ctx, e, a.token.Claims())
 }
 
 // emit reports a verb about a token.

@@ -59,10 +59,7 @@ func (m *Mechanism) Bind(s *auth.Settings) error {
 			return fmt.Errorf("bearer: the mechanism %T hides Owns of the %s.Mechanism: embed it", other, other.Name())
 		}
 	}
-	v := token.Verifier{Keys: m.Keys, Scopes: s.Scopes, Namespace: s.Brand.Claims, Cache: m.Cache, Now: s.Now}
-	if m.Ledger != nil {
-		v.Ledger = m.Ledger
-	}
+	v := token.Verifier{Keys: m.Keys, Ledger: m.Ledger, Scopes: s.Scopes, Namespace: s.Brand.Claims, Cache: m.Cache, Now: s.Now}
 	m.bound.CompareAndSwap(nil, &bound{s, v, http.CanonicalHeaderKey(s.Brand.Header + "Client-Key")})
 	_, err := m.boundTo(s)
 	return err

@@ -60,8 +60,7 @@ func (m *Mechanism) MintIn(ctx context.Context, ledger token.Issuing, signers to
 	signed, claims, err := w.sign(ctx, minter, now)
 	if errors.Is(err, token.ErrTooMany) {
 		// The ledger counts the tokens that it believes live. It does not ask the directory.
-		var dropped bool
-		if dropped, err = dropWithoutMaker(ctx, t, ledger, w.Claims); dropped {
+		if err = dropWithoutMaker(ctx, t, ledger, w.Claims); err == nil {
 			signed, claims, err = w.sign(ctx, minter, now)
 		}
 	}
@@ -90,10 +89,11 @@ func (m *Mechanism) minter(s *auth.Settings) (*token.Minter, error) {
 
 // dropWithoutMaker revokes those tokens of a subject that are dead by the directory: see
 // CheckMakers. If there are none, it returns token.ErrTooMany.
-func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Issuing, c token.Claims) (dropped bool, err error) {
+func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Issuing, c token.Claims) error {
+	tooMany := token.ErrTooMany
 	for r, err := range token.Records(ctx, ledger, token.Holder{Org: t.Org.Key(), ClientKey: c.Issuer, Subject: c.Subject}) {
 		if err != nil {
-			return false, err
+			return err
 		}
 		err := CheckMakers(ctx, t, r)
 		if err == nil {
@@ -103,14 +103,11 @@ func dropWithoutMaker(ctx context.Context, t *auth.Tenant, ledger token.Issuing,
 			err = ledger.Revoke(ctx, r.Holder(), r.ID)
 		}
 		if err != nil && !errors.Is(err, token.ErrNotFound) {
-			return false, err
+			return err
 		}
-		dropped = true
+		tooMany = nil
 	}
-	if !dropped {
-		return false, token.ErrTooMany
-	}
-	return true, nil
+	return tooMany
 }
 
 // lineage returns what a record says of the maker. A token passes on its own makers, so that what
@@ -124,12 +121,6 @@ func lineage(by auth.Principal, subject string) token.Lineage {
 		l.Maker = by.Maker
 	}
 	return l
-}
-
-// hasTwoMakers reports whether a token for the subject would have two makers that are other
-// accounts. A record can name only one.
-func hasTwoMakers(by auth.Principal, subject string) bool {
-	return by.Maker != "" && by.Account != subject && by.Maker != subject
 }
 
 func (w *Wish) sign(ctx context.Context, m *token.Minter, now time.Time) (token.Token, token.Claims, error) {

@@ -47,30 +47,22 @@ func (m *Mechanism) Renew(r *http.Request, less Less) (token.Token, token.Claims
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	signed, claims, by, err := m.renew(ctx, t, raw, less)
-	if err == nil {
-		auth.Identify(r, by)
-		emit(ctx, auth.Event{Verb: verbs.TokenRenewed}, claims)
-	}
-	return signed, claims, err
+	return m.renew(ctx, t, raw, less, func(by auth.Principal) { auth.Identify(r, by) })
 }
 
 // RenewToken is Renew for a token that came in another way than in the header. No verb renews in a
 // transaction of the application: a rollback would undo the end of a family.
 func (m *Mechanism) RenewToken(ctx context.Context, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, error) {
-	signed, claims, _, err := m.renew(ctx, t, raw, less)
-	if err == nil {
-		emit(ctx, auth.Event{Verb: verbs.TokenRenewed}, claims)
-	}
-	return signed, claims, err
+	return m.renew(ctx, t, raw, less, func(auth.Principal) {})
 }
 
-func (m *Mechanism) renew(ctx context.Context, t *auth.Tenant, raw string, less Less) (token.Token, token.Claims, auth.Principal, error) {
+// renew calls identify before it reports the renewal, so that the event names who has renewed.
+func (m *Mechanism) renew(ctx context.Context, t *auth.Tenant, raw string, less Less, identify func(auth.Principal)) (token.Token, token.Claims, error) {
 	var a attempt
-	fail := func(err error) (token.Token, token.Claims, auth.Principal, error) {
+	fail := func(err error) (token.Token, token.Claims, error) {
 		claim(t, raw)
 		a.emit(ctx, err)
-		return "", token.Claims{}, auth.Principal{}, err
+		return "", token.Claims{}, err
 	}
 	minter, err := m.minter(t.Settings())
 	if err != nil {
@@ -94,7 +86,9 @@ func (m *Mechanism) renew(ctx context.Context, t *auth.Tenant, raw string, less 
 	if err != nil {
 		return fail(mintFault(err))
 	}
-	return signed, claims, a.principal(v), nil
+	identify(a.principal(v))
+	emit(ctx, auth.Event{Verb: verbs.TokenRenewed}, claims)
+	return signed, claims, nil
 }
 
 // of returns the claims of a successor, and for how long the token stays.

@@ -53,15 +53,8 @@ func (f *Foreign) raw(path []string) (raw string) {
 	return raw
 }
 
-// Reasons to refuse a token of another issuer.
 var (
 	errAlgorithm = errors.New("alg is not one that the issuer's key has")
-	errTyp       = errors.New("header typ is not that of an access token")
-	errCritical  = errors.New("header has crit or b64")
-	errSignature = errors.New("signature does not match")
-	errMissing   = errors.New("claim exp is missing")
-	errAudience  = errors.New("aud does not hold the one expected")
-	errBound     = errors.New("claim cnf binds the token to a key")
 	errOtherIss  = errors.New("iss is another one")
 )
 
@@ -73,11 +66,11 @@ func readHeader(text string) (alg, kid string, err error) {
 	switch typ := strings.TrimPrefix(strings.ToLower(compact.Text(m["typ"])), "application/"); {
 	case err != nil:
 	case m["crit"] != "" || m["b64"] != "":
-		err = errCritical
+		err = errors.New("header has crit or b64")
 	case !isText:
 		err = strictjson.ErrType
 	case m["typ"] != "" && typ != "jwt" && typ != "at+jwt":
-		err = errTyp // of another receiver, such as logout+jwt (RFC 8725, section 3.11)
+		err = errors.New("header typ is not that of an access token") // but of another receiver, such as logout+jwt (RFC 8725, section 3.11)
 	}
 	return compact.Text(m["alg"]), kid, err
 }
@@ -108,11 +101,11 @@ func readForeign(payload string, i *boundIssuer) (*Foreign, error) {
 	case compact.Text(m["iss"]) != i.URL:
 		return nil, errOtherIss
 	case compact.Text(audience) != i.Audience && !slices.Contains(compact.Texts(audience), i.Audience):
-		return nil, errAudience
+		return nil, errors.New("aud does not hold the one expected")
 	case m["exp"] == "" || f.valid.Ends == 0:
-		return nil, errMissing
+		return nil, errors.New("claim exp is missing")
 	case m["cnf"] != "": // RFC 7800: only who has that key may use the token, and nothing here asks for it
-		return nil, errBound
+		return nil, errors.New("claim cnf binds the token to a key")
 	}
 	if !i.Until.IsZero() {
 		f.valid.Until(i.Until.Unix())
@@ -137,7 +130,7 @@ func (b *boundIssuer) open(ctx context.Context, now time.Time, raw string) (*For
 	case alg != key.Algorithm:
 		return nil, refused(errAlgorithm)
 	case !key.Verifies(parts.Signed, parts.Signature):
-		return nil, refused(errSignature)
+		return nil, refused(errors.New("signature does not match"))
 	}
 	f, err := readForeign(parts.Payload, b)
 	if err != nil {

@@ -81,12 +81,7 @@ var nobody = sync.OnceValue(func() ed25519.PublicKey {
 	return public
 })
 
-var (
-	errHeader   = errors.New("the header is not that of an Ed25519 signature")
-	errClaims   = errors.New("iss and sub, aud, exp and jti are required")
-	errAudience = errors.New("aud is not the issuer")
-	errTimes    = errors.New("not valid now, or valid for more than 5 minutes")
-)
+var errTimes = errors.New("not valid now, or valid for more than 5 minutes")
 
 // readAssertion reads a JWT that must be for this audience. Its signature is still to be verified: only iss
 // tells by which key.
@@ -116,9 +111,9 @@ func readAssertion(raw, audience string, now time.Time) (a assertion, err error)
 	a.expires, a.issued = times["exp"], times["iat"]
 	switch longest := int64(maxLife / time.Second); {
 	case a.issuer == "" || compact.Text(m["sub"]) != a.issuer || a.id == "" || len(a.id) > maxText || a.expires == 0:
-		return a, errClaims
+		return a, errors.New("iss and sub, aud, exp and jti are required")
 	case compact.Text(m["aud"]) != audience: // an array would make the assertion valid elsewhere, too
-		return a, errAudience
+		return a, errors.New("aud is not the issuer")
 	case valid.Compare(now) != 0, a.expires-now.Unix() > longest, a.issued != 0 && a.expires-a.issued > longest:
 		return a, errTimes
 	}
@@ -134,7 +129,7 @@ func checkHeader(text string) error {
 		known = known && (name == "alg" || name == "typ" || name == "kid")
 	}
 	if err != nil || !known {
-		return errors.Join(errHeader, err)
+		return errors.Join(errors.New("the header is not that of an Ed25519 signature"), err)
 	}
 	return nil
 }

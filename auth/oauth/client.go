@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
+	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
@@ -16,13 +16,9 @@ import (
 // credential.
 func (m mechanisms) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, f form) (auth.Principal, error) {
 	asserts := f.has("client_assertion", "client_assertion_type")
-	ways := 0
-	for _, tried := range []bool{len(r.Header["Authorization"]) > 0, f.has("client_secret"), asserts, m.signature.Presented(r) != auth.Absent} {
-		if tried {
-			ways++
-		}
-	}
-	if ways > 1 || len(r.Header["Authorization"]) > 1 {
+	ways := []bool{len(r.Header["Authorization"]) > 0, f.has("client_secret"), asserts, m.signature.Presented(r) != auth.Absent}
+	tried := slices.DeleteFunc(ways, func(way bool) bool { return !way })
+	if len(tried) > 1 || len(r.Header["Authorization"]) > 1 {
 		return auth.Principal{}, refuse(auth.DetailAmbiguous, codeRequest, "more than one credential", nil)
 	}
 	if asserts {
@@ -88,10 +84,4 @@ func basic(r *http.Request) (clientKey string, secret signing.Secret, ok bool) {
 	clientKey, badUser := url.QueryUnescape(user)
 	text, badPassword := url.QueryUnescape(password)
 	return clientKey, signing.Secret(text), ok && badUser == nil && badPassword == nil
-}
-
-// triesBasic reports whether the client has tried to authenticate by the scheme Basic.
-func triesBasic(r *http.Request) bool {
-	scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Basic")
 }

@@ -44,10 +44,10 @@ func (a asked) refresh(ctx context.Context) (any, error) {
 	if err == nil && record.ClientKey != a.client.App {
 		err = &auth.Error{Detail: auth.DetailInvalidToken, Err: errors.New("oauth: a token of another client")}
 	}
-	var signed token.Token
-	var claims token.Claims
+	var g grant
 	if err == nil {
-		signed, claims, err = a.bearer.RenewToken(ctx, a.tenant, raw, bearer.Less{})
+		signed, claims, failed := a.bearer.RenewToken(ctx, a.tenant, raw, bearer.Less{})
+		g, err = granted(a.tenant, signed, claims), failed
 	}
 	switch {
 	case refused(err):
@@ -55,7 +55,6 @@ func (a asked) refresh(ctx context.Context) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	g := granted(a.tenant, signed, claims)
 	g.Refresh = g.Token
 	return g, nil
 }
@@ -63,8 +62,6 @@ func (a asked) refresh(ctx context.Context) (any, error) {
 // mint answers a request for a token by client credentials (RFC 6749, section 4.4), or by a token.
 func (s *Server) mint(ctx context.Context, a asked) (any, error) {
 	switch resource := a.form["resource"]; {
-	case !a.form.has("grant_type"):
-		return nil, invalidRequest("grant_type is missing")
 	case !slices.Contains(a.grants(), a.form["grant_type"]):
 		return nil, refuse(auth.DetailOption, codeGrant, "only "+strings.Join(a.grants(), " and "), nil)
 	case resource != "" && resource != a.tenant.URL():
@@ -134,11 +131,10 @@ func scopeText(chains []string) string {
 
 // unminted returns the error for the client of one of bearer.Mechanism.Mint.
 func unminted(err error) error {
-	if errors.Is(err, auth.ErrUnavailable) {
-		return err
-	}
 	e, ok := errors.AsType[*auth.Error](err)
 	switch {
+	case errors.Is(err, auth.ErrUnavailable):
+		return err
 	case ok && e.Detail == auth.DetailDelegation && e.Faults[0].Path == "scope":
 		return refuse(auth.DetailInvalidScope, codeScope, "beyond the client: "+e.Faults[0].Reason, err)
 	case ok && e.Detail == auth.DetailDelegation:

@@ -53,7 +53,8 @@ func invalidRequest(description string) error {
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	auth.FailAs(w, r, err, func(e *auth.Error) {
 		known := knownOf(e)
-		if known.code == codeClient && triesBasic(r) {
+		tried, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		if known.code == codeClient && strings.EqualFold(tried, "Basic") {
 			w.Header().Set("WWW-Authenticate", `Basic realm="`+auth.TenantFrom(r.Context()).URL()+`"`)
 		}
 		body, _ := json.Marshal(refusalBody{known.code, known.description}) // strings always marshal

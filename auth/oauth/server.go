@@ -32,9 +32,9 @@ const (
 // panics if the Guard lacks one of the two mechanisms.
 func (s *Server) Register(m *auth.Mux) {
 	found := mustFind(m.Guard())
-	m.HandleFunc("POST "+tokenPath, auth.Public, found.serve(s.mint))
-	m.HandleFunc("POST "+introspectPath, auth.Public, found.serve(introspect))
-	m.HandleFunc("POST "+revokePath, auth.Public, found.serve(revoke))
+	m.HandleFunc("POST "+tokenPath, auth.Public, found.serve("grant_type", s.mint))
+	m.HandleFunc("POST "+introspectPath, auth.Public, found.serve("token", introspect))
+	m.HandleFunc("POST "+revokePath, auth.Public, found.serve("token", revoke))
 }
 
 // mechanisms are those of a Guard that the endpoints use.
@@ -79,11 +79,11 @@ type asked struct {
 	form   form
 }
 
-// serve returns the handler of an endpoint. Each reads the form first, then authenticates the
-// client, and only then looks at what the client asks for.
-func (m mechanisms) serve(endpoint func(context.Context, asked) (any, error)) http.HandlerFunc {
+// serve returns the handler of an endpoint, and of a parameter that it requires. Each reads the form first,
+// then authenticates the client, and only then looks at what the client asks for.
+func (m mechanisms) serve(required string, endpoint func(context.Context, asked) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		reply, err := m.answer(r, endpoint)
+		reply, err := m.answer(r, required, endpoint)
 		w.Header().Set("Pragma", "no-cache") // RFC 6749, section 5.1
 		if err != nil {
 			fail(w, r, err)
@@ -93,7 +93,7 @@ func (m mechanisms) serve(endpoint func(context.Context, asked) (any, error)) ht
 	}
 }
 
-func (m mechanisms) answer(r *http.Request, endpoint func(context.Context, asked) (any, error)) (any, error) {
+func (m mechanisms) answer(r *http.Request, required string, endpoint func(context.Context, asked) (any, error)) (any, error) {
 	t := auth.TenantFrom(r.Context()) // there is one: Register takes a Mux
 	f, err := readForm(r)
 	if err != nil {
@@ -106,9 +106,11 @@ func (m mechanisms) answer(r *http.Request, endpoint func(context.Context, asked
 		return nil, err
 	}
 	auth.Identify(r, client)
-	if client.Account == "" {
-		// Such a credential can act as nobody, so MayMake cannot bound who makes one.
+	switch {
+	case client.Account == "": // such a credential can act as nobody, so MayMake cannot bound who makes one
 		return nil, unauthorized("the client has no account of its own")
+	case !f.has(required):
+		return nil, invalidRequest(required + " is missing")
 	}
 	return endpoint(ctx, asked{m, t, client, f})
 }

@@ -134,13 +134,16 @@ func (d *Document) make() ([]byte, error) {
 			return nil, err
 		}
 	}
+	keyed := func(r Route) bool { return r.IdempotencyKey != "" }
+	components := faultComponents(m.guard.Settings().Brand.Faults, slices.ContainsFunc(slices.Collect(maps.Values(m.Routes)), keyed))
+	components["schemas"], components["securitySchemes"] = m.schemas.set, m.schemes
 	info := object{"title": d.Title, "version": d.Version}
 	setText(info, "description", d.Description)
 	if d.Contact != "" {
 		info["contact"] = object{"url": d.Contact}
 	}
 	text, err := json.Marshal(object{"openapi": "3.1.0", "info": info, "servers": servers,
-		"tags": m.tags, "paths": m.paths, "components": m.components()})
+		"tags": m.tags, "paths": m.paths, "components": components})
 	if err != nil {
 		return nil, fmt.Errorf("openapi: an example cannot be encoded: %w", err)
 	}
@@ -179,14 +182,6 @@ func (m *maker) servers() (servers []object, err error) {
 		servers = append(servers, object{"url": m.guard.BaseURL + "/{org}/" + version, "variables": object{"org": org}})
 	}
 	return servers, nil
-}
-
-func (m *maker) components() object {
-	keyed := func(r Route) bool { return r.IdempotencyKey != "" }
-	components := faultComponents(m.guard.Settings().Brand.Faults, slices.ContainsFunc(slices.Collect(maps.Values(m.Routes)), keyed))
-	components["schemas"] = m.schemas.set
-	components["securitySchemes"] = m.schemes
-	return components
 }
 
 // setText sets a member that may be missing.

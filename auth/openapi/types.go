@@ -52,10 +52,7 @@ func (s schemas) named(key any, wanted string, make func() object) object {
 	if !known {
 		wanted = cmp.Or(strings.Trim(word(wanted), "_"), "Item")
 		name = wanted
-		for n := 2; ; n++ {
-			if _, taken := s.set[name]; !taken {
-				break
-			}
+		for n := 2; s.set[name] != nil; n++ {
 			name = wanted + strconv.Itoa(n)
 		}
 		s.names[key], s.set[name] = name, object{}

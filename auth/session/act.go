@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -33,9 +34,7 @@ const methodActing = "acting"
 // auth.DetailCrossOrigin.
 func (m *Manager) Act(w http.ResponseWriter, r *http.Request, account, reason string) (auth.Principal, error) {
 	t, p, err := m.admitted(r)
-	if err == nil {
-		err = errors.Join(m.SameOrigin(r), m.checkFresh(p))
-	}
+	err = cmp.Or(err, m.SameOrigin(r), m.checkFresh(p))
 	if err == nil && (reason == "" || len(reason) > 256 || account == p.Account) {
 		err = &auth.Error{Detail: auth.DetailOption, Reason: "a reason has 1 to 256 bytes, and the account is another one"}
 	}

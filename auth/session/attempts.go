@@ -187,11 +187,8 @@ func (m *Manager) ownerOfName(ctx context.Context, t *auth.Tenant, name string) 
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
 	account, err := people.Account(ctx, t.Org.Key(), cmp.Or(id, name))
-	switch {
-	case err != nil && !auth.IsNotFound(err):
-		return alone, auth.Unavailable(err)
-	case err != nil, account == nil, account.Org != t.Org.Key(), account.ID != id, account.Person == "":
-		return alone, nil
+	if err != nil || account == nil || account.Org != t.Org.Key() || account.ID != id || account.Person == "" {
+		return alone, auth.Unavailable(absent(err, nil))
 	}
 	return ownerOf(account), nil
 }
@@ -278,16 +275,6 @@ func (a attempt) change(ctx context.Context, of counter, change func(count) (cou
 			return auth.Unavailable(err)
 		}
 	}
-}
-
-// spend counts an attempt of a ticket. After ticketCodes attempts the ticket is refused
-// for good, with no delay to wait for. Whoever knows the password gets another ticket.
-func (a attempt) spend(ctx context.Context, now time.Time) error {
-	count, err := a.begin(ctx, now)
-	if errors.Is(err, ErrLocked) || err == nil && count > ticketCodes {
-		return errCode
-	}
-	return err
 }
 
 // finish reports the result err of an attempt to Attempts, and returns err. A right password or code

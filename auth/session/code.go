@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"crypto/fips140"
 	"crypto/rand"
 	"crypto/sha1"
@@ -88,11 +89,10 @@ func isCode(text string) bool {
 // account to its owner. That format allows no colon in either of them. The URI contains
 // the secret: use it only in the reply that shows it, and never in a log.
 func (of Factors) OTPAuth(issuer, account string, secret FactorSecret) string {
-	m := of.manager
 	return fmt.Sprintf("otpauth://totp/%s:%s?secret=%s&issuer=%s&algorithm=%s&digits=%d&period=%d",
 		escaped(issuer), escaped(account),
 		Enrolment{Secret: secret}.Base32(),
-		escaped(issuer), m.codes().name, codeDigits, codePeriod)
+		escaped(issuer), of.manager.codes().name, codeDigits, codePeriod)
 }
 
 // escaped escapes each character with a meaning in a URI, including the colon. It
@@ -115,18 +115,10 @@ func newRecovery() (codes []string, hashes [][32]byte) {
 		var bits [16]byte
 		rand.Read(bits[:]) // never fails
 		text := recoveryAlphabet.EncodeToString(bits[:])
-		codes = append(codes, grouped(text))
+		codes = append(codes, string(bytes.Join(slices.Collect(slices.Chunk([]byte(text), 4)), []byte("-"))))
 		hashes = append(hashes, sha256.Sum256([]byte(text)))
 	}
 	return codes, hashes
-}
-
-func grouped(text string) string {
-	var groups []string
-	for group := range slices.Chunk([]byte(text), 4) {
-		groups = append(groups, string(group))
-	}
-	return strings.Join(groups, "-")
 }
 
 // maxRecoveryLength limits the length of an entered code in bytes. It leaves room for

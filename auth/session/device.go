@@ -84,12 +84,11 @@ func (d device) provenAt() time.Time {
 
 // sendDevice sends the device cookie after a complete login or a step-up.
 func (m *Manager) sendDevice(w http.ResponseWriter, t *auth.Tenant, d *device) {
-	if d == nil {
-		return
+	if d != nil {
+		c := m.deviceCookie().cookie(t, d.text())
+		c.MaxAge = int(deviceLife / time.Second)
+		send(w, c)
 	}
-	c := m.deviceCookie().cookie(t, d.text())
-	c.MaxAge = int(deviceLife / time.Second)
-	send(w, c)
 }
 
 // presentedDevice returns the device cookie of the request, if it is of this org and not too old.

@@ -35,17 +35,16 @@ func (e Enrolment) Base32() string {
 // auth.ErrConflict if the factor was changed meanwhile, or auth.ErrUnavailable. Without a
 // session and an enrolment ticket, its detail is auth.DetailNoCredentials.
 func (of Factors) Enrol(r *http.Request) (Enrolment, error) {
-	m := of.manager
-	t, by, err := m.findEnroller(r)
+	t, by, err := of.manager.enroller(r, true)
 	if err != nil {
 		return Enrolment{}, err
 	}
-	f, err := m.factorFor(r.Context(), t, by)
+	f, err := of.manager.factorFor(r.Context(), t, by)
 	if err != nil {
 		return Enrolment{}, err
 	}
-	f.Pending = m.codes().newSecret()
-	if err := m.saveFactor(r.Context(), t, ownerOf(by.account), f); err != nil {
+	f.Pending = of.manager.codes().newSecret()
+	if err := of.manager.saveFactor(r.Context(), t, ownerOf(by.account), f); err != nil {
 		return Enrolment{}, err
 	}
 	return Enrolment{by.account.ID, f.Pending}, nil
@@ -61,20 +60,24 @@ func (of Factors) Enrol(r *http.Request) (Enrolment, error) {
 // undone: recovery codes never come beside an error. If the store of factors itself does
 // not answer, the factor may be active: Factors.RenewRecovery then shows codes.
 func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
-	m := of.manager
-	t, by, err := m.findEnroller(r)
+	t, by, err := of.manager.enroller(r, true)
 	if err != nil {
 		return nil, err
 	}
 	undo := func() {} // until something is activated
 	activate := func(*opening) (err error) {
-		recovery, undo, err = m.activate(r.Context(), t, by, code)
+		recovery, undo, err = of.manager.activate(r.Context(), t, by, code)
 		return err
 	}
 	if by.ticket != nil {
-		_, err = m.complete(w, r, t, *by.ticket, activate)
+		_, err = of.manager.complete(w, r, t, *by.ticket, activate)
 	} else if err = activate(nil); err == nil {
-		err = m.renewAfterEnrolment(w, r, t)
+		// The session's time of authentication stays: a code of a secret that it has just received proves
+		// nothing more. Other sessions were created with the former factor, or with none.
+		p := auth.From(r.Context())
+		if err = of.manager.renew(w, r, t, p.Authenticated); err == nil {
+			err = of.manager.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.FactorEnrolled)
+		}
 	}
 	if err != nil {
 		undo()
@@ -82,17 +85,6 @@ func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (
 	}
 	auth.Emit(r.Context(), auth.Event{Verb: verbs.FactorEnrolled, Account: by.account.ID})
 	return recovery, nil
-}
-
-// renewAfterEnrolment renews the session's token. Its time of authentication stays: a code of a secret
-// that it has just received proves nothing more. Other sessions were created with the former factor, or
-// with none.
-func (m *Manager) renewAfterEnrolment(w http.ResponseWriter, r *http.Request, t *auth.Tenant) error {
-	p := auth.From(r.Context())
-	if err := m.renew(w, r, t, p.Authenticated); err != nil {
-		return err
-	}
-	return m.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.FactorEnrolled)
 }
 
 // Remove removes the second factor of the session's account, by a code of it, and ends
@@ -104,22 +96,19 @@ func (m *Manager) renewAfterEnrolment(w http.ResponseWriter, r *http.Request, t 
 // or not. If it is, call Sessions.RevokeAll to end the other sessions. Without a session the
 // detail is auth.DetailForbidden.
 func (of Factors) Remove(r *http.Request, code string) error {
-	m := of.manager
-	t, by, err := m.freshlyAdmitted(r)
+	t, by, err := of.manager.enroller(r, false)
 	if err != nil {
 		return err
 	}
 	if t.Org.Session.SecondFactor {
 		return &auth.Error{Detail: auth.DetailForbidden, Reason: "the org requires a second factor", Err: auth.ErrForbidden}
 	}
-	err = m.withCode(r.Context(), t, by.account, code, func(f *Factor) {
-		f.Secret, f.Pending, f.Recovery = "", "", nil
-	})
-	if err != nil {
+	none := func(f *Factor) { f.Secret, f.Pending, f.Recovery = "", "", nil }
+	if err := of.manager.withCode(r.Context(), t, by.account, code, none); err != nil {
 		return err
 	}
 	auth.Emit(r.Context(), auth.Event{Verb: verbs.FactorRemoved, Account: by.account.ID})
-	return m.endOwn(r.Context(), t, by.account.ID, auth.From(r.Context()).SessionID, verbs.FactorRemoved)
+	return of.manager.endOwn(r.Context(), t, by.account.ID, auth.From(r.Context()).SessionID, verbs.FactorRemoved)
 }
 
 // Factors.RenewRecovery gives the session's account new recovery codes, by a code of its
@@ -130,14 +119,12 @@ func (of Factors) Remove(r *http.Request, code string) error {
 // wraps auth.ErrUnavailable, the former codes may be valid or not: call it again. Without
 // a session the detail is auth.DetailForbidden.
 func (of Factors) RenewRecovery(r *http.Request, code string) (recovery []string, err error) {
-	m := of.manager
-	t, by, err := m.freshlyAdmitted(r)
+	t, by, err := of.manager.enroller(r, false)
 	if err != nil {
 		return nil, err
 	}
 	recovery, hashes := newRecovery()
-	err = m.withCode(r.Context(), t, by.account, code, func(f *Factor) { f.Recovery = hashes })
-	if err != nil {
+	if err := of.manager.withCode(r.Context(), t, by.account, code, func(f *Factor) { f.Recovery = hashes }); err != nil {
 		return nil, err
 	}
 	return recovery, nil
@@ -151,44 +138,32 @@ type enroller struct {
 	ticket  *Session
 }
 
-func (m *Manager) findEnroller(r *http.Request) (*auth.Tenant, enroller, error) {
-	if auth.From(r.Context()).SessionID != "" {
-		return m.freshlyAdmitted(r)
+// enroller returns whose second factor the request may change: the account of its fresh session, or of its
+// enrolment ticket where that counts and there is no session.
+func (m *Manager) enroller(r *http.Request, ticketCounts bool) (t *auth.Tenant, by enroller, err error) {
+	account := auth.From(r.Context()).Account
+	if ticketCounts && auth.From(r.Context()).SessionID == "" {
+		if t, err = m.tenant(r.Context()); err != nil {
+			return t, by, err
+		}
+		s, failed := m.ticket(r, t, ticketEnrol)
+		if failed == errOtherStep || errors.Is(failed, ErrCode) && !m.ticketCookie().isSent(r, t) {
+			failed = errNobody
+		}
+		account, by.ticket, err = s.Account, &s, failed
+	} else if t, _, err = m.admitted(r); err == nil {
+		err = m.checkFresh(auth.From(r.Context()))
 	}
-	t, err := m.tenant(r.Context())
-	if err != nil {
-		return t, enroller{}, err
-	}
-	s, err := m.ticket(r, t, ticketEnrol)
-	if err == errOtherStep || errors.Is(err, ErrCode) && !m.ticketCookie().isSent(r, t) {
-		err = errNobody
-	}
-	return m.enroller(r, t, s.Account, &s, err)
-}
-
-// freshlyAdmitted is admitted for verbs that change the second factor.
-func (m *Manager) freshlyAdmitted(r *http.Request) (*auth.Tenant, enroller, error) {
-	t, p, err := m.admitted(r)
-	if err == nil {
-		err = m.checkFresh(p)
-	}
-	return m.enroller(r, t, p.Account, nil, err)
-}
-
-func (m *Manager) enroller(r *http.Request, t *auth.Tenant, account string, ticket *Session, err error) (*auth.Tenant, enroller, error) {
 	if err == nil && m.FactorStore == nil {
 		err = errNoFactors
 	}
 	if err != nil {
-		return t, enroller{}, err
+		return t, by, err
 	}
 	ctx, cancel := t.Bound(r.Context())
 	defer cancel()
-	a, err := t.Account(ctx, account)
-	if err != nil {
-		return t, enroller{}, err
-	}
-	return t, enroller{a, ticket}, nil
+	by.account, err = t.Account(ctx, account)
+	return t, by, err
 }
 
 // errNobody refuses a request without a session and without an enrolment ticket. A
@@ -298,10 +273,9 @@ func (m *Manager) useCode(f *Factor, code string) (verb string) {
 		f.Step = step
 		return verbs.CodeAccepted
 	}
-	left, ok := useRecovery(f.Recovery, code)
-	if !ok {
-		return ""
+	if left, ok := useRecovery(f.Recovery, code); ok {
+		f.Recovery = left
+		return verbs.RecoveryUsed
 	}
-	f.Recovery = left
-	return verbs.RecoveryUsed
+	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/redacted"
@@ -47,12 +46,6 @@ type FactorStore interface {
 	Save(ctx context.Context, org auth.OrgKey, account string, f Factor) error
 }
 
-// clone returns a copy that shares no memory with f.
-func (f Factor) clone() Factor {
-	f.Recovery = slices.Clone(f.Recovery)
-	return f
-}
-
 // FactorSecret is the shared secret of a second factor: 20 random bytes, or 32 with
 // Manager.SHA256Codes. "" is none. []byte(secret) has the bytes: it prints REDACTED.
 type FactorSecret = redacted.String[factorSecret]
@@ -70,8 +63,7 @@ type FactorState struct {
 // page and for administrators. It checks no permission. An account without a factor has
 // the zero FactorState. The error wraps auth.ErrUnavailable.
 func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (FactorState, error) {
-	m := of.manager
-	if m.FactorStore == nil {
+	if of.manager.FactorStore == nil {
 		return FactorState{}, nil
 	}
 	ctx, cancel := withTimeout(ctx)
@@ -80,7 +72,7 @@ func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (F
 	if err != nil {
 		return FactorState{}, err
 	}
-	f, err := m.FactorStore.Factor(ctx, owner.org, owner.id)
+	f, err := of.manager.FactorStore.Factor(ctx, owner.org, owner.id)
 	return FactorState{f.Secret != "", f.Pending != "", len(f.Recovery)}, auth.Unavailable(err)
 }
 
@@ -102,11 +94,10 @@ func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (F
 // nothing is changed. After an error that wraps auth.ErrUnavailable, or auth.ErrConflict if
 // the factor changes all the time, call it again.
 func (of Factors) Reset(ctx context.Context, org auth.OrgKey, account string) error {
-	m := of.manager
 	if account == "" {
 		return errors.New("session: Factors.Reset without an account")
 	}
-	if m.FactorStore == nil {
+	if of.manager.FactorStore == nil {
 		return errNoFactors
 	}
 	owner, err := ownerIn(ctx, org, account)
@@ -118,14 +109,14 @@ func (of Factors) Reset(ctx context.Context, org auth.OrgKey, account string) er
 		return err
 	}
 	// Before, so that no session enrols another factor at once.
-	if _, err := m.Sessions().RevokeAll(ctx, org, account, ""); err != nil {
+	if _, err := of.manager.Sessions().RevokeAll(ctx, org, account, ""); err != nil {
 		return err
 	}
-	if err := m.removeFactor(ctx, org, account); err != nil {
+	if err := of.manager.removeFactor(ctx, org, account); err != nil {
 		return err
 	}
 	// And afterwards, so that no login by the former factor is left.
-	_, err = m.Sessions().RevokeAll(ctx, org, account, "")
+	_, err = of.manager.Sessions().RevokeAll(ctx, org, account, "")
 	return err
 }
 

@@ -65,11 +65,8 @@ func (d *dummy) of(h Hasher) (string, error) {
 // newHashing returns a hashing by PBKDF2 unless there is a Hasher. As many run at once as the program may
 // use CPUs, and there are 32 places for each of these.
 func newHashing(hasher Hasher) *hashing {
-	if hasher == nil {
-		hasher = PBKDF2{}
-	}
 	parallel := runtime.GOMAXPROCS(0)
-	return &hashing{hasher: hasher, parallel: parallel, places: 32 * parallel}
+	return &hashing{hasher: cmp.Or[Hasher](hasher, PBKDF2{}), parallel: parallel, places: 32 * parallel}
 }
 
 // perName is how many places a name can hold in the queue. It equals freeLogins.

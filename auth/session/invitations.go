@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,8 +120,7 @@ func (i Invitation) making() auth.Making { return auth.Making{Account: i.Address
 // auth.ErrUnavailable. Its detail is auth.DetailCrossOrigin for a page of another origin.
 func (of Mail) Accept(r *http.Request, ticket string,
 	join func(ctx context.Context, i Invitation, end func(context.Context, Ending) error) error) error {
-	m := of.manager
-	t, err := m.sameOriginTenant(r)
+	t, err := of.manager.sameOriginTenant(r)
 	if err != nil {
 		return err
 	}
@@ -130,10 +130,7 @@ func (of Mail) Accept(r *http.Request, ticket string,
 	}
 	var ended bool
 	end := func(ctx context.Context, store Ending) error {
-		if store == nil {
-			store = m.Store
-		}
-		err := store.DeleteID(ctx, t.Org.Key(), invitations, i.ID)
+		err := cmp.Or[Ending](store, of.manager.Store).DeleteID(ctx, t.Org.Key(), invitations, i.ID)
 		if auth.IsNotFound(err) {
 			return errCode
 		}
@@ -152,10 +149,9 @@ func (of Mail) Accept(r *http.Request, ticket string,
 
 // invitation returns that of a ticket, if its inviter may still invite.
 func (of Mail) invitation(ctx context.Context, t *auth.Tenant, ticket string) (i Invitation, err error) {
-	m := of.manager
 	ctx, cancel := t.Bound(ctx)
 	defer cancel()
-	s, err := m.mailTicket(ctx, t, ticket, ticketInvite)
+	s, err := of.manager.mailTicket(ctx, t, ticket, ticketInvite)
 	if err != nil {
 		return i, err
 	}
@@ -166,7 +162,7 @@ func (of Mail) invitation(ctx context.Context, t *auth.Tenant, ticket string) (i
 	}
 	// The holder of the ticket learns nothing about the inviter.
 	by := &Session{Org: s.Org, Account: i.Inviter, Authenticated: s.Created}
-	return i, m.stillMayMake(ctx, t, by, account, i.making(), errCode)
+	return i, of.manager.stillMayMake(ctx, t, by, account, i.making(), errCode)
 }
 
 func invitationOf(s *Session) Invitation {

@@ -107,7 +107,12 @@ func (m *Manager) complete(w http.ResponseWriter, r *http.Request, t *auth.Tenan
 		return auth.Principal{}, err
 	}
 	counted := m.attempt(t, ticketCodes+1, "ticket", ticket.ID)
-	if err := counted.spend(r.Context(), m.now()); err != nil {
+	// After ticketCodes attempts the ticket is refused for good, with no delay to wait for. Whoever knows
+	// the password gets another ticket.
+	switch n, err := counted.begin(r.Context(), m.now()); {
+	case errors.Is(err, ErrLocked), err == nil && n > ticketCodes:
+		return auth.Principal{}, errCode
+	case err != nil:
 		return auth.Principal{}, err
 	}
 	if err := counted.finish(r.Context(), step(&o)); err != nil {

@@ -148,11 +148,10 @@ func (of Sessions) end(ctx context.Context, org auth.OrgKey, account, id string)
 
 // emitEnded reports that n sessions have ended.
 func (of Sessions) emitEnded(ctx context.Context, n int, e auth.Event) {
-	if of.later || n == 0 {
-		return
+	if n > 0 && !of.later {
+		e.Verb = cmp.Or(e.Verb, verbs.SessionEnded)
+		auth.Emit(ctx, e)
 	}
-	e.Verb = cmp.Or(e.Verb, verbs.SessionEnded)
-	auth.Emit(ctx, e)
 }
 
 // Sessions.RevokeAll ends the account's sessions, its incomplete logins and its mailed tickets,

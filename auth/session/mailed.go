@@ -148,7 +148,20 @@ func (m *Manager) mailReset(ctx context.Context, t *auth.Tenant, login string, s
 // Wait returns when no call of send of Mail.SendReset runs, or with the error of ctx. Call it
 // after http.Server.Shutdown, before the program ends. The context of each send ends a
 // minute after its request, so a minute is enough if send returns then.
-func (m *Manager) Wait(ctx context.Context) error { return m.mails.wait(ctx) }
+func (m *Manager) Wait(ctx context.Context) error {
+	m.mails.mu.Lock()
+	none := m.mails.none
+	m.mails.mu.Unlock()
+	if none == nil {
+		return nil
+	}
+	select {
+	case <-none:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // mails counts the calls of send that run.
 type mails struct {
@@ -185,21 +198,6 @@ func (s *mails) end(org auth.OrgKey) {
 	}
 }
 
-func (s *mails) wait(ctx context.Context) error {
-	s.mu.Lock()
-	none := s.none
-	s.mu.Unlock()
-	if none == nil {
-		return nil
-	}
-	select {
-	case <-none:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // Mail.ResetPassword redeems a ticket of Mail.SendReset: it replaces the password of the ticket's
 // account by next. It ends all sessions of the account, its incomplete logins and its
 // other tickets. It opens no session: the account logs in with the new password, and
@@ -222,10 +220,7 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 	store func(ctx context.Context, account, encoded string, changed time.Time) error) error {
 	m := of.manager
 	t, err := m.sameOriginTenant(r)
-	if err != nil {
-		return err
-	}
-	if err := m.checkNext(next); err != nil {
+	if err = cmp.Or(err, m.checkNext(next)); err != nil {
 		return err
 	}
 	s, err := m.mailed(r, t, ticket, ticketReset)
@@ -247,8 +242,7 @@ func (of Mail) ResetPassword(r *http.Request, ticket, next string,
 		return err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})
-	_, err = m.storing(func(changed time.Time) error { return store(r.Context(), s.Account, encoded, changed) })
-	if err != nil {
+	if _, err = m.storing(func(changed time.Time) error { return store(r.Context(), s.Account, encoded, changed) }); err != nil {
 		return err
 	}
 	auth.Emit(r.Context(), auth.Event{Verb: verbs.PasswordReset, Account: s.Account})
@@ -328,16 +322,15 @@ func isAddress(text string) bool {
 // longer so, or auth.ErrUnavailable. Its detail is auth.DetailCrossOrigin for a page of
 // another origin.
 func (of Mail) VerifyAddress(r *http.Request, ticket string) (account, address string, err error) {
-	m := of.manager
-	t, err := m.sameOriginTenant(r)
+	t, err := of.manager.sameOriginTenant(r)
 	if err != nil {
 		return "", "", err
 	}
-	s, err := m.mailed(r, t, ticket, ticketAddress)
+	s, err := of.manager.mailed(r, t, ticket, ticketAddress)
 	if err != nil {
 		return "", "", err
 	}
-	if err := m.redeem(r, s); err != nil {
+	if err := of.manager.redeem(r, s); err != nil {
 		return "", "", err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})
@@ -354,10 +347,19 @@ func (m *Manager) mailed(r *http.Request, t *auth.Tenant, ticket, purpose string
 		return Session{}, err
 	}
 	t.Claim(auth.Claimed{Mechanism: Name, Account: s.Account})
-	account, err := m.signedIn(ctx, r, t)
+	// Whoever is signed in: by what has admitted the request, or on a public route by the cookie that it carries.
+	p := auth.From(r.Context())
+	account := p.Account
+	if account == "" {
+		var carried Session
+		carried, err = m.carried(ctx, r, t)
+		account = carried.Account
+	}
 	switch {
 	case err != nil:
 		return Session{}, err
+	case p.Actor() != "":
+		return Session{}, errActing
 	case account != "" && account != s.Account:
 		return Session{}, errCode
 	}
@@ -385,17 +387,4 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 		return Session{}, nil
 	}
 	return s, auth.Unavailable(err)
-}
-
-// signedIn returns the account that the request was admitted with. On a public route it
-// is that of the session whose cookie the request carries. It is "" if there is none.
-func (m *Manager) signedIn(ctx context.Context, r *http.Request, t *auth.Tenant) (account string, err error) {
-	if p := auth.From(r.Context()); p.Account != "" {
-		if p.Actor() != "" {
-			return "", errActing
-		}
-		return p.Account, nil
-	}
-	s, err := m.carried(ctx, r, t)
-	return s.Account, err
 }

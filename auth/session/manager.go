@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"crypto/fips140"
 	"crypto/rand"
@@ -241,10 +242,7 @@ func (m *Manager) address(r *http.Request) netip.Addr {
 // origin.
 func (m *Manager) sameOriginTenant(r *http.Request) (*auth.Tenant, error) {
 	t, err := m.tenant(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	return t, m.SameOrigin(r)
+	return t, cmp.Or(err, m.SameOrigin(r))
 }
 
 // admitted returns the tenant of the request, and the principal of the session that the

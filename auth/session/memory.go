@@ -33,6 +33,7 @@ type Memory struct {
 	factors  map[inOrg]Factor        // by account
 }
 
+// Three types, because whoever gets a store may ask what else it is.
 type (
 	memorySessions struct{ *Memory }
 	memoryAttempts struct{ *Memory }
@@ -83,6 +84,15 @@ func (m *Memory) change(ctx context.Context, f func(now time.Time) error) error 
 	return f(now)
 }
 
+// found is change for a verb that cannot fail and returns something.
+func found[T any](ctx context.Context, m *Memory, f func(now time.Time) T) (result T, err error) {
+	err = m.change(ctx, func(now time.Time) error {
+		result = f(now)
+		return nil
+	})
+	return result, err
+}
+
 // recordLife is how long a record of Attempts is kept after its latest Swap.
 const recordLife = 24 * time.Hour
 
@@ -92,39 +102,35 @@ type attemptRecord struct {
 }
 
 func (m memoryAttempts) Load(ctx context.Context, org auth.OrgKey, key string) (record string, err error) {
-	err = m.change(ctx, func(time.Time) error {
-		record = m.attempts[inOrg{org, key}].text
-		return nil
-	})
-	return record, err
+	return found(ctx, m.Memory, func(time.Time) string { return m.attempts[inOrg{org, key}].text })
 }
 
-func (m memoryAttempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (done bool, err error) {
+func (m memoryAttempts) Swap(ctx context.Context, org auth.OrgKey, key, old, record string) (bool, error) {
 	at := inOrg{org, key}
-	err = m.change(ctx, func(now time.Time) error {
+	return found(ctx, m.Memory, func(now time.Time) bool {
 		sweep(m.attempts,
 			func(r attemptRecord) bool { return now.Sub(r.swapped) > recordLife },
 			func(key inOrg, _ attemptRecord) { delete(m.attempts, key) })
 		if m.attempts == nil {
 			m.attempts = map[inOrg]attemptRecord{}
 		}
-		if done = m.attempts[at].text == old; done {
-			m.attempts[at] = attemptRecord{record, now}
+		if m.attempts[at].text != old {
+			return false
 		}
-		if done && record == "" {
+		m.attempts[at] = attemptRecord{record, now}
+		if record == "" {
 			delete(m.attempts, at)
 		}
-		return nil
+		return true
 	})
-	return done, err
 }
 
-func (m memoryFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (f Factor, err error) {
-	err = m.change(ctx, func(time.Time) error {
-		f = m.factors[inOrg{org, account}].clone()
-		return nil
+func (m memoryFactors) Factor(ctx context.Context, org auth.OrgKey, account string) (Factor, error) {
+	return found(ctx, m.Memory, func(time.Time) Factor {
+		f := m.factors[inOrg{org, account}]
+		f.Recovery = slices.Clone(f.Recovery)
+		return f
 	})
-	return f, err
 }
 
 func (m memoryFactors) Save(ctx context.Context, org auth.OrgKey, account string, f Factor) error {
@@ -136,7 +142,7 @@ func (m memoryFactors) Save(ctx context.Context, org auth.OrgKey, account string
 		if m.factors == nil {
 			m.factors = map[inOrg]Factor{}
 		}
-		f = f.clone()
+		f.Recovery = slices.Clone(f.Recovery)
 		f.Version++
 		m.factors[key] = f
 		return nil
@@ -298,24 +304,21 @@ func (m memorySessions) DeleteID(ctx context.Context, org auth.OrgKey, account, 
 	})
 }
 
-func (m memorySessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (ended int, err error) {
-	err = m.change(ctx, func(now time.Time) error {
-		ended = m.removeAll(m.accounts[inOrg{org, account}], except, now)
-		return nil
+func (m memorySessions) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
+	return found(ctx, m.Memory, func(now time.Time) int {
+		return m.removeAll(m.accounts[inOrg{org, account}], except, now)
 	})
-	return ended, err
 }
 
-func (m memorySessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (ended int, err error) {
-	err = m.change(ctx, func(now time.Time) error {
+func (m memorySessions) DeleteOrg(ctx context.Context, org auth.OrgKey) (int, error) {
+	return found(ctx, m.Memory, func(now time.Time) (ended int) {
 		for account, records := range m.accounts {
 			if account.org == org {
 				ended += m.removeAll(records, "", now)
 			}
 		}
-		return nil
+		return ended
 	})
-	return ended, err
 }
 
 // removeAll removes records and returns how many of them were sessions. If except is not empty,
@@ -333,15 +336,15 @@ func (m *Memory) removeAll(records []*record, except string, now time.Time) (end
 	return ended
 }
 
-func (m memorySessions) List(ctx context.Context, org auth.OrgKey, account string) (list []Session, err error) {
-	err = m.change(ctx, func(now time.Time) error {
-		list = []Session{}
+func (m memorySessions) List(ctx context.Context, org auth.OrgKey, account string) ([]Session, error) {
+	list, err := found(ctx, m.Memory, func(now time.Time) []Session {
+		list := []Session{}
 		for _, r := range m.accounts[inOrg{org, account}] {
 			if !r.isExpired(now) {
 				list = append(list, r.Session)
 			}
 		}
-		return nil
+		return list
 	})
 	slices.SortFunc(list, byAge)
 	return list, err

@@ -73,7 +73,13 @@ func (m *Manager) verifyOnce(ctx context.Context, t *auth.Tenant, place *place, 
 	}
 	ok, rehash, err := place.verify(ctx, encoded, password)
 	if ok && err == nil {
-		err = m.checkStill(ctx, t, login, encoded)
+		// The password may have been replaced while it was hashed, by Passwords.Change or by the rehash of
+		// another login: the caller must try again. The time of a change alone does not refuse a login that has
+		// read the former password while a callback stored the new one.
+		_, now, failed := m.lookUp(ctx, t, login)
+		if err = auth.Unavailable(absent(failed, nil)); err == nil && now != encoded {
+			err = errReplaced
+		}
 	}
 	switch {
 	case err != nil:
@@ -88,21 +94,6 @@ func (m *Manager) verifyOnce(ctx context.Context, t *auth.Tenant, place *place, 
 		m.rehash(ctx, t, place.by, account, encoded, password)
 	}
 	return account, nil
-}
-
-// checkStill returns errReplaced if the password was replaced while it was hashed, by
-// Passwords.Change or by the rehash of another login: the caller must try again. The time of a
-// change alone does not refuse a login that has read the former password while a callback stored
-// the new one.
-func (m *Manager) checkStill(ctx context.Context, t *auth.Tenant, login, encoded string) error {
-	_, now, err := m.lookUp(ctx, t, login)
-	switch {
-	case err != nil && !auth.IsNotFound(err):
-		return auth.Unavailable(err)
-	case now != encoded:
-		return errReplaced
-	}
-	return nil
 }
 
 var errReplaced = fmt.Errorf("%w: the password was replaced meanwhile", errQueueFull)
@@ -159,15 +150,14 @@ func throttled(err error) error {
 // auth.DetailLocked if too many of this account are. Otherwise it is the error of ctx
 // or of the Hasher.
 func (of Passwords) Hash(ctx context.Context, password string) (encoded string, err error) {
-	m := of.manager
-	if err := m.checkNext(password); err != nil {
+	if err := of.manager.checkNext(password); err != nil {
 		return "", err
 	}
 	var by party
 	if t := auth.TenantFrom(ctx); t != nil {
 		by = accountParty(t, auth.From(ctx).Account)
 	}
-	encoded, err = m.hashes().hash(ctx, by, password)
+	encoded, err = of.manager.hashes().hash(ctx, by, password)
 	return encoded, throttled(err)
 }
 
@@ -227,11 +217,10 @@ func (m *Manager) renewWithDevice(w http.ResponseWriter, r *http.Request, t *aut
 	if err == nil {
 		err = m.renew(w, r, t, p.At)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		m.sendDevice(w, t, device)
 	}
-	m.sendDevice(w, t, device)
-	return nil
+	return err
 }
 
 // renew gives the session of the request a new token.
@@ -277,10 +266,7 @@ func (of Passwords) Change(w http.ResponseWriter, r *http.Request, login, passwo
 	store func(ctx context.Context, encoded string, changed time.Time) error) error {
 	m := of.manager
 	t, p, err := m.admitted(r)
-	if err != nil {
-		return err
-	}
-	if err := m.checkNext(next); err != nil {
+	if err = cmp.Or(err, m.checkNext(next)); err != nil {
 		return err
 	}
 	if _, err := m.ownPassword(r, t, p, login, password); err != nil {

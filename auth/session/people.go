@@ -96,10 +96,7 @@ func (m *Manager) Enter(w http.ResponseWriter, r *http.Request, code string) (au
 // person returns the session of the request, and its account, which is a person's.
 func (m *Manager) person(r *http.Request) (*auth.Tenant, Session, *auth.Account, error) {
 	t, p, err := m.admitted(r)
-	if err == nil {
-		err = m.SameOrigin(r)
-	}
-	if err != nil {
+	if err = cmp.Or(err, m.SameOrigin(r)); err != nil {
 		return t, Session{}, nil, err
 	}
 	ctx, cancel := t.Bound(r.Context())

@@ -124,10 +124,7 @@ func parseProof(text string, at time.Time) Proof {
 // session may start one of another account: Start checks no permission.
 func (m *Manager) Start(w http.ResponseWriter, r *http.Request, account string, p Proof) (auth.Principal, error) {
 	t, err := m.sameOriginTenant(r)
-	if err != nil {
-		return auth.Principal{}, err
-	}
-	if err := cmp.Or(p.validate(), mayStartAs(r, account)); err != nil {
+	if err = cmp.Or(err, p.validate(), mayStartAs(r, account)); err != nil {
 		return auth.Principal{}, err
 	}
 	p.At = earlier(m.stamp(), wholeMillis(p.At))

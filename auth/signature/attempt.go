@@ -72,7 +72,8 @@ func (a *attempt) admit(ctx context.Context, r *http.Request, key *signing.Key) 
 func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *signing.Key) error {
 	// Version 1 does not cover the org. Only this look-up, bound to the org of the URL, keeps a request for
 	// one org out of another.
-	if _, err := a.tenant.App(ctx, key.ClientKey()); err != nil {
+	_, err := a.tenant.App(ctx, key.ClientKey())
+	if err != nil {
 		return refuse(err)
 	}
 	a.now = a.tenant.Now()
@@ -83,19 +84,18 @@ func (a *attempt) admitCredential(ctx context.Context, r *http.Request, key *sig
 		return fmt.Errorf("%w: %w", errRefused, auth.ErrNetwork)
 	}
 	if own := a.credential.Account; own != "" {
-		account, err := a.tenant.Account(ctx, own)
-		if err != nil {
-			return refuse(err)
-		}
-		a.account = account
+		a.account, err = a.tenant.Account(ctx, own)
 	}
-	return nil
+	return refuse(err)
 }
 
 // limit returns what the request may do: what its credential permits, and with
 // auth.RolesLimit what the roles of its account permit, too.
 func (a *attempt) limit(ctx context.Context, clientKey string) (scope.Set, error) {
-	set := a.credential.set(a.tenant, clientKey)
+	set := scope.Unscoped()
+	if a.credential.Scope != nil {
+		set = a.tenant.CompileRecord("credential", clientKey, a.credential.Scope)
+	}
 	if a.tenant.Settings().Roles != auth.RolesLimit {
 		return set, nil
 	}

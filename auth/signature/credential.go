@@ -8,7 +8,6 @@ import (
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/internal/face"
-	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -82,12 +81,4 @@ func (c *Credential) liveAt(now time.Time) bool {
 // mayActAs reports whether a request may name the account.
 func (c *Credential) mayActAs(account string) bool {
 	return account != "" && (account == c.Account || slices.Contains(c.Accounts, account))
-}
-
-// set returns what the credential's scope permits. The tenant caches it.
-func (c *Credential) set(t *auth.Tenant, clientKey string) scope.Set {
-	if c.Scope == nil {
-		return scope.Unscoped()
-	}
-	return t.CompileRecord("credential", clientKey, c.Scope)
 }

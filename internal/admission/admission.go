@@ -46,13 +46,11 @@ func Credential(authorization, clientKeys []string) (raw, clientKey string, err 
 	if !found {
 		return "", "", &auth.Error{Detail: auth.DetailInvalidToken, Err: errors.New("bearer: malformed Authorization header")}
 	}
-	if len(clientKeys) == 1 {
-		if clientKey = clientKeys[0]; clientKey == "" {
-			// The client sent an empty key, but "" elsewhere means that none was sent.
-			return "", "", &auth.Error{Detail: auth.DetailKeyMismatch}
-		}
+	if slices.Contains(clientKeys, "") {
+		// The client sent an empty key, but "" elsewhere means that none was sent.
+		return "", "", &auth.Error{Detail: auth.DetailKeyMismatch}
 	}
-	return raw, clientKey, nil
+	return raw, strings.Join(clientKeys, ""), nil // of one or none
 }
 
 // Owner is a mechanism that has the tokens of some issuers, or the keys of some prefixes. All others
@@ -158,25 +156,21 @@ func Beyond(option string, values ...string) error {
 
 // Fault returns the *auth.Error for an error of package token, and for ErrRefused.
 func Fault(err error) error {
-	var detail string
-	switch {
+	switch e, ok := err.(*auth.Error); {
 	case errors.Is(err, auth.ErrUnavailable):
 		return err // first: see auth.IsNotFound
 	case errors.Is(err, token.ErrExpired):
-		detail = auth.DetailTokenExpired
+		return &auth.Error{Detail: auth.DetailTokenExpired, Err: err}
 	case errors.Is(err, token.ErrNotYet):
-		detail = auth.DetailTokenNotActive
+		return &auth.Error{Detail: auth.DetailTokenNotActive, Err: err}
 	case errors.Is(err, token.ErrKeyMismatch):
-		detail = auth.DetailKeyMismatch
+		return &auth.Error{Detail: auth.DetailKeyMismatch, Err: err}
 	case errors.Is(err, token.ErrInvalid), errors.Is(err, ErrRefused):
-		detail = auth.DetailInvalidToken
-	default:
-		if e, ok := err.(*auth.Error); ok {
-			return e // from the application's function
-		}
-		return auth.Unavailable(err)
+		return &auth.Error{Detail: auth.DetailInvalidToken, Err: err}
+	case ok:
+		return e // from the application's function
 	}
-	return &auth.Error{Detail: detail, Err: err}
+	return auth.Unavailable(err)
 }
 
 // Enter checks the account of a token, and returns its roles and those that the token adds.
@@ -188,10 +182,8 @@ func Enter(ctx context.Context, t *auth.Tenant, id string, issued time.Time, add
 	if issued.Before(account.TokensFrom) {
 		return nil, fmt.Errorf("%w: signed before the account's tokens begin", ErrRefused)
 	}
-	if roles, err = MergeRoles(ctx, t, account.Roles, added); err != nil {
-		return nil, Refuse(err)
-	}
-	return roles, nil
+	roles, err = MergeRoles(ctx, t, account.Roles, added)
+	return roles, Refuse(err)
 }
 
 // MergeRoles returns the roles of the subject and those that the token adds, each once, in a new

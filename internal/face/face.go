@@ -93,11 +93,9 @@ func (m *Memory) Due(id string, now time.Time) (due, daily bool) {
 	slot := &m.slots[hash%uint64(len(m.slots))]
 	was := slot.Load()
 	before := int64(was & (1<<32 - 1))
-	if known := was>>32 == hash>>32; known && at-before < int64(Every/time.Second) {
-		return false, false
-	} else if !slot.CompareAndSwap(was, hash>>32<<32|uint64(uint32(at))) {
-		return false, false // another request has just recorded one
-	} else {
-		return true, !known || before/day != at/day
+	known := was>>32 == hash>>32
+	if known && at-before < int64(Every/time.Second) || !slot.CompareAndSwap(was, hash>>32<<32|uint64(uint32(at))) {
+		return false, false // not yet, or another request has just recorded one
 	}
+	return true, !known || before/day != at/day
 }

@@ -52,20 +52,12 @@ func isClean(escaped, path string) bool {
 	return strings.HasPrefix(escaped, "/") &&
 		!strings.Contains(escaped, "//") && // "%2F%2F" is part of a value, such as a URL
 		!escapesPlain(escaped) &&
-		// In the decoded path, "..%2F" is a dot segment too: a handler that decodes
+		// No dot segment. In the decoded path, "..%2F" is one, too: a handler that decodes
 		// before it opens a file would leave its directory.
-		!hasDotSegment(path) &&
+		!strings.Contains(path, "/./") && !strings.HasSuffix(path, "/.") &&
+		!strings.Contains(path, "/../") && !strings.HasSuffix(path, "/..") &&
 		!strings.ContainsFunc(path, forbidden) &&
 		utf8.ValidString(path)
-}
-
-func hasDotSegment(path string) bool {
-	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "." || segment == ".." {
-			return true
-		}
-	}
-	return false
 }
 
 // forbidden reports whether some programs read a character as a slash, or drop it.
@@ -75,12 +67,9 @@ func forbidden(r rune) bool { return r == '\\' || unicode.IsControl(r) }
 // bare. Otherwise two spellings of one path would be two commands. An escaped tilde
 // is allowed, because older encoders escape it.
 func escapesPlain(escaped string) bool {
-	for i := range len(escaped) {
-		if escaped[i] != '%' {
-			continue
-		}
+	for _, rest, more := strings.Cut(escaped, "%"); more; _, rest, more = strings.Cut(rest, "%") {
 		// Two digits follow: Clean and IsClean have decoded the path.
-		if c, _ := strconv.ParseUint(escaped[i+1:i+3], 16, 8); ascii.Dotted.Has(byte(c)) {
+		if c, _ := strconv.ParseUint(rest[:2], 16, 8); ascii.Dotted.Has(byte(c)) {
 			return true
 		}
 	}

@@ -23,25 +23,19 @@ const (
 	maxExponent = 1<<31 - 1
 )
 
-var (
-	errNotRSA   = errors.New("not an RSA key")
-	errExponent = errors.New("public exponent is even, less than 3 or larger than 31 bits")
-	errROCA     = errors.New("modulus can be factored (ROCA, CVE-2017-15361)")
-)
-
 // CheckRSA returns an error if an RSA key must not verify anything. It costs less than a
 // microsecond for nearly all keys.
 func CheckRSA(k *rsa.PublicKey) error {
 	if k == nil || k.N == nil {
-		return errNotRSA
+		return errors.New("not an RSA key")
 	}
 	switch bits := k.N.BitLen(); {
 	case bits < MinBits || bits > MaxBits:
 		return fmt.Errorf("modulus of %d bits, not %d to %d", bits, MinBits, MaxBits)
 	case k.E < 3 || k.E > maxExponent || k.E%2 == 0:
-		return errExponent
+		return errors.New("public exponent is even, less than 3 or larger than 31 bits")
 	case HasROCA(k.N):
-		return errROCA
+		return errors.New("modulus can be factored (ROCA, CVE-2017-15361)")
 	}
 	return nil
 }
