@@ -2,7 +2,6 @@ package signing
 
 import (
 	"hash/maphash"
-	"maps"
 	"math"
 	"net/http"
 	"sync"
@@ -39,7 +38,12 @@ func (c *Clock) host(name string) *hostClock {
 	if c.hosts == nil {
 		c.hosts = make(map[string]*hostClock)
 	}
-	maps.DeleteFunc(c.hosts, func(string, *hostClock) bool { return len(c.hosts) >= maxHosts }) // in no order
+	for other := range c.hosts { // in no order
+		if len(c.hosts) < maxHosts {
+			break
+		}
+		delete(c.hosts, other)
+	}
 	h := &hostClock{offset: unknown, seed: maphash.MakeSeed()}
 	c.hosts[name] = h
 	return h

@@ -91,13 +91,9 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 			roots[o.id], ids = o.root, append(ids, o.id)
 		}
 	}
-	switch {
-	case ids == nil:
-		return objects, nil
-	case v.query.Skip*len(ids) > maxBelow:
-		return nil, paging.NewError(v.prefix+"skip", "is too large for this many objects; ask for the list of one object")
+	if err := v.bound(len(ids)); err != nil || ids == nil {
+		return objects, err
 	}
-	v.query.Limit = min(v.query.Limit, max(1, maxBelow/len(ids)))
 	items, more, err := v.items(roots, func(table sqlpage.Table) (*sqlpage.Rows, error) {
 		return pages.QueryEach(ctx, v.query, table, sqlpage.RowScope{Tenant: tenant, AllIDs: true}, p.Parent, ids)
 	})
@@ -142,4 +138,13 @@ func (v *view) addTo(ctx context.Context, pages *sqlpage.Pages, tenant string, p
 		}
 	}
 	return objects, nil
+}
+
+// bound limits what is read for so many objects.
+func (v *view) bound(objects int) error {
+	if v.query.Skip*objects > maxBelow {
+		return paging.NewError(v.prefix+"skip", "is too large for this many objects; ask for the list of one object")
+	}
+	v.query.Limit = min(v.query.Limit, max(1, maxBelow/max(1, objects)))
+	return nil
 }
