@@ -307,11 +307,15 @@ func (a *Audit) Seal(ctx context.Context, org auth.OrgKey, before int64) error {
 // with a mail address of an entry about the account, and returns how many. The chain still holds. What is in the
 // chain stays: ids, and the words of Reason. It reads all entries of the org.
 func (a *Audit) Erase(ctx context.Context, org auth.OrgKey, account string) (erased int64, err error) {
-	const of = `n IN (SELECT n FROM {audit} WHERE org = $1 AND `
+	// Two statements: joined by OR, PostgreSQL would look through all entries of the account for each row.
+	const of = `org = $1 AND n IN (SELECT n FROM {audit} WHERE org = $1 AND `
 	err = a.store.audited(ctx, org, func(q conn) error {
-		erased, err = q.exec(ctx, `DELETE FROM {audit_personal} WHERE org = $1 AND (`+of+`(actor = $2 OR actor = '' AND account = $2))
-			OR mail <> '' AND mail IN (SELECT mail FROM {audit_personal} WHERE org = $1 AND `+of+`account = $2)))`, org, account)
-		if erased > 0 {
+		erased, err = q.exec(ctx, `DELETE FROM {audit_personal} WHERE org = $1 AND mail <> '' AND mail IN (SELECT mail FROM {audit_personal} WHERE `+of+`account = $2))`, org, account)
+		if err != nil {
+			return err
+		}
+		n, err := q.exec(ctx, `DELETE FROM {audit_personal} WHERE `+of+`(actor = $2 OR actor = '' AND account = $2))`, org, account)
+		if erased += n; erased > 0 {
 			q.note(auth.Event{Verb: verbs.AuditErased, Account: account, Count: erased})
 		}
 		return err
