@@ -277,6 +277,9 @@ func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Dur
 func (l *ledger) refusal(ctx context.Context, r token.Record) error {
 	var reused, exhausted bool
 	args := sameArgs(r)
+	if !storable(r.KeyID) {
+		args[5] = "" // no row has such a key, but one may have been renewed
+	}
 	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+reusedText+`),
 		EXISTS (SELECT 1 FROM {ledger} WHERE `+sameText+` AND max_uses > 0 AND uses >= max_uses)`, args, &reused, &exhausted)
 	if err == nil && reused {

@@ -67,6 +67,24 @@ func TestNamesThatAreNoText(t *testing.T) {
 	}
 }
 
+// TestKeysThatAreNoText has no text as the key of a token that was renewed. Its family ends as with any other key.
+func TestKeysThatAreNoText(t *testing.T) {
+	for _, h := range homes(t) {
+		for _, name := range []string{"zero\x00byte", "no UTF-8 \xff"} {
+			t.Run(fmt.Sprintf("%s %q", h.name, name), func(t *testing.T) {
+				ledger, ctx, r := h.store(t).Ledger(), t.Context(), aToken()
+				expect(t, "Issue", ledger.Issue(ctx, r, nil, 10), nil)
+				expect(t, "Renew", ledger.Renew(ctx, r, r, 0), nil)
+				former := r
+				former.KeyID = name
+				expect(t, "Spend", spend(ctx, ledger, former), token.ErrReused)
+				r.Generation++
+				expect(t, "Spend", spend(ctx, ledger, r), token.ErrRevoked)
+			})
+		}
+	}
+}
+
 // TestRowsThatWereAltered writes to the tables what no store has written. The store must return an
 // error, and not one that means "not found".
 func TestRowsThatWereAltered(t *testing.T) {
