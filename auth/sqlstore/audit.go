@@ -232,20 +232,8 @@ func (a *Audit) List(ctx context.Context, org auth.OrgKey, before int64, limit i
 func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.Head) error {
 	for {
 		after, head, err := a.ends(ctx, org)
-		v := audit.Verifier{After: after, Checkpoint: checkpoint}
 		if err == nil {
-			// Not by read, which would add entries again.
-			err = conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{org, after.Count, head.Count},
-				func(rows *sql.Rows) error {
-					e, err := entryOf(rows)
-					if err == nil {
-						err = v.Add(&e)
-					}
-					return err
-				})
-		}
-		if err == nil {
-			err = v.End(head)
+			err = a.verify(ctx, audit.Verifier{After: after, Checkpoint: checkpoint}, head)
 		}
 		if err == nil {
 			return nil
@@ -255,6 +243,23 @@ func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.He
 			return failed("verify the audit log", err)
 		}
 	}
+}
+
+// verify reads the entries from v.After to head.
+func (a *Audit) verify(ctx context.Context, v audit.Verifier, head audit.Head) error {
+	// Not by read, which would add entries again.
+	err := conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{head.Org, v.After.Count, head.Count},
+		func(rows *sql.Rows) error {
+			e, err := entryOf(rows)
+			if err == nil {
+				err = v.Add(&e)
+			}
+			return err
+		})
+	if err == nil {
+		err = v.End(head)
+	}
+	return err
 }
 
 // ends returns the head after which the entries of an org begin, and that of the last one.
