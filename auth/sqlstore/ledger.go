@@ -57,7 +57,7 @@ func ancestorsLive(row string, ancestors int) string {
 		isLive(parent, ancestors-1) + `))`
 }
 
-const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued * 1000, expires * 1000, maker, maker_app, parent, name, nullif(seen, 0), seen_from, `
+const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, name, nullif(seen, 0), seen_from, `
 
 // sameText is the condition that a row accepts a token, and reusedText that the token was renewed, and
 // its grace is over or its successor was renewed, too: see sameArgs.
@@ -397,7 +397,7 @@ type ledgerRow struct {
 }
 
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
-	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, millis(&r.Issued), millis(&r.Expires),
+	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, seconds(&r.Issued), seconds(&r.Expires),
 		&r.Maker, &r.MakerApp, &r.Parent, &r.Name, millis(&r.Seen), parsed(r.From.UnmarshalText), &r.live)
 	return r, err
 }

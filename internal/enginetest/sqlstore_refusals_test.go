@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -64,6 +65,18 @@ func TestNamesThatAreNoText(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestAFarEndIsReadAsItWasWritten has the end of a token in more milliseconds than fit in an integer. SQLite
+// compares it as a floating point number.
+func TestAFarEndIsReadAsItWasWritten(t *testing.T) {
+	s, r := newSQLiteHome(t).store(t), aToken()
+	r.Expires = time.Unix(1<<55, 0).UTC()
+	expect(t, "Issue", s.Ledger().Issue(t.Context(), r, nil, 10), nil)
+	page, _, err := s.Ledger().List(t.Context(), heldBy(r.ClientKey, r.Subject), token.Position{}, token.MaxPage)
+	if err != nil || len(page) != 1 || !page[0].Expires.Equal(r.Expires) || !page[0].Issued.Equal(r.Issued) {
+		t.Errorf("%+v, %v", page, err)
 	}
 }
 
