@@ -47,6 +47,18 @@ func extend(entries []audit.Entry, n int, account string) ([]audit.Entry, audit.
 	return entries, head
 }
 
+// TestAppendCopiesNoPersonalText compares the allocations of entries with a short text and with a long one.
+func TestAppendCopiesNoPersonalText(t *testing.T) {
+	allocations := func(agent string) float64 {
+		e, head := full(1), audit.Head{Org: "acme"}
+		e.Agent = agent
+		return testing.AllocsPerRun(100, func() { head.Append(&e) })
+	}
+	if short, long := allocations("curl"), allocations(strings.Repeat("a", 200)); long > short+1 { // the text of the commitment grows once more
+		t.Errorf("%v allocations with a short agent, %v with a long one", short, long)
+	}
+}
+
 func verify(v audit.Verifier, entries []audit.Entry, head audit.Head) error {
 	v.After.Org = "acme"
 	for i := range entries {

@@ -45,7 +45,7 @@ type Head struct {
 func (h Head) Append(e *Entry) Head {
 	e.Org, e.N, e.Time = h.Org, h.Count+1, time.UnixMilli(e.Time.UnixMilli()).UTC()
 	e.Salt, e.Commitment = "", ""
-	if e.address()+e.Agent+e.Mail != "" {
+	if e.Address.IsValid() || e.Agent != "" || e.Mail != "" {
 		e.Salt = rand.Text()
 		e.Commitment = e.commitment()
 	}

@@ -59,7 +59,7 @@ func probe(ctx context.Context, do Do) (settings, error) {
 		return nil, err
 	}
 	for _, r := range rules {
-		if _, ok := found[r.setting]; !ok {
+		if _, ok := found[r.info]; !ok {
 			if found[r.setting], err = configured(ctx, do, r.setting); err != nil {
 				return nil, err
 			}

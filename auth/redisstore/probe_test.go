@@ -44,6 +44,8 @@ func TestOpenRefusesWhatBreaksAPromise(t *testing.T) {
 		{name: "INFO lacks a setting and CONFIG has it", from: "aof_enabled:1\r\n", config: func(s string) (any, error) {
 			return []any{s, configuredValue(s, "everysec")}, nil
 		}},
+		{name: "INFO has a line with the name of a setting, which it does not tell", from: "aof_enabled:1", to: "aof_enabled:1\r\nappendfsync:always",
+			config: func(s string) (any, error) { return []any{s, "no"}, nil }, want: []string{"appendfsync"}},
 		{name: "an unknown setting is not taken for another's option", config: forbidden,
 			options: redisstore.Options{UnsafeEviction: true}, want: []string{"appendfsync", "no-appendfsync-on-rewrite"}},
 	} {

@@ -118,14 +118,14 @@ func orgKey(org auth.OrgKey) string { return "o:" + pair(string(org), "") }
 
 // encode returns a session in the format that lua/session.lua describes.
 func encode(s session.Session) string {
-	text := "S" + fixed(s.Seen) + fixed(s.Authenticated) + fixed(s.Created) + fixed(s.Expires)
+	text := []byte("S" + fixed(s.Seen) + fixed(s.Authenticated) + fixed(s.Created) + fixed(s.Expires))
 	for _, part := range []string{s.ID, string(s.Org), s.Account, s.Ticket, s.Address, s.Agent, s.Proof, s.Origin} {
-		text += strconv.Itoa(len(part)) + ":" + part
+		text = append(append(strconv.AppendInt(text, int64(len(part)), 10), ':'), part...)
 	}
 	if s.Remember {
-		text += remembered
+		text = append(text, remembered...)
 	}
-	return text
+	return string(text)
 }
 
 // fixed returns a time in Unix milliseconds as 16 characters, so that scripts can

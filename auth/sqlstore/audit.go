@@ -232,26 +232,34 @@ func (a *Audit) List(ctx context.Context, org auth.OrgKey, before int64, limit i
 func (a *Audit) Verify(ctx context.Context, org auth.OrgKey, checkpoint audit.Head) error {
 	for {
 		after, head, err := a.ends(ctx, org)
-		v := audit.Verifier{After: after, Checkpoint: checkpoint}
 		if err == nil {
-			// Not by read, which would add entries again.
-			err = conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{org, after.Count, head.Count},
-				func(rows *sql.Rows) error {
-					e, err := entryOf(rows)
-					if err == nil {
-						err = v.Add(&e)
-					}
-					return err
-				})
+			err = a.verify(ctx, audit.Verifier{After: after, Checkpoint: checkpoint}, head)
 		}
 		if err == nil {
-			err = v.End(head)
+			return nil
 		}
-		// If it does not hold, another call may have sealed entries meanwhile.
-		if now, _, _ := a.ends(ctx, org); err == nil || now.Count <= after.Count {
+		// Another call may have sealed entries meanwhile.
+		if now, _, _ := a.ends(ctx, org); now.Count <= after.Count {
 			return failed("verify the audit log", err)
 		}
 	}
+}
+
+// verify reads the entries from v.After to head.
+func (a *Audit) verify(ctx context.Context, v audit.Verifier, head audit.Head) error {
+	// Not by read, which would add entries again.
+	err := conn{store: a.store, on: a.store.single}.each(ctx, selectEntries+`AND a.n > $2 AND a.n <= $3 ORDER BY a.n`, []any{head.Org, v.After.Count, head.Count},
+		func(rows *sql.Rows) error {
+			e, err := entryOf(rows)
+			if err == nil {
+				err = v.Add(&e)
+			}
+			return err
+		})
+	if err == nil {
+		err = v.End(head)
+	}
+	return err
 }
 
 // ends returns the head after which the entries of an org begin, and that of the last one.
@@ -307,11 +315,15 @@ func (a *Audit) Seal(ctx context.Context, org auth.OrgKey, before int64) error {
 // with a mail address of an entry about the account, and returns how many. The chain still holds. What is in the
 // chain stays: ids, and the words of Reason. It reads all entries of the org.
 func (a *Audit) Erase(ctx context.Context, org auth.OrgKey, account string) (erased int64, err error) {
-	const of = `n IN (SELECT n FROM {audit} WHERE org = $1 AND `
+	// Two statements: joined by OR, PostgreSQL would look through all entries of the account for each row.
+	const of = `org = $1 AND n IN (SELECT n FROM {audit} WHERE org = $1 AND `
 	err = a.store.audited(ctx, org, func(q conn) error {
-		erased, err = q.exec(ctx, `DELETE FROM {audit_personal} WHERE org = $1 AND (`+of+`(actor = $2 OR actor = '' AND account = $2))
-			OR mail <> '' AND mail IN (SELECT mail FROM {audit_personal} WHERE org = $1 AND `+of+`account = $2)))`, org, account)
-		if erased > 0 {
+		erased, err = q.exec(ctx, `DELETE FROM {audit_personal} WHERE org = $1 AND mail <> '' AND mail IN (SELECT mail FROM {audit_personal} WHERE `+of+`account = $2))`, org, account)
+		if err != nil {
+			return err
+		}
+		n, err := q.exec(ctx, `DELETE FROM {audit_personal} WHERE `+of+`(actor = $2 OR actor = '' AND account = $2))`, org, account)
+		if erased += n; erased > 0 {
 			q.note(auth.Event{Verb: verbs.AuditErased, Account: account, Count: erased})
 		}
 		return err

@@ -57,7 +57,7 @@ func ancestorsLive(row string, ancestors int) string {
 		isLive(parent, ancestors-1) + `))`
 }
 
-const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued * 1000, expires * 1000, maker, maker_app, parent, name, nullif(seen, 0), seen_from, `
+const ledgerColumns = `client_key, id, org, subject, key_id, generation, uses, max_uses, issued, expires, maker, maker_app, parent, name, nullif(seen, 0), seen_from, `
 
 // sameText is the condition that a row accepts a token, and reusedText that the token was renewed, and
 // its grace is over or its successor was renewed, too: see sameArgs.
@@ -277,6 +277,9 @@ func (l *ledger) Renew(ctx context.Context, r, next token.Record, grace time.Dur
 func (l *ledger) refusal(ctx context.Context, r token.Record) error {
 	var reused, exhausted bool
 	args := sameArgs(r)
+	if !storable(r.KeyID) {
+		args[5] = "" // no row has such a key, but one may have been renewed
+	}
 	err := l.store.find(ctx, `SELECT EXISTS (SELECT 1 FROM {ledger} WHERE `+reusedText+`),
 		EXISTS (SELECT 1 FROM {ledger} WHERE `+sameText+` AND max_uses > 0 AND uses >= max_uses)`, args, &reused, &exhausted)
 	if err == nil && reused {
@@ -394,7 +397,7 @@ type ledgerRow struct {
 }
 
 func ledgerRowOf(rows *sql.Rows) (r ledgerRow, err error) {
-	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, millis(&r.Issued), millis(&r.Expires),
+	err = rows.Scan(&r.ClientKey, &r.ID, &r.Org, &r.Subject, &r.KeyID, &r.Generation, &r.Uses, &r.MaxUses, seconds(&r.Issued), seconds(&r.Expires),
 		&r.Maker, &r.MakerApp, &r.Parent, &r.Name, millis(&r.Seen), parsed(r.From.UnmarshalText), &r.live)
 	return r, err
 }

@@ -68,15 +68,16 @@ type sealedRow struct {
 func (s *Store) resealTable(ctx context.Context, t sealedTable, left *[]error) error {
 	text := `SELECT org, ` + t.name + `, sealed, ` + t.key + ` FROM ` + t.table + ` WHERE substr(sealed, 1, 9) <> $1
 		AND (` + t.key + `) > ($2, $3) ORDER BY ` + strings.TrimSuffix(t.key, ", ''") + ` LIMIT 100`
-	for last := (sealedRow{}); ; {
+	for last, more := (sealedRow{}), true; more; {
 		rows, err := list(ctx, s, text, []any{s.options.Sealer.head(), last.first, last.second},
 			func(rows *sql.Rows) (row sealedRow, err error) {
 				err = rows.Scan(&row.org, &row.name, &row.sealed, &row.first, &row.second)
 				return row, err
 			})
-		if err != nil || len(rows) == 0 {
+		if err != nil {
 			return err
 		}
+		more = len(rows) == 100
 		for _, last = range rows {
 			at := location{t.kind, last.org, last.name}
 			secret, err := s.options.Sealer.open(at, last.sealed)
@@ -93,4 +94,5 @@ func (s *Store) resealTable(ctx context.Context, t sealedTable, left *[]error) e
 			}
 		}
 	}
+	return nil
 }

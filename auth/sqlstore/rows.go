@@ -130,13 +130,19 @@ type column func(value any) error
 // Scan implements sql.Scanner.
 func (c column) Scan(value any) error { return c(value) }
 
-// millis scans Unix milliseconds. NULL is the zero time.
-func millis(into *time.Time) column {
+// millis scans Unix milliseconds, and seconds Unix seconds. NULL is the zero time.
+func millis(into *time.Time) column { return moment(into, time.UnixMilli) }
+
+func seconds(into *time.Time) column {
+	return moment(into, func(n int64) time.Time { return time.Unix(n, 0) })
+}
+
+func moment(into *time.Time, of func(int64) time.Time) column {
 	return func(value any) error {
 		var n sql.Null[int64]
 		err := n.Scan(value)
 		if n.Valid {
-			*into = time.UnixMilli(n.V).UTC()
+			*into = of(n.V).UTC()
 		}
 		return err
 	}

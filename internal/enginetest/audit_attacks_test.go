@@ -3,6 +3,7 @@ package enginetest
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -101,6 +102,47 @@ func TestEraseIsAboutOneAccount(t *testing.T) {
 			e.expectChain(t, "acme", audit.Head{}, 0)
 		}
 	})
+}
+
+// TestEraseLooksUpNoRowByItself sees the plans of what Erase deletes. A plan with a SubPlan looks through the
+// entries of the account again for each row of the org, once there are more of them than fit in work_mem.
+func TestEraseLooksUpNoRowByItself(t *testing.T) {
+	t.Parallel()
+	h := newPostgresHome(t)
+	h.audited = true
+	e := newEmbedded(t, h)
+	x := &explained{Tx: e.begin(t)}
+	defer x.Rollback()
+	in := must(e.In(t.Context(), x))(t)
+	_ = must(in.Audit().Erase(t.Context(), "acme", "ann"))(t)
+	if !strings.Contains(x.plans, "Delete on") || strings.Contains(x.plans, "SubPlan") {
+		t.Error(x.plans)
+	}
+}
+
+// explained keeps the plans of what is deleted in a transaction.
+type explained struct {
+	*sql.Tx
+	plans string
+}
+
+func (x *explained) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if strings.HasPrefix(query, "DELETE") {
+		rows, err := x.Tx.QueryContext(ctx, "EXPLAIN "+query, args...)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		for step := ""; rows.Next(); x.plans += step + "\n" {
+			if err := rows.Scan(&step); err != nil {
+				return nil, err
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return x.Tx.ExecContext(ctx, query, args...)
 }
 
 // TestMakersOfCredentials ends an account that made a credential for another one.

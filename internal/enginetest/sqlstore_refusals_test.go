@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/session"
@@ -62,6 +63,36 @@ func TestNamesThatAreNoText(t *testing.T) {
 				if n := revoked + ended + endedOrg + len(tokens) + len(sessions) + len(exposed); n > 0 || factor.Version > 0 {
 					t.Errorf("%d things of %q were found, and the factor %v", n, name, factor.Version)
 				}
+			})
+		}
+	}
+}
+
+// TestAFarEndIsReadAsItWasWritten has the end of a token in more milliseconds than fit in an integer. SQLite
+// compares it as a floating point number.
+func TestAFarEndIsReadAsItWasWritten(t *testing.T) {
+	s, r := newSQLiteHome(t).store(t), aToken()
+	r.Expires = time.Unix(1<<55, 0).UTC()
+	expect(t, "Issue", s.Ledger().Issue(t.Context(), r, nil, 10), nil)
+	page, _, err := s.Ledger().List(t.Context(), heldBy(r.ClientKey, r.Subject), token.Position{}, token.MaxPage)
+	if err != nil || len(page) != 1 || !page[0].Expires.Equal(r.Expires) || !page[0].Issued.Equal(r.Issued) {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
+// TestKeysThatAreNoText has no text as the key of a token that was renewed. Its family ends as with any other key.
+func TestKeysThatAreNoText(t *testing.T) {
+	for _, h := range homes(t) {
+		for _, name := range []string{"zero\x00byte", "no UTF-8 \xff"} {
+			t.Run(fmt.Sprintf("%s %q", h.name, name), func(t *testing.T) {
+				ledger, ctx, r := h.store(t).Ledger(), t.Context(), aToken()
+				expect(t, "Issue", ledger.Issue(ctx, r, nil, 10), nil)
+				expect(t, "Renew", ledger.Renew(ctx, r, r, 0), nil)
+				former := r
+				former.KeyID = name
+				expect(t, "Spend", spend(ctx, ledger, former), token.ErrReused)
+				r.Generation++
+				expect(t, "Spend", spend(ctx, ledger, r), token.ErrRevoked)
 			})
 		}
 	}

@@ -464,7 +464,7 @@ var sqlRules = []rule{
 		}},
 	{"case never", regexp.MustCompile(`\b(WHEN)\b`), always("WHEN 1 = 0 AND")},
 	{"case always", regexp.MustCompile(`\b(WHEN)\b`), always("WHEN 1 = 1 OR")},
-	{"extreme", regexp.MustCompile(`(\bmax\(|\bgreatest\(|\{max\}|\{min\})`), swap("max(", "min(", "greatest(", "least(", "{max}", "{min}", "{min}", "{max}")},
+	{"extreme", regexp.MustCompile(`(\bmax\(|\bgreatest\()`), swap("max(", "min(", "greatest(", "least(")},
 	{"count", regexp.MustCompile(`( [+-] 1)\b`), always("")},
 	{"order", regexp.MustCompile(`( DESC)\b`), always("")},
 	{"limit dropped", regexp.MustCompile(`( LIMIT \$\d+)`), always("")},
