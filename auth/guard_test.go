@@ -252,6 +252,41 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
+// challenging is a mechanism with a challenge of its own.
+type challenging struct {
+	letter
+	challenge string
+}
+
+func (m challenging) Challenge(*auth.Tenant, error) string { return m.challenge }
+
+func TestOneChallengeOfEachScheme(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second string
+		want          []string
+	}{
+		"the same words":                  {"Wax", "Wax", []string{"Wax"}},
+		"without and with parameters":     {"Wax", `Wax realm="a"`, []string{"Wax"}},
+		"with and without parameters":     {`Wax realm="a"`, "Wax", []string{`Wax realm="a"`}},
+		"other parameters":                {`Wax realm="a"`, `Wax realm="b"`, []string{`Wax realm="a"`}},
+		"a scheme that begins another":    {"Waxed", "Wax", []string{"Waxed", "Wax"}},
+		"a scheme that another begins":    {"Wax", `Waxed realm="a"`, []string{"Wax", `Waxed realm="a"`}},
+		"a scheme in a parameter":         {`Ink realm="Wax "`, "Wax", []string{`Ink realm="Wax "`, "Wax"}},
+		"a mechanism without a challenge": {"", "Wax", []string{"Wax"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := guard()
+			g.Mechanisms = []auth.Mechanism{challenging{letter{name: "first"}, c.first}, challenging{letter{name: "second"}, c.second}}
+			mux := g.Mux()
+			mux.Handle("GET /mine", auth.Authenticated, whoami)
+			got := do(mux, "GET", "/acme/v2/mine").Header().Values("WWW-Authenticate")
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestAStoreThatHangsIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, timeout := range []time.Duration{0, 80 * time.Millisecond} {
@@ -286,7 +321,8 @@ func TestAStoreThatPollsIsUnavailable(t *testing.T) {
 
 // Whatever happens inside a mechanism, the request does not pass afterwards.
 func TestAPanicIsNoPass(t *testing.T) {
-	g := guard()
+	g, ran := guard(), 0
+	g.Mechanisms = []auth.Mechanism{letter{name: "Wax", presence: auth.InHeader, ran: &ran}}
 	mux := g.Mux()
 	mux.HandleFunc("GET /status", auth.Public, func(w http.ResponseWriter, r *http.Request) {
 		check := func() (err error) {
@@ -305,6 +341,9 @@ func TestAPanicIsNoPass(t *testing.T) {
 		}
 	})
 	do(mux, "GET", "/acme/v2/status", "Letter-Wax", "panicking")
+	if ran != 1 {
+		t.Errorf("the mechanism ran %d times for one request", ran)
+	}
 }
 
 // The deadline applies to the store calls, not to the handler.

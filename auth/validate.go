@@ -27,16 +27,8 @@ func (g *Guard) Validate() error {
 	return g.invalid
 }
 
-// validate also derives from the configuration what requests need.
 func (g *Guard) validate() (problems []error) {
-	g.recorded.of.Stale, g.recorded.of.Limit = 1, maxSets
-	g.Brand = g.Brand.withDefaults()
-	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now, g.Mechanisms}
-	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
-	g.names.versions = g.Versions
-	if g.Versions == nil {
-		g.names.versions = []string{"v2"}
-	}
+	g.setNames()
 	problem := func(wrong bool, text string) {
 		if wrong {
 			problems = append(problems, errors.New("auth: Guard."+text))
@@ -72,6 +64,18 @@ func (g *Guard) validate() (problems []error) {
 		}
 	}
 	return problems
+}
+
+// setNames derives the names that requests need from the configuration.
+func (g *Guard) setNames() {
+	g.recorded.of.Stale, g.recorded.of.Limit = 1, maxSets
+	g.Brand = g.Brand.withDefaults()
+	g.settings = Settings{g.Brand, g.Scopes, g.Roles, g.Ceiling, g.Now, g.Mechanisms}
+	g.names.serverTime = http.CanonicalHeaderKey(g.Brand.Header + "Server-Time")
+	g.names.versions = g.Versions
+	if g.Versions == nil {
+		g.names.versions = []string{"v2"}
+	}
 }
 
 func (b Brand) withDefaults() Brand {

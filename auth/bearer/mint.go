@@ -123,6 +123,12 @@ func lineage(by auth.Principal, subject string) token.Lineage {
 	return l
 }
 
+// hasTwoMakers reports whether a token for the subject would have two makers that are other
+// accounts. A record can name only one.
+func hasTwoMakers(by auth.Principal, subject string) bool {
+	return by.Maker != "" && by.Account != subject && by.Maker != subject
+}
+
 func (w *Wish) sign(ctx context.Context, m *token.Minter, now time.Time) (token.Token, token.Claims, error) {
 	c := w.Claims
 	switch {

@@ -109,16 +109,11 @@ func decide(ctx context.Context, by auth.Principal, t *auth.Tenant, w Wish, now 
 		m.Roles = lacking(own, w.Roles) // whose excess is named, too
 		return token.Claims{}, by.MayMake(m)
 	}
-	if !w.ephemeral() && by.Maker != "" && by.Account != w.Subject && by.Maker != w.Subject {
-		return token.Claims{}, admission.Beyond("lineage") // a record can name only one maker that is another account
+	if !w.ephemeral() && hasTwoMakers(by, w.Subject) {
+		return token.Claims{}, admission.Beyond("lineage")
 	}
-	if err := t.Vet("scope", w.Scope); err != nil {
+	if err := w.vet(ctx, t); err != nil {
 		return token.Claims{}, err
-	}
-	if w.Issuer != "" { // a Minter signs no token without one
-		if _, err := t.App(ctx, w.Issuer); err != nil {
-			return token.Claims{}, admission.Missing(auth.DetailUnknownApp, "", err)
-		}
 	}
 	subject, err := t.Account(ctx, w.Subject)
 	if err != nil {
@@ -180,6 +175,18 @@ func (w *Wish) making(by auth.Principal, now time.Time) auth.Making {
 		m.Networks = by.Networks // the token works from any network, but only briefly
 	}
 	return m
+}
+
+// vet refuses a scope that cannot be granted, and an unknown app.
+func (w *Wish) vet(ctx context.Context, t *auth.Tenant) error {
+	if err := t.Vet("scope", w.Scope); err != nil {
+		return err
+	}
+	if w.Issuer == "" {
+		return nil // a Minter does not sign it
+	}
+	_, err := t.App(ctx, w.Issuer)
+	return admission.Missing(auth.DetailUnknownApp, "", err)
 }
 
 // lacking returns the wanted roles that an account does not have, each once.

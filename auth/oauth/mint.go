@@ -44,10 +44,10 @@ func (a asked) refresh(ctx context.Context) (any, error) {
 	if err == nil && record.ClientKey != a.client.App {
 		err = &auth.Error{Detail: auth.DetailInvalidToken, Err: errors.New("oauth: a token of another client")}
 	}
-	var g grant
+	var signed token.Token
+	var claims token.Claims
 	if err == nil {
-		signed, claims, failed := a.bearer.RenewToken(ctx, a.tenant, raw, bearer.Less{})
-		g, err = granted(a.tenant, signed, claims), failed
+		signed, claims, err = a.bearer.RenewToken(ctx, a.tenant, raw, bearer.Less{})
 	}
 	switch {
 	case refused(err):
@@ -55,6 +55,7 @@ func (a asked) refresh(ctx context.Context) (any, error) {
 	case err != nil:
 		return nil, err
 	}
+	g := granted(a.tenant, signed, claims)
 	g.Refresh = g.Token
 	return g, nil
 }

@@ -79,7 +79,7 @@ type asked struct {
 	form   form
 }
 
-// serve returns the handler of an endpoint, and of a parameter that it requires. Each reads the form first,
+// serve returns the handler of an endpoint that requires a parameter. Each reads the form first,
 // then authenticates the client, and only then looks at what the client asks for.
 func (m mechanisms) serve(required string, endpoint func(context.Context, asked) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -279,6 +279,10 @@ func TestClientsWithoutAnAccountOrAKeyPair(t *testing.T) {
 		"O44 a token":       askToken(),
 		"O44 introspection": ask("/base/acme/v2/oauth/introspect", acmeKey, acmeSecret, "token", raw),
 		"O44 revocation":    ask("/base/acme/v2/oauth/revoke", acmeKey, acmeSecret, "token", raw),
+
+		"O44 a token of no grant":      ask("/base/acme/v2/oauth/token", acmeKey, acmeSecret),
+		"O44 introspection of nothing": ask("/base/acme/v2/oauth/introspect", acmeKey, acmeSecret),
+		"O44 revocation of nothing":    ask("/base/acme/v2/oauth/revoke", acmeKey, acmeSecret),
 	} {
 		t.Run(name, func(t *testing.T) { want(t, w.send(t, q), 400, "unauthorized_client") })
 	}

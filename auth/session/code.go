@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"crypto/fips140"
 	"crypto/rand"
 	"crypto/sha1"
@@ -115,10 +114,18 @@ func newRecovery() (codes []string, hashes [][32]byte) {
 		var bits [16]byte
 		rand.Read(bits[:]) // never fails
 		text := recoveryAlphabet.EncodeToString(bits[:])
-		codes = append(codes, string(bytes.Join(slices.Collect(slices.Chunk([]byte(text), 4)), []byte("-"))))
+		codes = append(codes, grouped(text))
 		hashes = append(hashes, sha256.Sum256([]byte(text)))
 	}
 	return codes, hashes
+}
+
+func grouped(text string) string {
+	var groups []string
+	for group := range slices.Chunk([]byte(text), 4) {
+		groups = append(groups, string(group))
+	}
+	return strings.Join(groups, "-")
 }
 
 // maxRecoveryLength limits the length of an entered code in bytes. It leaves room for

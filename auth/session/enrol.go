@@ -35,16 +35,17 @@ func (e Enrolment) Base32() string {
 // auth.ErrConflict if the factor was changed meanwhile, or auth.ErrUnavailable. Without a
 // session and an enrolment ticket, its detail is auth.DetailNoCredentials.
 func (of Factors) Enrol(r *http.Request) (Enrolment, error) {
-	t, by, err := of.manager.enroller(r, true)
+	m := of.manager
+	t, by, err := m.enroller(r, ticketEnrol)
 	if err != nil {
 		return Enrolment{}, err
 	}
-	f, err := of.manager.factorFor(r.Context(), t, by)
+	f, err := m.factorFor(r.Context(), t, by)
 	if err != nil {
 		return Enrolment{}, err
 	}
-	f.Pending = of.manager.codes().newSecret()
-	if err := of.manager.saveFactor(r.Context(), t, ownerOf(by.account), f); err != nil {
+	f.Pending = m.codes().newSecret()
+	if err := m.saveFactor(r.Context(), t, ownerOf(by.account), f); err != nil {
 		return Enrolment{}, err
 	}
 	return Enrolment{by.account.ID, f.Pending}, nil
@@ -60,23 +61,24 @@ func (of Factors) Enrol(r *http.Request) (Enrolment, error) {
 // undone: recovery codes never come beside an error. If the store of factors itself does
 // not answer, the factor may be active: Factors.RenewRecovery then shows codes.
 func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (recovery []string, err error) {
-	t, by, err := of.manager.enroller(r, true)
+	m := of.manager
+	t, by, err := m.enroller(r, ticketEnrol)
 	if err != nil {
 		return nil, err
 	}
 	undo := func() {} // until something is activated
 	activate := func(*opening) (err error) {
-		recovery, undo, err = of.manager.activate(r.Context(), t, by, code)
+		recovery, undo, err = m.activate(r.Context(), t, by, code)
 		return err
 	}
 	if by.ticket != nil {
-		_, err = of.manager.complete(w, r, t, *by.ticket, activate)
+		_, err = m.complete(w, r, t, *by.ticket, activate)
 	} else if err = activate(nil); err == nil {
 		// The session's time of authentication stays: a code of a secret that it has just received proves
 		// nothing more. Other sessions were created with the former factor, or with none.
 		p := auth.From(r.Context())
-		if err = of.manager.renew(w, r, t, p.Authenticated); err == nil {
-			err = of.manager.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.FactorEnrolled)
+		if err = m.renew(w, r, t, p.Authenticated); err == nil {
+			err = m.endOwn(r.Context(), t, p.Account, p.SessionID, verbs.FactorEnrolled)
 		}
 	}
 	if err != nil {
@@ -96,7 +98,8 @@ func (of Factors) Confirm(w http.ResponseWriter, r *http.Request, code string) (
 // or not. If it is, call Sessions.RevokeAll to end the other sessions. Without a session the
 // detail is auth.DetailForbidden.
 func (of Factors) Remove(r *http.Request, code string) error {
-	t, by, err := of.manager.enroller(r, false)
+	m := of.manager
+	t, by, err := m.enroller(r)
 	if err != nil {
 		return err
 	}
@@ -104,11 +107,11 @@ func (of Factors) Remove(r *http.Request, code string) error {
 		return &auth.Error{Detail: auth.DetailForbidden, Reason: "the org requires a second factor", Err: auth.ErrForbidden}
 	}
 	none := func(f *Factor) { f.Secret, f.Pending, f.Recovery = "", "", nil }
-	if err := of.manager.withCode(r.Context(), t, by.account, code, none); err != nil {
+	if err := m.withCode(r.Context(), t, by.account, code, none); err != nil {
 		return err
 	}
 	auth.Emit(r.Context(), auth.Event{Verb: verbs.FactorRemoved, Account: by.account.ID})
-	return of.manager.endOwn(r.Context(), t, by.account.ID, auth.From(r.Context()).SessionID, verbs.FactorRemoved)
+	return m.endOwn(r.Context(), t, by.account.ID, auth.From(r.Context()).SessionID, verbs.FactorRemoved)
 }
 
 // Factors.RenewRecovery gives the session's account new recovery codes, by a code of its
@@ -119,7 +122,7 @@ func (of Factors) Remove(r *http.Request, code string) error {
 // wraps auth.ErrUnavailable, the former codes may be valid or not: call it again. Without
 // a session the detail is auth.DetailForbidden.
 func (of Factors) RenewRecovery(r *http.Request, code string) (recovery []string, err error) {
-	t, by, err := of.manager.enroller(r, false)
+	t, by, err := of.manager.enroller(r)
 	if err != nil {
 		return nil, err
 	}
@@ -138,21 +141,22 @@ type enroller struct {
 	ticket  *Session
 }
 
-// enroller returns whose second factor the request may change: the account of its fresh session, or of its
-// enrolment ticket where that counts and there is no session.
-func (m *Manager) enroller(r *http.Request, ticketCounts bool) (t *auth.Tenant, by enroller, err error) {
-	account := auth.From(r.Context()).Account
-	if ticketCounts && auth.From(r.Context()).SessionID == "" {
+// enroller returns whose second factor the request may change: the account of its fresh session, or without
+// a session that of a ticket for one of these steps.
+func (m *Manager) enroller(r *http.Request, steps ...string) (t *auth.Tenant, by enroller, err error) {
+	p := auth.From(r.Context())
+	account := p.Account
+	if len(steps) > 0 && p.SessionID == "" {
 		if t, err = m.tenant(r.Context()); err != nil {
 			return t, by, err
 		}
-		s, failed := m.ticket(r, t, ticketEnrol)
+		s, failed := m.ticket(r, t, steps...)
 		if failed == errOtherStep || errors.Is(failed, ErrCode) && !m.ticketCookie().isSent(r, t) {
 			failed = errNobody
 		}
 		account, by.ticket, err = s.Account, &s, failed
-	} else if t, _, err = m.admitted(r); err == nil {
-		err = m.checkFresh(auth.From(r.Context()))
+	} else if t, p, err = m.admitted(r); err == nil {
+		err = m.checkFresh(p)
 	}
 	if err == nil && m.FactorStore == nil {
 		err = errNoFactors

@@ -94,10 +94,11 @@ func (of Factors) State(ctx context.Context, org auth.OrgKey, account string) (F
 // nothing is changed. After an error that wraps auth.ErrUnavailable, or auth.ErrConflict if
 // the factor changes all the time, call it again.
 func (of Factors) Reset(ctx context.Context, org auth.OrgKey, account string) error {
+	m := of.manager
 	if account == "" {
 		return errors.New("session: Factors.Reset without an account")
 	}
-	if of.manager.FactorStore == nil {
+	if m.FactorStore == nil {
 		return errNoFactors
 	}
 	owner, err := ownerIn(ctx, org, account)
@@ -109,14 +110,14 @@ func (of Factors) Reset(ctx context.Context, org auth.OrgKey, account string) er
 		return err
 	}
 	// Before, so that no session enrols another factor at once.
-	if _, err := of.manager.Sessions().RevokeAll(ctx, org, account, ""); err != nil {
+	if _, err := m.Sessions().RevokeAll(ctx, org, account, ""); err != nil {
 		return err
 	}
-	if err := of.manager.removeFactor(ctx, org, account); err != nil {
+	if err := m.removeFactor(ctx, org, account); err != nil {
 		return err
 	}
 	// And afterwards, so that no login by the former factor is left.
-	_, err = of.manager.Sessions().RevokeAll(ctx, org, account, "")
+	_, err = m.Sessions().RevokeAll(ctx, org, account, "")
 	return err
 }
 

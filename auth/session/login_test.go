@@ -401,6 +401,27 @@ func (careless) Password(context.Context, auth.OrgKey, string) (account, encoded
 	return "ann", annPassword, auth.ErrNotFound
 }
 
+func TestAPasswordThatChangesWhileItIsHashed(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(w *world)
+		status    int
+		detail    string
+	}{
+		"to another one":      {func(w *world) { w.stores.passwords["acme/ann"] = "another" }, 429, auth.DetailThrottled},
+		"to none":             {func(w *world) { delete(w.stores.passwords, "acme/ann") }, 429, auth.DetailThrottled},
+		"and its store fails": {func(w *world) { w.stores.set("Password", errors.New("no disk")) }, 503, auth.DetailUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.hasher.hold = sync.OnceFunc(func() { c.meanwhile(w) })
+			want(t, w.browser().login("ann", annPassword), c.status, c.detail)
+			if n := len(w.sessions("ann")); n != 0 {
+				t.Errorf("%d sessions", n)
+			}
+		})
+	}
+}
+
 // M06: a credential that can do less than a session does not create one, nor a ticket.
 func TestM06NoSessionFromAnotherCredential(t *testing.T) {
 	w := newWorld(t)

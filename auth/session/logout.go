@@ -148,7 +148,7 @@ func (of Sessions) end(ctx context.Context, org auth.OrgKey, account, id string)
 
 // emitEnded reports that n sessions have ended.
 func (of Sessions) emitEnded(ctx context.Context, n int, e auth.Event) {
-	if n > 0 && !of.later {
+	if n != 0 && !of.later {
 		e.Verb = cmp.Or(e.Verb, verbs.SessionEnded)
 		auth.Emit(ctx, e)
 	}

@@ -322,15 +322,16 @@ func isAddress(text string) bool {
 // longer so, or auth.ErrUnavailable. Its detail is auth.DetailCrossOrigin for a page of
 // another origin.
 func (of Mail) VerifyAddress(r *http.Request, ticket string) (account, address string, err error) {
-	t, err := of.manager.sameOriginTenant(r)
+	m := of.manager
+	t, err := m.sameOriginTenant(r)
 	if err != nil {
 		return "", "", err
 	}
-	s, err := of.manager.mailed(r, t, ticket, ticketAddress)
+	s, err := m.mailed(r, t, ticket, ticketAddress)
 	if err != nil {
 		return "", "", err
 	}
-	if err := of.manager.redeem(r, s); err != nil {
+	if err := m.redeem(r, s); err != nil {
 		return "", "", err
 	}
 	auth.Identify(r, auth.Principal{Org: s.Org, Account: s.Account, Caller: s.Account, Mechanism: Name})

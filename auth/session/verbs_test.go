@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -231,4 +232,21 @@ func TestVerbsAreShort(t *testing.T) {
 			}
 		}
 	}
+}
+
+// uncounted is a store whose driver does not tell how many records it has changed.
+type uncounted struct{ session.Store }
+
+func (s uncounted) DeleteAll(ctx context.Context, org auth.OrgKey, account, except string) (int, error) {
+	_, err := s.Store.DeleteAll(ctx, org, account, except)
+	return -1, err
+}
+
+func TestVerbsOfAStoreThatDoesNotCount(t *testing.T) {
+	w := newWorld(t, told, func(w *world) { w.manager.Store = uncounted{w.manager.Store} })
+	b, other := w.ann(), w.ann()
+	w.hears("an enrolment", func() { b.enrol() },
+		"session.ended (factor.enrolled) ×-1 acme/ann by ann with session:#1",
+		"factor.enrolled acme/ann by ann with session:#1")
+	want(t, other.get("/me"), 401, expired)
 }

@@ -239,12 +239,13 @@ func (a *Answers[K, V]) makeRoom(n *answer[K, V], now time.Time, g *Groups, admi
 // because another group holds less. It evicts several at once, because it has to search.
 func (a *Answers[K, V]) evictOver(fair, some int) {
 	for _, s := range a.shares {
-		if s.cost > fair {
-			for enough := max(fair, s.cost-some); s.cost > enough; {
-				a.evict(s.oldest())
-			}
-			return
+		if s.cost <= fair {
+			continue
 		}
+		for enough := max(fair, s.cost-some); s.cost > enough; {
+			a.evict(s.oldest())
+		}
+		return
 	}
 }
 
