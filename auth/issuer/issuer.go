@@ -81,12 +81,17 @@ func (i *Issuer) validate() error {
 	if i == nil {
 		return errors.New("issuer: Mechanism.Issuers holds a nil one")
 	}
-	sources := slices.DeleteFunc([]bool{i.Keys != nil, i.JWKS != "", i.Discover}, func(given bool) bool { return !given })
+	sources := 0
+	for _, given := range []bool{i.Keys != nil, i.JWKS != "", i.Discover} {
+		if given {
+			sources++
+		}
+	}
 	unknown := func(name string) bool { return !slices.Contains(jwks.Algorithms, name) }
 	switch {
 	case i.Org == "" || i.URL == "" || i.Audience == "" || i.Map == nil:
 		return errors.New("issuer: Issuer.Org, URL, Audience and Map are required")
-	case len(sources) != 1:
+	case sources != 1:
 		return errors.New("issuer: an Issuer needs exactly one of Keys, JWKS and Discover")
 	case i.JWKS != "" && !jwks.Fetchable(i.JWKS, i.UnsafePlaintext):
 		return errors.New("issuer: Issuer.JWKS must be an https URL")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/signature"
@@ -16,9 +15,13 @@ import (
 // credential.
 func (m mechanisms) authenticate(ctx context.Context, r *http.Request, t *auth.Tenant, f form) (auth.Principal, error) {
 	asserts := f.has("client_assertion", "client_assertion_type")
-	ways := []bool{len(r.Header["Authorization"]) > 0, f.has("client_secret"), asserts, m.signature.Presented(r) != auth.Absent}
-	tried := slices.DeleteFunc(ways, func(way bool) bool { return !way })
-	if len(tried) > 1 || len(r.Header["Authorization"]) > 1 {
+	ways := 0
+	for _, tried := range []bool{len(r.Header["Authorization"]) > 0, f.has("client_secret"), asserts, m.signature.Presented(r) != auth.Absent} {
+		if tried {
+			ways++
+		}
+	}
+	if ways > 1 || len(r.Header["Authorization"]) > 1 {
 		return auth.Principal{}, refuse(auth.DetailAmbiguous, codeRequest, "more than one credential", nil)
 	}
 	if asserts {
