@@ -180,6 +180,7 @@ func run(t *testing.T, folder, name string, args ...string) []byte {
 const prelude = `set -eu
 trap 'kill $(jobs -p) $(cat pid) 2>/dev/null || true' EXIT; trap 'exit 1' INT
 go() { [ "$1" = run ] || return 0; shift 2; ./notes ${NOTES_DB:+-db "$NOTES_DB"} "$@" & echo $! >>pid; wait $!; }
+grep() { sleep 1; command grep "$@"; } # tee writes a moment later what the server prints
 oathtool() {
 	key=$(printf '%s' "$3" | base32 -d | od -An -v -tx1 | tr -d ' \n')
 	mac=$(printf "$(printf '%016x' $(($(date +%s) / 30)) | sed 's/../\\x&/g')" |
