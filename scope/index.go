@@ -17,6 +17,7 @@ type index struct {
 	grants  []grant
 	unknown []string // chains of roots that the grammar does not know
 	all     link     // a chain that covers everything
+	wide    bool     // some node has many children
 	nodes   []node   // the roots first, by number; 0 is no node
 
 	isBoth bool // what a and b both permit; there is no list
@@ -131,7 +132,11 @@ func (x *index) ensureEdge(from nodeID, segment string) nodeID {
 	case n.many != nil:
 		n.many[segment] = to
 	case n.count > few:
-		n.many = make(map[string]nodeID, 2*few)
+		room := 2 * few
+		if !x.wide { // most chains differ in one place, such as the identifier
+			x.wide, room = true, cap(x.grants)
+		}
+		n.many = make(map[string]nodeID, room)
 		for child := to; child != 0; child = x.nodes[child].sibling {
 			n.many[x.nodes[child].segment] = child
 		}
