@@ -9,6 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { patience } from './kit.mjs';
 
+process.once('SIGTERM', () => process.exit(1)); // by itself, node calls no listener of exit then
+
 const program = fileURLToPath(new URL('../platform', import.meta.url));
 
 // Server keeps its database in a folder of its own, so that it can come back with its sessions.
@@ -16,6 +18,14 @@ export class Server {
   #folder = mkdtempSync(join(tmpdir(), 'console-'));
   #mails = join(this.#folder, 'mails');
   #process;
+
+  // A run that ends in the middle, by an error or by SIGTERM, leaves no server behind.
+  constructor() {
+    process.once('exit', () => {
+      this.#process?.kill('SIGKILL');
+      rmSync(this.#folder, { recursive: true, force: true });
+    });
+  }
 
   // start starts the server, the second time at the address of the first.
   async start(...flags) {
