@@ -53,22 +53,15 @@ func (h provisioning) update(r *http.Request, values map[string]any) (wholeReply
 	})
 }
 
-// deactivate disables an account. In this instance all its credentials end at once. In other
-// instances, its sessions and the tokens in a ledger end at once. Its other credentials end there
-// when those instances no longer remember the account as enabled.
-func (h provisioning) deactivate(r *http.Request) (wholeReply, error) { return h.disable(r, true) }
-
-// activate enables an account again. Sessions, tokens and API keys that had ended stay ended.
-func (h provisioning) activate(r *http.Request) (wholeReply, error) { return h.disable(r, false) }
-
-func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error) {
-	why := "enabled"
-	if disabled {
-		why = "disabled"
-	}
-	return h.change(r, why, false, func(a *account) error {
-		a.Disabled = disabled
-		return nil
+// disables serves a route that disables or enables an account. In this instance all its credentials end
+// at once. In other instances, its sessions and the tokens in a ledger end at once. Its other credentials
+// end there when those instances no longer remember the account as enabled. What had ended stays ended.
+func (h provisioning) disables(disabled bool, why string) endpoint {
+	return does(func(r *http.Request) (wholeReply, error) {
+		return h.change(r, why, false, func(a *account) error {
+			a.Disabled = disabled
+			return nil
+		})
 	})
 }
 
@@ -78,9 +71,9 @@ func (h provisioning) disable(r *http.Request, disabled bool) (wholeReply, error
 func (h provisioning) change(r *http.Request, why string, reset bool, alter func(*account) error) (wholeReply, error) {
 	ctx, p := r.Context(), auth.From(r.Context())
 	defer h.apiKeys.mechanism.Invalidate(p.Org)
+	e := auth.Event{Verb: "account.changed", Org: p.Org, Account: r.PathValue("id"), Reason: why}
 	var a *account
 	err := h.stores.together(ctx, p.Org, func(tx *sql.Tx, in *sqlstore.In) (err error) {
-		e := auth.Event{Verb: "account.changed", Org: p.Org, Account: r.PathValue("id"), Reason: why}
 		a, err = changeAccount(ctx, tx, p.Org, e.Account, func(a *account) error {
 			before := *a
 			if err := alter(a); err != nil {
@@ -107,20 +100,20 @@ func (h provisioning) change(r *http.Request, why string, reset bool, alter func
 		}
 		return err
 	})
-	if err == nil {
-		auth.Emit(ctx, auth.Event{Verb: "account.changed", Account: a.ID, Reason: why})
+	if err != nil {
+		return wholeReply{}, err
 	}
-	if err == nil && reset {
+	auth.Emit(ctx, e)
+	if reset {
 		auth.Emit(ctx, auth.Event{Verb: "factor.removed", Account: a.ID, Reason: "reset"})
 	}
-	if err == nil && (a.Disabled || reset) {
+	if a.Disabled || reset {
 		auth.Emit(ctx, auth.Event{Verb: "account.revoked", Account: a.ID})
 		// Again, because a login that was under way may have opened a session meanwhile,
 		// and because Redis takes no part in the transaction.
-		err = shutOut(ctx, a, h.sessions.Sessions(), h.stores.ledger)
-	}
-	if err != nil {
-		return wholeReply{}, err
+		if err := shutOut(ctx, a, h.sessions.Sessions(), h.stores.ledger); err != nil {
+			return wholeReply{}, err
+		}
 	}
 	return h.whole(ctx, a)
 }

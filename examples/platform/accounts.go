@@ -164,24 +164,19 @@ type orgReply struct {
 // list answers with the other orgs in which the person has an enabled account. Somebody who acts for
 // the account does not learn where else its owner belongs.
 func (h memberships) list(r *http.Request) (envelope.List[orgReply], error) {
-	ctx, p := r.Context(), auth.From(r.Context())
-	a, err := h.store.account(ctx, p.Org, p.Account)
-	if err != nil {
-		return envelope.List[orgReply]{}, err
+	return pageOf(r, "org", func(a auth.Account) orgReply {
+		return orgReply{envelope.Item{ID: string(a.Org), Object: "org"}, string(a.Org), a.ID}
+	})(h.others(r.Context()))
+}
+
+func (h memberships) others(ctx context.Context) ([]auth.Account, error) {
+	p := auth.From(ctx)
+	own, err := h.store.account(ctx, p.Org, p.Account)
+	if err != nil || own.Person == "" || p.Actor() != "" {
+		return nil, err
 	}
-	var accounts []auth.Account
-	if a.Person != "" && p.Actor() == "" {
-		if accounts, err = h.store.Accounts(ctx, a.Person); err != nil {
-			return envelope.List[orgReply]{}, err
-		}
-	}
-	var orgs []orgReply
-	for _, a := range accounts {
-		if !a.Disabled && a.Org != p.Org {
-			orgs = append(orgs, orgReply{envelope.Item{ID: string(a.Org), Object: "org"}, string(a.Org), a.ID})
-		}
-	}
-	return ownPage(r, "org", orgs)
+	all, err := h.store.Accounts(ctx, own.Person)
+	return slices.DeleteFunc(all, func(a auth.Account) bool { return a.Disabled || a.Org == p.Org }), err
 }
 
 // enter opens a session at the org of the URL for the person of a session at another org, whose cookie

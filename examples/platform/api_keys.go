@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -115,9 +116,6 @@ var (
 
 const maxKeyName = 128 // bytes
 
-// keyFields maps the library's names to the fields of a request for a key.
-var keyFields = map[string]string{"sub": "account"}
-
 // create makes a key of an app. What it may do is judged by Make.
 func (h apiKeys) create(r *http.Request, values map[string]any) (keyReply, error) {
 	g := apikey.Grant{App: r.PathValue("key")}
@@ -150,15 +148,12 @@ func (h apiKeys) replace(r *http.Request, values map[string]any) (keyReply, erro
 // issue answers with a new key. It outlives the caller's session, so the session must be fresh.
 func (h apiKeys) issue(r *http.Request, issue func(auth.Principal, *auth.Tenant) (apikey.Key, apikey.Record, error)) (keyReply, error) {
 	p := auth.From(r.Context())
-	if err := h.tokens.quota.take(callerOf(p)); err != nil {
-		return keyReply{}, err
-	}
-	if err := mustBeFresh(p); err != nil {
+	if err := cmp.Or(h.tokens.quota.take(callerOf(p)), mustBeFresh(p)); err != nil {
 		return keyReply{}, err
 	}
 	key, record, err := issue(p.AsAdministrator(p.HasRole(administrator)), auth.TenantFrom(r.Context()))
 	if err != nil {
-		return keyReply{}, inFields(err, keyFields)
+		return keyReply{}, inFields(err, map[string]string{"sub": "account"})
 	}
 	reply := replyOfKey(record)
 	reply.Key = shownOnce(key)

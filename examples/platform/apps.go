@@ -103,7 +103,7 @@ func (h apps) create(w http.ResponseWriter, r *http.Request, values map[string]a
 	if err != nil {
 		return appReply{}, err
 	}
-	emitApp(r.Context(), "credential.made", a)
+	auth.Emit(r.Context(), auth.Event{Verb: "credential.made", App: a.ClientKey})
 	// For whoever loses the response that shows the secret.
 	w.Header().Set("Location", auth.TenantFrom(r.Context()).URL()+"/apps/"+clientKey)
 	reply, err := h.reply(r.Context(), a)
@@ -146,7 +146,7 @@ func (h apps) update(r *http.Request, values map[string]any) (appReply, error) {
 		return storeFailed(err)
 	})
 	if err == nil && named && changes.restricts() {
-		emitApp(r.Context(), "app.changed", a)
+		auth.Emit(r.Context(), auth.Event{Verb: "app.changed", App: a.ClientKey})
 	}
 	return reply, err
 }
@@ -214,13 +214,8 @@ func (h apps) rotateKeys(r *http.Request, a *app, overlap time.Duration) (appRep
 	case err != nil:
 		return appReply{}, storeFailed(err)
 	}
-	emitApp(r.Context(), "keypair.rotated", a)
+	auth.Emit(r.Context(), auth.Event{Verb: "keypair.rotated", App: a.ClientKey})
 	return h.reply(r.Context(), a)
-}
-
-// emitApp reports a verb about an app, whose credential and key pair have no other id.
-func emitApp(ctx context.Context, verb string, a *app) {
-	auth.Emit(ctx, auth.Event{Verb: verb, App: a.ClientKey})
 }
 
 func newPair(a *app) (*token.KeyPair, error) {
@@ -260,7 +255,7 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 		return execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey)
 	})
 	if err == nil && paired {
-		emitApp(r.Context(), "keypair.deleted", a)
+		auth.Emit(r.Context(), auth.Event{Verb: "keypair.deleted", App: a.ClientKey})
 	}
 	return done(err)
 }
@@ -293,7 +288,7 @@ func (h apps) together(r *http.Request, verb string, change func(context.Context
 		return change(ctx, c)
 	})
 	if err == nil {
-		emitApp(ctx, verb, c.app)
+		auth.Emit(ctx, auth.Event{Verb: verb, App: c.app.ClientKey})
 	}
 	return c.app, err
 }

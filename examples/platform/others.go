@@ -65,9 +65,6 @@ func newOthers(f *feed, m *medium) *others {
 
 // publish sends an event to the instances that watch its org. It calls show only if there are any.
 func (o *others) publish(org auth.OrgKey, show func() eventReply) {
-	if o == nil || o.medium == nil {
-		return
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if until, ok := o.watched[org]; !ok || time.Now().After(until) {
@@ -101,11 +98,9 @@ func (o *others) tell(ctx context.Context) {
 func (o *others) send(ctx context.Context, m eventMessage) {
 	ctx, cancel := context.WithTimeout(ctx, sayInterval)
 	defer cancel()
-	text, err := json.Marshal(m)
-	if err == nil && len(text) <= sayLongest {
-		err = o.medium.send(ctx, string(text))
-	}
-	if m.Event != nil && (err != nil || len(text) > sayLongest) {
+	text := asJSON(m)
+	sent := len(text) <= sayLongest && o.medium.send(ctx, text) == nil
+	if !sent && m.Event != nil {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.lost[m.Org] += m.Lost + 1

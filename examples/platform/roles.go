@@ -46,9 +46,7 @@ func notRoleName(name string) string {
 }
 
 func (h roles) create(r *http.Request, values map[string]any) (roleReply, error) {
-	var role auth.Role
-	setIfGiven(&role.Name, values, "name")
-	setIfGiven(&role.Scope, values, "scope")
+	role := auth.Role{Name: values["name"].(string), Scope: values["scope"].([]string)}
 	p := auth.From(r.Context())
 	err := cmp.Or(p.AsAdministrator(p.HasRole(administrator)).MayMake(), mayScopeRole(r.Context(), auth.Role{}, role))
 	if err == nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"slices"
 	"time"
@@ -84,9 +85,6 @@ func (h *tokens) page(r *http.Request, find func(paging.Query, *collected[tokenR
 // withoutOthers leaves out of a subject's records which other accounts, apps and tokens
 // were involved.
 func withoutOthers(all []token.Record) []token.Record {
-	isOwn := func(jti string) bool {
-		return slices.ContainsFunc(all, func(r token.Record) bool { return r.ID == jti })
-	}
 	return each(all, func(r token.Record) token.Record {
 		if r.Maker != r.Subject {
 			r.Maker = ""
@@ -94,7 +92,7 @@ func withoutOthers(all []token.Record) []token.Record {
 		if r.MakerApp != r.ClientKey {
 			r.MakerApp = ""
 		}
-		if !isOwn(r.Parent) {
+		if !slices.ContainsFunc(all, func(other token.Record) bool { return other.ID == r.Parent }) {
 			r.Parent = ""
 		}
 		return r
@@ -110,26 +108,16 @@ func (h *tokens) listApp(r *http.Request) (envelope.List[tokenReply], error) {
 		if err != nil {
 			return err
 		}
-		standing, err := h.standing(ctx, app.ClientKey)
-		if err != nil {
-			return err
-		}
-		of := anyOf(ctx, app.ClientKey)
 		after, inOrder := beginOf(q)
-		for {
-			records, next, err := h.stores.ledger.List(ctx, of, after, token.MaxPage)
+		for records, err := range h.live(ctx, anyOf(ctx, app.ClientKey), after) {
 			if err != nil {
-				return storeFailed(err)
-			}
-			if records, err = standing(records); err != nil {
 				return err
 			}
-			kept.add(each(records, replyOf)...)
-			if next.IsZero() || inOrder && kept.full() {
+			if kept.add(each(records, replyOf)...); inOrder && kept.full() {
 				return nil
 			}
-			after = next
 		}
+		return nil
 	})
 }
 
@@ -154,7 +142,7 @@ func beginOf(q paging.Query) (after token.Position, inOrder bool) {
 
 // ofSubject returns the records of a subject's tokens of an app that are still valid. It
 // checks that the caller may list or end them.
-func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.Verb) ([]token.Record, error) {
+func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.Verb) (all []token.Record, err error) {
 	p := auth.From(ctx)
 	app, err := h.store.app(ctx, p.Org, clientKey)
 	if err != nil {
@@ -166,44 +154,48 @@ func (h *tokens) ofSubject(ctx context.Context, clientKey, sub string, v scope.V
 	if _, err := h.store.account(ctx, app.Org, sub); err != nil {
 		return nil, err
 	}
-	standing, err := h.standing(ctx, app.ClientKey)
-	if err != nil {
-		return nil, err
-	}
-	records, err := h.held(ctx, token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: sub})
-	if err != nil {
-		return nil, err
-	}
-	return standing(records)
-}
-
-func (h *tokens) held(ctx context.Context, of token.Holder) (all []token.Record, err error) {
-	for r, err := range token.Records(ctx, h.stores.ledger, of) {
+	for records, err := range h.live(ctx, token.Holder{Org: app.Org, ClientKey: app.ClientKey, Subject: sub}, token.Position{}) {
 		if err != nil {
-			return nil, storeFailed(err)
+			return nil, err
 		}
-		all = append(all, r)
+		all = append(all, records...)
 	}
 	return all, nil
 }
 
-// standing returns a function that keeps the records of valid tokens of an app. The ledger also lists records
-// of a replaced key, and records whose maker no longer exists. Their tokens are refused anyway.
-func (h *tokens) standing(ctx context.Context, clientKey string) (func([]token.Record) ([]token.Record, error), error) {
-	kids, err := h.stores.verifying(ctx, clientKey)
-	return func(records []token.Record) (valid []token.Record, err error) {
-		for _, record := range records {
-			if !slices.Contains(kids, record.KeyID) {
-				continue
-			}
-			err := bearer.CheckMakers(ctx, auth.TenantFrom(ctx), record)
-			if err != nil && !auth.IsNotFound(err) {
-				return nil, err
-			}
+// live returns the records of valid tokens of an app, page by page, in the order of the ledger.
+func (h *tokens) live(ctx context.Context, of token.Holder, after token.Position) iter.Seq2[[]token.Record, error] {
+	return func(yield func([]token.Record, error) bool) {
+		for {
+			page, next, err := h.stores.ledger.List(ctx, of, after, token.MaxPage)
 			if err == nil {
-				valid = append(valid, record)
+				page, err = h.standing(ctx, of.ClientKey, page)
 			}
+			if !yield(page, storeFailed(err)) || err != nil || next.IsZero() {
+				return
+			}
+			after = next
 		}
-		return valid, nil
-	}, err
+	}
+}
+
+// standing keeps the records of valid tokens. The ledger also lists records of a replaced key, and records
+// whose maker no longer exists. Their tokens are refused anyway.
+func (h *tokens) standing(ctx context.Context, clientKey string, records []token.Record) (valid []token.Record, err error) {
+	kids, err := h.stores.verifying(ctx, clientKey)
+	if err != nil {
+		return nil, err
+	}
+	for _, record := range records {
+		if !slices.Contains(kids, record.KeyID) {
+			continue
+		}
+		switch err := bearer.CheckMakers(ctx, auth.TenantFrom(ctx), record); {
+		case err == nil:
+			valid = append(valid, record)
+		case !auth.IsNotFound(err):
+			return nil, err
+		}
+	}
+	return valid, nil
 }

@@ -28,15 +28,17 @@ func (h *tokens) remember(ctx context.Context, org auth.OrgKey, c token.Claims) 
 	if id == "" {
 		return nil
 	}
-	records, err := h.held(ctx, token.Holder{Org: org, ClientKey: c.Issuer, Subject: c.Subject})
-	if err != nil {
-		return err
+	live := []string{id}
+	for r, err := range token.Records(ctx, h.stores.ledger, token.Holder{Org: org, ClientKey: c.Issuer, Subject: c.Subject}) {
+		if err != nil {
+			return storeFailed(err)
+		}
+		live = append(live, r.ID)
 	}
 	chains := append([]string{}, c.Scope...)
 	for i, chain := range chains {
 		chains[i] = cmp.Or(chain, "*") // as people write it
 	}
-	live := append(each(records, func(r token.Record) string { return r.ID }), id)
 	// What another request mints meanwhile is not in the list: its row is new.
 	old := c.IssuedAt.Add(-time.Minute).Unix()
 	return inTx(ctx, h.store.db, func(tx *sql.Tx) error {

@@ -94,16 +94,13 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 	w.Issuer = app.ClientKey
 	t, claims, err := h.mechanism.Mint(ctx, p.AsAdministrator(p.HasRole(administrator)), tenant, w)
 	if err != nil {
-		return mintReply{}, inFields(err, tokenFields)
+		return mintReply{}, inFields(err, map[string]string{"expires": "expiresIn"})
 	}
 	if err := h.remember(ctx, app.Org, claims); err != nil { // the token is valid, and nobody else has it
 		h.log.WarnContext(ctx, "lists will not have the scope of a token", "jti", claims.ID, "cause", err)
 	}
 	return mintReply{string(t), claims.ID, date(claims.Expires)}, nil
 }
-
-// tokenFields maps the library's names to the fields of a request for a token.
-var tokenFields = map[string]string{"expires": "expiresIn"}
 
 // tokenBody is the body of a request for a token. The scope is required: a missing
 // one could mean everything or nothing.
