@@ -84,7 +84,7 @@ func (h apiKeys) list(r *http.Request) (envelope.List[keyReply], error) {
 		account, err := mayHandleOwn(p, scope.Read)
 		of := apikey.Of{Org: p.Org, App: r.PathValue("key"), Account: account}
 		if err == nil && of.App != "" {
-			_, err = h.store.app(ctx, p.Org, of.App)
+			_, err = h.store.app(ctx, of.App)
 		}
 		if err != nil {
 			return err

@@ -72,7 +72,7 @@ func (h apps) list(r *http.Request) (page envelope.List[appReply], err error) {
 }
 
 func (h apps) get(r *http.Request) (appReply, error) {
-	a, err := h.find(r)
+	a, err := h.store.app(r.Context(), r.PathValue("key"))
 	if err != nil {
 		return appReply{}, err
 	}
@@ -112,7 +112,7 @@ func (h apps) create(w http.ResponseWriter, r *http.Request, values map[string]a
 }
 
 func (h apps) update(r *http.Request, values map[string]any) (appReply, error) {
-	a, err := h.find(r)
+	a, err := h.store.app(r.Context(), r.PathValue("key"))
 	if err != nil {
 		return appReply{}, err
 	}
@@ -170,7 +170,7 @@ var keyPairForm = body.Form{{Path: "overlap", Kind: body.Integer}} // seconds
 // changeKeys gives an app a new key pair. All its tokens end at once, unless the request
 // names an overlap.
 func (h apps) changeKeys(r *http.Request, values map[string]any) (appReply, error) {
-	a, err := h.find(r)
+	a, err := h.store.app(r.Context(), r.PathValue("key"))
 	if err != nil {
 		return appReply{}, err
 	}
@@ -246,13 +246,11 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 		if paired = err == nil; err != nil && !errors.Is(err, token.ErrNotFound) {
 			return storeFailed(err)
 		}
-		if err := endKeys(ctx, c.in, apikey.Of{Org: c.app.Org, App: c.app.ClientKey}); err != nil {
-			return err
-		}
-		if err := execIn(ctx, c.tx, nil, "DELETE FROM platform_token_scopes WHERE org = $1 AND client_key = $2", c.app.Org, c.app.ClientKey); err != nil {
-			return err
-		}
-		return execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey)
+		return cmp.Or(
+			endKeys(ctx, c.in, apikey.Of{Org: c.app.Org, App: c.app.ClientKey}),
+			execIn(ctx, c.tx, nil, "DELETE FROM platform_token_scopes WHERE org = $1 AND client_key = $2", c.app.Org, c.app.ClientKey),
+			execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey),
+		)
 	})
 	if err == nil && paired {
 		auth.Emit(r.Context(), auth.Event{Verb: "keypair.deleted", App: a.ClientKey})
@@ -302,10 +300,6 @@ func (h apps) change(r *http.Request, verb string, change func(context.Context, 
 	return h.reply(r.Context(), a)
 }
 
-func (h apps) find(r *http.Request) (*app, error) {
-	return h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key"))
-}
-
 func unknownApp(err error) error {
 	if auth.IsNotFound(err) {
 		return &auth.Error{Detail: auth.DetailUnknownApp, Err: err}
@@ -335,8 +329,9 @@ func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
 	return reply, err
 }
 
-func (s *store) app(ctx context.Context, org auth.OrgKey, clientKey string) (*app, error) {
-	a, err := find[app](ctx, s.db, appRow(org, clientKey))
+// app returns an app of the caller's org.
+func (s *store) app(ctx context.Context, clientKey string) (*app, error) {
+	a, err := find[app](ctx, s.db, appRow(auth.From(ctx).Org, clientKey))
 	return a, unknownApp(err)
 }
 

@@ -56,7 +56,7 @@ func (h *tokens) revoke(r *http.Request) (envelope.Result[bool], error) {
 // administrator may end any token. To all others, the tokens of others do not exist.
 func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
 	p, of := auth.From(ctx), anyOf(ctx, clientKey)
-	if _, err := h.store.app(ctx, p.Org, clientKey); err != nil {
+	if _, err := h.store.app(ctx, clientKey); err != nil {
 		return err
 	}
 	if p.TokenID == "" || p.TokenID != (token.Claims{ID: jti}).RecordID() || p.App != clientKey {
