@@ -94,10 +94,9 @@ func (s *store) changePassword(ctx context.Context, verb string, org auth.OrgKey
 			change(a)
 			return nil
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			err = execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 		}
-		err = execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 		if err != nil {
 			return err
 		}

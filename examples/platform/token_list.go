@@ -136,9 +136,9 @@ func beginOf(q paging.Query) (after token.Position, inOrder bool) {
 		return token.Position{}, true
 	}
 	text, _ := values[0].(string)
+	id, _ := values[1].(string)
 	issued, err := time.Parse(dateLayout, text)
-	id, ok := values[1].(string)
-	if err != nil || !ok {
+	if err != nil {
 		return token.Position{}, true
 	}
 	return token.Position{Issued: issued, ID: id}, true
@@ -264,8 +264,8 @@ func (h *tokens) addScopes(ctx context.Context, org auth.OrgKey, clientKey strin
 	return nil
 }
 
-// oneOf adds values to the arguments of a statement, and returns their list for IN.
-func oneOf(values []string, args *[]any) string {
+// oneOf adds values to the arguments of a statement, and returns their list for IN or VALUES.
+func oneOf[T any](values []T, args *[]any) string {
 	var marks []string
 	for _, value := range values {
 		*args = append(*args, value)
