@@ -107,9 +107,6 @@ var accountPatch = body.Form{
 	{Path: "tokensFrom", Kind: instant},
 }
 
-// maxAhead is how far tokensFrom may be in the future: as far as an iat.
-const maxAhead = time.Minute
-
 // update changes an account. A change that only takes something from the account needs no more than
 // the route's permission. Such changes disable it, remove roles or end its tokens.
 func (h provisioning) update(r *http.Request, values map[string]any) (wholeReply, error) {
@@ -214,7 +211,7 @@ func (a *account) endTokens(from time.Time) error {
 	switch {
 	case from.IsZero():
 		return nil
-	case from.After(time.Now().Add(maxAhead)):
+	case from.After(time.Now().Add(time.Minute)): // as far as an iat may be
 		return wrongBody("tokensFrom", "is more than a minute ahead")
 	case whole.Before(a.TokensFrom):
 		return wrongBody("tokensFrom", "only moves forward")

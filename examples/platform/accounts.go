@@ -194,12 +194,12 @@ func (h memberships) enter(w http.ResponseWriter, r *http.Request) (accountReply
 	return accountReply{}, err
 }
 
-// maxOrigins is how many orgs one request looks for a session in.
-const maxOrigins = 8
-
 // origins returns the other orgs whose session cookies the request carries.
 func (h memberships) origins(r *http.Request) (codes []string) {
-	const hostPrefix = "__Host-" // which cookies of a loopback URL lack
+	const (
+		hostPrefix = "__Host-" // which cookies of a loopback URL lack
+		maxOrigins = 8         // in which one request looks for a session
+	)
 	before, after, _ := strings.Cut(strings.TrimPrefix(h.sessions.Cookies.Session, hostPrefix), "{org}")
 	for _, c := range r.Cookies() {
 		code, isSession := strings.CutPrefix(strings.TrimPrefix(c.Name, hostPrefix), before)
@@ -223,10 +223,8 @@ func (h memberships) enterFrom(w http.ResponseWriter, r *http.Request, origin st
 		p, err = h.sessions.Enter(w, r, to.Org.Code)
 	}))
 	h.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		refused := err
 		if _, err = h.guard.Check(r, bySession); err == nil {
-			err = refused // unless Require admits it
-			entered.ServeHTTP(unseen, r)
+			entered.ServeHTTP(unseen, r) // what Check has admitted, Require admits
 		}
 	})).ServeHTTP(unseen, there)
 	if unseen.status >= http.StatusInternalServerError {

@@ -109,8 +109,8 @@ var (
 		{Path: "expires", Kind: instant}, // without it, never
 	}
 	replaceKeyForm = body.Form{
-		{Path: "overlap", Kind: seconds(0, maxGrace)}, // in which both work; without it, none
-		{Path: "expires", Kind: instant, Null: true},  // without it, when the old one would have; null: never
+		{Path: "overlap", Kind: seconds(0, year)},    // in which both work; without it, none
+		{Path: "expires", Kind: instant, Null: true}, // without it, when the old one would have; null: never
 	}
 )
 

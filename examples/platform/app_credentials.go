@@ -68,15 +68,11 @@ type secretReply struct {
 	Secret shownOnce `json:"secret"`
 }
 
-const (
-	// rotationGrace is how long the former secret stays valid, unless the request
-	// names another time.
-	rotationGrace = 24 * time.Hour
+// rotationGrace is how long the former secret stays valid, unless the request
+// names another time.
+const rotationGrace = 24 * time.Hour
 
-	maxGrace = 365 * 24 * 60 * 60 // seconds
-)
-
-var rotationForm = body.Form{{Path: "grace", Kind: seconds(0, maxGrace)}}
+var rotationForm = body.Form{{Path: "grace", Kind: seconds(0, year)}}
 
 // rotate gives an app another secret and returns it. The caller can then sign as the app.
 func (h apps) rotate(r *http.Request, values map[string]any) (envelope.Result[secretReply], error) {

@@ -226,22 +226,19 @@ func (h *tokens) remember(ctx context.Context, org auth.OrgKey, c token.Claims) 
 		}
 		live = append(live, r.ID)
 	}
-	chains := append([]string{}, c.Scope...)
-	for i, chain := range chains {
-		chains[i] = cmp.Or(chain, "*") // as people write it
-	}
+	asWritten := func(chain string) string { return cmp.Or(chain, "*") } // by people
+	chains := append([]string{}, each(c.Scope, asWritten)...)
 	// What another request mints meanwhile is not in the list: its row is new.
 	old := c.IssuedAt.Add(-time.Minute).Unix()
+	of := []any{org, c.Issuer, c.Subject, old}
+	forget := "DELETE FROM platform_token_scopes WHERE org = $1 AND client_key = $2 AND subject = $3 AND minted < $4 AND id NOT IN " + oneOf(live, &of)
 	return inTx(ctx, h.store.db, func(tx *sql.Tx) error {
-		of := []any{org, c.Issuer, c.Subject, old}
-		err := execIn(ctx, tx, nil, "DELETE FROM platform_token_scopes WHERE org = $1 AND client_key = $2 AND subject = $3 AND minted < $4 AND id NOT IN "+
-			oneOf(live, &of), of...)
-		if err != nil {
-			return err
-		}
-		return execIn(ctx, tx, nil, `INSERT INTO platform_token_scopes (org, client_key, id, subject, minted, record) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (org, client_key, id) DO UPDATE SET minted = excluded.minted, record = excluded.record`,
-			org, c.Issuer, id, c.Subject, c.IssuedAt.Unix(), asJSON(tokenScope{id, chains, c.Roles}))
+		return cmp.Or(
+			execIn(ctx, tx, nil, forget, of...),
+			execIn(ctx, tx, nil, `INSERT INTO platform_token_scopes (org, client_key, id, subject, minted, record) VALUES ($1, $2, $3, $4, $5, $6)
+				ON CONFLICT (org, client_key, id) DO UPDATE SET minted = excluded.minted, record = excluded.record`,
+				org, c.Issuer, id, c.Subject, c.IssuedAt.Unix(), asJSON(tokenScope{id, chains, c.Roles})),
+		)
 	})
 }
 

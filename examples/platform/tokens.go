@@ -129,7 +129,7 @@ const (
 	// fresh. Such a token may outlive the session by this time.
 	shortLife = 15 * time.Minute
 
-	maxLife = 100 * 365 * 24 * 60 * 60 // seconds; more is taken for a mistake
+	maxLife = 100 * year // more is taken for a mistake
 )
 
 // wishOf reads values of tokenOptions from a body or from a script's arguments.
