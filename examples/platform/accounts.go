@@ -94,10 +94,9 @@ func (s *store) changePassword(ctx context.Context, verb string, org auth.OrgKey
 			change(a)
 			return nil
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			err = execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 		}
-		err = execIn(ctx, tx, auth.ErrNotFound, "UPDATE platform_accounts SET password = $3 WHERE org = $1 AND id = $2", org, id, encoded)
 		if err != nil {
 			return err
 		}
@@ -164,24 +163,19 @@ type orgReply struct {
 // list answers with the other orgs in which the person has an enabled account. Somebody who acts for
 // the account does not learn where else its owner belongs.
 func (h memberships) list(r *http.Request) (envelope.List[orgReply], error) {
-	ctx, p := r.Context(), auth.From(r.Context())
-	a, err := h.store.account(ctx, p.Org, p.Account)
-	if err != nil {
-		return envelope.List[orgReply]{}, err
+	return pageOf(r, "org", func(a auth.Account) orgReply {
+		return orgReply{envelope.Item{ID: string(a.Org), Object: "org"}, string(a.Org), a.ID}
+	})(h.others(r.Context()))
+}
+
+func (h memberships) others(ctx context.Context) ([]auth.Account, error) {
+	p := auth.From(ctx)
+	own, err := h.store.account(ctx, p.Org, p.Account)
+	if err != nil || own.Person == "" || p.Actor() != "" {
+		return nil, err
 	}
-	var accounts []auth.Account
-	if a.Person != "" && p.Actor() == "" {
-		if accounts, err = h.store.Accounts(ctx, a.Person); err != nil {
-			return envelope.List[orgReply]{}, err
-		}
-	}
-	var orgs []orgReply
-	for _, a := range accounts {
-		if !a.Disabled && a.Org != p.Org {
-			orgs = append(orgs, orgReply{envelope.Item{ID: string(a.Org), Object: "org"}, string(a.Org), a.ID})
-		}
-	}
-	return ownPage(r, "org", orgs)
+	all, err := h.store.Accounts(ctx, own.Person)
+	return slices.DeleteFunc(all, func(a auth.Account) bool { return a.Disabled || a.Org == p.Org }), err
 }
 
 // enter opens a session at the org of the URL for the person of a session at another org, whose cookie
@@ -200,12 +194,12 @@ func (h memberships) enter(w http.ResponseWriter, r *http.Request) (accountReply
 	return accountReply{}, err
 }
 
-// maxOrigins is how many orgs one request looks for a session in.
-const maxOrigins = 8
-
 // origins returns the other orgs whose session cookies the request carries.
 func (h memberships) origins(r *http.Request) (codes []string) {
-	const hostPrefix = "__Host-" // which cookies of a loopback URL lack
+	const (
+		hostPrefix = "__Host-" // which cookies of a loopback URL lack
+		maxOrigins = 8         // in which one request looks for a session
+	)
 	before, after, _ := strings.Cut(strings.TrimPrefix(h.sessions.Cookies.Session, hostPrefix), "{org}")
 	for _, c := range r.Cookies() {
 		code, isSession := strings.CutPrefix(strings.TrimPrefix(c.Name, hostPrefix), before)
@@ -229,10 +223,8 @@ func (h memberships) enterFrom(w http.ResponseWriter, r *http.Request, origin st
 		p, err = h.sessions.Enter(w, r, to.Org.Code)
 	}))
 	h.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		refused := err
 		if _, err = h.guard.Check(r, bySession); err == nil {
-			err = refused // unless Require admits it
-			entered.ServeHTTP(unseen, r)
+			entered.ServeHTTP(unseen, r) // what Check has admitted, Require admits
 		}
 	})).ServeHTTP(unseen, there)
 	if unseen.status >= http.StatusInternalServerError {

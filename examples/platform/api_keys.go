@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -83,7 +84,7 @@ func (h apiKeys) list(r *http.Request) (envelope.List[keyReply], error) {
 		account, err := mayHandleOwn(p, scope.Read)
 		of := apikey.Of{Org: p.Org, App: r.PathValue("key"), Account: account}
 		if err == nil && of.App != "" {
-			_, err = h.store.app(ctx, p.Org, of.App)
+			_, err = h.store.app(ctx, of.App)
 		}
 		if err != nil {
 			return err
@@ -108,15 +109,12 @@ var (
 		{Path: "expires", Kind: instant}, // without it, never
 	}
 	replaceKeyForm = body.Form{
-		{Path: "overlap", Kind: seconds(0, maxGrace)}, // in which both work; without it, none
-		{Path: "expires", Kind: instant, Null: true},  // without it, when the old one would have; null: never
+		{Path: "overlap", Kind: seconds(0, year)},    // in which both work; without it, none
+		{Path: "expires", Kind: instant, Null: true}, // without it, when the old one would have; null: never
 	}
 )
 
 const maxKeyName = 128 // bytes
-
-// keyFields maps the library's names to the fields of a request for a key.
-var keyFields = map[string]string{"sub": "account"}
 
 // create makes a key of an app. What it may do is judged by Make.
 func (h apiKeys) create(r *http.Request, values map[string]any) (keyReply, error) {
@@ -150,15 +148,12 @@ func (h apiKeys) replace(r *http.Request, values map[string]any) (keyReply, erro
 // issue answers with a new key. It outlives the caller's session, so the session must be fresh.
 func (h apiKeys) issue(r *http.Request, issue func(auth.Principal, *auth.Tenant) (apikey.Key, apikey.Record, error)) (keyReply, error) {
 	p := auth.From(r.Context())
-	if err := h.tokens.quota.take(callerOf(p)); err != nil {
-		return keyReply{}, err
-	}
-	if err := mustBeFresh(p); err != nil {
+	if err := cmp.Or(h.tokens.quota.take(callerOf(p)), mustBeFresh(p)); err != nil {
 		return keyReply{}, err
 	}
 	key, record, err := issue(p.AsAdministrator(p.HasRole(administrator)), auth.TenantFrom(r.Context()))
 	if err != nil {
-		return keyReply{}, inFields(err, keyFields)
+		return keyReply{}, inFields(err, map[string]string{"sub": "account"})
 	}
 	reply := replyOfKey(record)
 	reply.Key = shownOnce(key)

@@ -72,7 +72,7 @@ func (h apps) list(r *http.Request) (page envelope.List[appReply], err error) {
 }
 
 func (h apps) get(r *http.Request) (appReply, error) {
-	a, err := h.find(r)
+	a, err := h.store.app(r.Context(), r.PathValue("key"))
 	if err != nil {
 		return appReply{}, err
 	}
@@ -103,7 +103,7 @@ func (h apps) create(w http.ResponseWriter, r *http.Request, values map[string]a
 	if err != nil {
 		return appReply{}, err
 	}
-	emitApp(r.Context(), "credential.made", a)
+	auth.Emit(r.Context(), auth.Event{Verb: "credential.made", App: a.ClientKey})
 	// For whoever loses the response that shows the secret.
 	w.Header().Set("Location", auth.TenantFrom(r.Context()).URL()+"/apps/"+clientKey)
 	reply, err := h.reply(r.Context(), a)
@@ -112,7 +112,7 @@ func (h apps) create(w http.ResponseWriter, r *http.Request, values map[string]a
 }
 
 func (h apps) update(r *http.Request, values map[string]any) (appReply, error) {
-	a, err := h.find(r)
+	a, err := h.store.app(r.Context(), r.PathValue("key"))
 	if err != nil {
 		return appReply{}, err
 	}
@@ -146,7 +146,7 @@ func (h apps) update(r *http.Request, values map[string]any) (appReply, error) {
 		return storeFailed(err)
 	})
 	if err == nil && named && changes.restricts() {
-		emitApp(r.Context(), "app.changed", a)
+		auth.Emit(r.Context(), auth.Event{Verb: "app.changed", App: a.ClientKey})
 	}
 	return reply, err
 }
@@ -170,7 +170,7 @@ var keyPairForm = body.Form{{Path: "overlap", Kind: body.Integer}} // seconds
 // changeKeys gives an app a new key pair. All its tokens end at once, unless the request
 // names an overlap.
 func (h apps) changeKeys(r *http.Request, values map[string]any) (appReply, error) {
-	a, err := h.find(r)
+	a, err := h.store.app(r.Context(), r.PathValue("key"))
 	if err != nil {
 		return appReply{}, err
 	}
@@ -214,13 +214,8 @@ func (h apps) rotateKeys(r *http.Request, a *app, overlap time.Duration) (appRep
 	case err != nil:
 		return appReply{}, storeFailed(err)
 	}
-	emitApp(r.Context(), "keypair.rotated", a)
+	auth.Emit(r.Context(), auth.Event{Verb: "keypair.rotated", App: a.ClientKey})
 	return h.reply(r.Context(), a)
-}
-
-// emitApp reports a verb about an app, whose credential and key pair have no other id.
-func emitApp(ctx context.Context, verb string, a *app) {
-	auth.Emit(ctx, auth.Event{Verb: verb, App: a.ClientKey})
 }
 
 func newPair(a *app) (*token.KeyPair, error) {
@@ -251,16 +246,14 @@ func (h apps) delete(r *http.Request) (envelope.Result[bool], error) {
 		if paired = err == nil; err != nil && !errors.Is(err, token.ErrNotFound) {
 			return storeFailed(err)
 		}
-		if err := endKeys(ctx, c.in, apikey.Of{Org: c.app.Org, App: c.app.ClientKey}); err != nil {
-			return err
-		}
-		if err := execIn(ctx, c.tx, nil, "DELETE FROM platform_token_scopes WHERE org = $1 AND client_key = $2", c.app.Org, c.app.ClientKey); err != nil {
-			return err
-		}
-		return execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey)
+		return cmp.Or(
+			endKeys(ctx, c.in, apikey.Of{Org: c.app.Org, App: c.app.ClientKey}),
+			execIn(ctx, c.tx, nil, "DELETE FROM platform_token_scopes WHERE org = $1 AND client_key = $2", c.app.Org, c.app.ClientKey),
+			execIn(ctx, c.tx, nil, "DELETE FROM platform_apps WHERE client_key = $1", c.app.ClientKey),
+		)
 	})
 	if err == nil && paired {
-		emitApp(r.Context(), "keypair.deleted", a)
+		auth.Emit(r.Context(), auth.Event{Verb: "keypair.deleted", App: a.ClientKey})
 	}
 	return done(err)
 }
@@ -293,7 +286,7 @@ func (h apps) together(r *http.Request, verb string, change func(context.Context
 		return change(ctx, c)
 	})
 	if err == nil {
-		emitApp(ctx, verb, c.app)
+		auth.Emit(ctx, auth.Event{Verb: verb, App: c.app.ClientKey})
 	}
 	return c.app, err
 }
@@ -305,10 +298,6 @@ func (h apps) change(r *http.Request, verb string, change func(context.Context, 
 		return appReply{}, err
 	}
 	return h.reply(r.Context(), a)
-}
-
-func (h apps) find(r *http.Request) (*app, error) {
-	return h.store.app(r.Context(), auth.From(r.Context()).Org, r.PathValue("key"))
 }
 
 func unknownApp(err error) error {
@@ -340,8 +329,9 @@ func (h apps) reply(ctx context.Context, a *app) (appReply, error) {
 	return reply, err
 }
 
-func (s *store) app(ctx context.Context, org auth.OrgKey, clientKey string) (*app, error) {
-	a, err := find[app](ctx, s.db, appRow(org, clientKey))
+// app returns an app of the caller's org.
+func (s *store) app(ctx context.Context, clientKey string) (*app, error) {
+	a, err := find[app](ctx, s.db, appRow(auth.From(ctx).Org, clientKey))
 	return a, unknownApp(err)
 }
 

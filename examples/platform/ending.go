@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/netip"
 	"time"
@@ -38,10 +39,10 @@ type endingReply struct {
 
 // face is what lists show of each credential.
 type face struct {
-	Name    string `json:"name,omitempty"`
-	Maker   string `json:"maker,omitempty"`       // account; none: the server itself
-	Used    string `json:"lastUsed,omitempty"`    // at most two hours before the last use
-	Address string `json:"lastAddress,omitempty"` // where that use came from: a /24 or a /48
+	Name    string       `json:"name,omitempty"`
+	Maker   string       `json:"maker,omitempty"`      // account; none: the server itself
+	Used    string       `json:"lastUsed,omitempty"`   // at most two hours before the last use
+	Address netip.Prefix `json:"lastAddress,omitzero"` // where that use came from: a /24 or a /48
 }
 
 func (e endingReply) property(path string) (value any, ok bool) {
@@ -61,23 +62,20 @@ func (h *tokens) ending(r *http.Request) (envelope.List[endingReply], error) {
 	return pageFrom(r, h.store, endingSchema, endingReply.property, func(_ paging.Query, kept *collected[endingReply]) error {
 		all, err := h.store.listApps(r.Context(), auth.From(r.Context()).Org)
 		for _, app := range all {
-			if err = h.endingOf(r, app, func(id, kind, account string, f face, ends time.Time) {
-				if left := time.Until(ends); 0 < left && left < soon { // the zero time is long ago
-					kept.add(endingReply{envelope.Item{ID: id, Object: endingSchema.Object}, kind, app.ClientKey, account, f, date(ends)})
-				}
-			}); err != nil {
-				break
+			if err == nil && !app.Disabled {
+				err = h.addEnding(r.Context(), app, kept)
 			}
 		}
 		return err
 	})
 }
 
-// endingOf adds what ends of an app. What is disabled or replaced needs no notice.
-func (h *tokens) endingOf(r *http.Request, app *app, add func(id, kind, account string, f face, ends time.Time)) error {
-	ctx := r.Context()
-	if app.Disabled {
-		return nil
+// addEnding adds what ends of an app. What is disabled or replaced needs no notice.
+func (h *tokens) addEnding(ctx context.Context, app *app, kept *collected[endingReply]) error {
+	add := func(id, kind, account string, f face, ends time.Time) {
+		if left := time.Until(ends); 0 < left && left < soon { // the zero time is long ago
+			kept.add(endingReply{envelope.Item{ID: id, Object: endingSchema.Object}, kind, app.ClientKey, account, f, date(ends)})
+		}
 	}
 	c, err := h.stores.credentials.Credential(ctx, app.ClientKey)
 	if err == nil && !c.Disabled {
@@ -86,28 +84,19 @@ func (h *tokens) endingOf(r *http.Request, app *app, add func(id, kind, account 
 	if err != nil && !auth.IsNotFound(err) {
 		return storeFailed(err)
 	}
-	now := time.Now()
 	for k, err := range apikey.Records(ctx, h.stores.apiKeys, apikey.Of{Org: app.Org, App: app.ClientKey}) {
 		switch {
 		case err != nil:
 			return storeFailed(err)
-		case k.LiveAt(now) && k.Successor == "":
+		case k.LiveAt(time.Now()) && k.Successor == "":
 			add(k.ID, "key", k.Account, faceOf(k.Name, k.Maker, k.Seen, k.From), k.Expires)
 		}
 	}
-	standing, err := h.standing(ctx, app.ClientKey)
-	if err != nil {
-		return err
-	}
-	for t, err := range token.Records(ctx, h.stores.ledger, anyOf(ctx, app.ClientKey)) {
-		if err != nil {
-			return storeFailed(err)
-		}
-		valid, err := standing([]token.Record{t})
+	for page, err := range h.live(ctx, anyOf(ctx, app.ClientKey), token.Position{}) {
 		if err != nil {
 			return err
 		}
-		if len(valid) > 0 {
+		for _, t := range page {
 			add(t.ID, "token", t.Subject, faceOf(t.Name, t.Maker, t.Seen, t.From), t.Expires)
 		}
 	}
@@ -115,9 +104,5 @@ func (h *tokens) endingOf(r *http.Request, app *app, add func(id, kind, account 
 }
 
 func faceOf(name, maker string, seen time.Time, from netip.Prefix) face {
-	f := face{Name: name, Maker: maker, Used: date(seen)}
-	if from.IsValid() {
-		f.Address = from.String()
-	}
-	return f
+	return face{name, maker, date(seen), from}
 }

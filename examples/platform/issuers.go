@@ -18,16 +18,12 @@ func (f *issuerFlags) String() string { return "" }
 func (f *issuerFlags) Set(text string) error {
 	name, rest, found := strings.Cut(text, "=")
 	org, label, named := strings.Cut(name, ":")
-	parts := strings.Split(rest, ",")
-	if !found || !named || org == "" || label == "" || len(parts) < 2 || len(parts) > 3 {
+	url, rest, hasAudience := strings.Cut(rest, ",")
+	audience, jwks, _ := strings.Cut(rest, ",")
+	if !found || !named || !hasAudience || org == "" || label == "" || strings.Contains(jwks, ",") {
 		return errors.New("must be ORG:NAME=URL,AUDIENCE,JWKS")
 	}
-	one := &issuer.Issuer{Org: auth.OrgKey(org), URL: parts[0], Audience: parts[1], Map: foreignAccount}
-	if len(parts) == 3 && parts[2] != "" {
-		one.JWKS = parts[2]
-	} else {
-		one.Discover = true
-	}
+	one := &issuer.Issuer{Org: auth.OrgKey(org), URL: url, Audience: audience, JWKS: jwks, Discover: jwks == "", Map: foreignAccount}
 	one.UnsafePlaintext = true // reaches loopback hosts only, where tests have their provider
 	*f = append(*f, one)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -65,9 +66,6 @@ func newOthers(f *feed, m *medium) *others {
 
 // publish sends an event to the instances that watch its org. It calls show only if there are any.
 func (o *others) publish(org auth.OrgKey, show func() eventReply) {
-	if o == nil || o.medium == nil {
-		return
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if until, ok := o.watched[org]; !ok || time.Now().After(until) {
@@ -101,11 +99,9 @@ func (o *others) tell(ctx context.Context) {
 func (o *others) send(ctx context.Context, m eventMessage) {
 	ctx, cancel := context.WithTimeout(ctx, sayInterval)
 	defer cancel()
-	text, err := json.Marshal(m)
-	if err == nil && len(text) <= sayLongest {
-		err = o.medium.send(ctx, string(text))
-	}
-	if m.Event != nil && (err != nil || len(text) > sayLongest) {
+	text := asJSON(m)
+	sent := len(text) <= sayLongest && o.medium.send(ctx, text) == nil
+	if !sent && m.Event != nil {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.lost[m.Org] += m.Lost + 1
@@ -116,12 +112,8 @@ func (o *others) send(ctx context.Context, m eventMessage) {
 func (o *others) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for org, until := range o.watched {
-		if time.Now().After(until) {
-			delete(o.watched, org)
-			delete(o.lost, org)
-		}
-	}
+	maps.DeleteFunc(o.watched, func(_ auth.OrgKey, until time.Time) bool { return time.Now().After(until) })
+	maps.DeleteFunc(o.lost, func(org auth.OrgKey, _ int64) bool { return o.watched[org].IsZero() })
 }
 
 func (o *others) listen(ctx context.Context) {

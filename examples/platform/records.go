@@ -95,8 +95,8 @@ func putOrg(ctx context.Context, db writer, o auth.Org) error {
 }
 
 func putRole(ctx context.Context, db writer, org auth.OrgKey, r auth.Role) error {
-	return execIn(ctx, db, nil, `INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3)
-		ON CONFLICT (org, name) DO UPDATE SET record = excluded.record`, org, r.Name, asJSON(r))
+	return execIn(ctx, db, &auth.Error{Detail: auth.DetailConflict, Path: "name"},
+		"INSERT INTO platform_roles (org, name, record) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", org, r.Name, asJSON(r))
 }
 
 func (s *store) remove(ctx context.Context, at row) error {

@@ -46,9 +46,7 @@ func notRoleName(name string) string {
 }
 
 func (h roles) create(r *http.Request, values map[string]any) (roleReply, error) {
-	var role auth.Role
-	setIfGiven(&role.Name, values, "name")
-	setIfGiven(&role.Scope, values, "scope")
+	role := auth.Role{Name: values["name"].(string), Scope: values["scope"].([]string)}
 	p := auth.From(r.Context())
 	err := cmp.Or(p.AsAdministrator(p.HasRole(administrator)).MayMake(), mayScopeRole(r.Context(), auth.Role{}, role))
 	if err == nil {
@@ -81,12 +79,9 @@ func mayScopeRole(ctx context.Context, before, after auth.Role) error {
 	if len(after.Scope) > max(maxChains, len(before.Scope)) || size(after) > max(maxScope, size(before)) {
 		return wrongBody("scope", fmt.Sprintf("must have at most %d chains, of %d bytes together", maxChains, maxScope))
 	}
-	if err := tenant.Vet("scope", after.Scope); err != nil {
-		return err
-	}
 	was, dropped := tenant.Compile("role", before.Scope)
 	set, err := tenant.Compile("role", after.Scope)
-	if err != nil {
+	if err = cmp.Or(tenant.Vet("scope", after.Scope), err); err != nil {
 		return err
 	}
 	if dropped == nil && len(was.Missing(set)) == 0 {
@@ -107,17 +102,14 @@ const (
 // addRole adds a role, unless the org has maxRoles.
 func (s *store) addRole(ctx context.Context, org auth.OrgKey, r auth.Role) error {
 	return s.reported(ctx, roleRow(org, r.Name).changed, func(tx *sql.Tx) error {
-		var all, same int
-		err := tx.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(CASE WHEN name = $2 THEN 1 END) FROM platform_roles WHERE org = $1", org, r.Name).
-			Scan(&all, &same)
-		switch {
-		case err != nil:
-			return storeFailed(err)
-		case same > 0:
-			return &auth.Error{Detail: auth.DetailConflict, Path: "name"}
-		case all >= maxRoles:
+		if err := putRole(ctx, tx, org, r); err != nil {
+			return err
+		}
+		var all int
+		err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM platform_roles WHERE org = $1", org).Scan(&all)
+		if err == nil && all > maxRoles {
 			return &auth.Error{Detail: auth.DetailConflict, Reason: fmt.Sprintf("an org has at most %d roles", maxRoles)}
 		}
-		return putRole(ctx, tx, org, r)
+		return storeFailed(err)
 	})
 }

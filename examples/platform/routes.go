@@ -112,8 +112,8 @@ func (p *platform) adminRoutes(mux router) {
 	admin.on("POST /admin/accounts", adminUpdate, "Create an account", takes(provisioningForm, accounts.create))
 	admin.on("GET /admin/accounts/{id}", adminRead, "Read an account", reads(accounts.get))
 	admin.on("PATCH /admin/accounts/{id}", adminUpdate, "Change an account", takes(accountPatch, accounts.update))
-	admin.on("POST /admin/accounts/{id}/deactivate", adminUpdate, "Disable an account", does(accounts.deactivate))
-	admin.on("POST /admin/accounts/{id}/activate", adminUpdate, "Enable an account", does(accounts.activate))
+	admin.on("POST /admin/accounts/{id}/deactivate", adminUpdate, "Disable an account", accounts.disables(true, "disabled"))
+	admin.on("POST /admin/accounts/{id}/activate", adminUpdate, "Enable an account", accounts.disables(false, "enabled"))
 	of := openSessions{p, p.store.sessionsOf}
 	admin.on("GET /admin/accounts/{id}/sessions", adminRead, "List the sessions of an account", reads(of.list).listing(own("session")))
 	admin.on("DELETE /admin/accounts/{id}/sessions", adminUpdate, "End the sessions of an account", does(of.revokeAll).

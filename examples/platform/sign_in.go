@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -92,21 +91,15 @@ func notName(name string) string {
 // these first.
 //
 //go:embed common_passwords.txt
-var commonPasswords string
+var frequentPasswords string
 
-var isCommon = sync.OnceValue(func() map[string]bool {
-	common := make(map[string]bool)
-	for word := range strings.FieldsSeq(commonPasswords) {
-		common[word] = true
-	}
-	return common
-})
+var tooFrequent = strings.Fields(frequentPasswords)
 
 // notPassword has the limits of the library for a new password, and refuses those that many people have.
 func notPassword(password string) string {
 	return cmp.Or(
 		unless(utf8.RuneCountInString(password) >= 8 && len(password) <= 1024, "must have at least 8 characters and at most 1024 bytes"),
-		unless(!isCommon()[strings.ToLower(password)], "is one of the passwords that are tried first: choose another"),
+		unless(!slices.Contains(tooFrequent, strings.ToLower(password)), "is one of the passwords that are tried first: choose another"),
 	)
 }
 

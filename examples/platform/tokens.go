@@ -56,7 +56,7 @@ func (h *tokens) revoke(r *http.Request) (envelope.Result[bool], error) {
 // administrator may end any token. To all others, the tokens of others do not exist.
 func (h *tokens) revokeOne(ctx context.Context, clientKey, jti string) error {
 	p, of := auth.From(ctx), anyOf(ctx, clientKey)
-	if _, err := h.store.app(ctx, p.Org, clientKey); err != nil {
+	if _, err := h.store.app(ctx, clientKey); err != nil {
 		return err
 	}
 	if p.TokenID == "" || p.TokenID != (token.Claims{ID: jti}).RecordID() || p.App != clientKey {
@@ -94,16 +94,13 @@ func (h *tokens) mintFor(ctx context.Context, p auth.Principal, clientKey string
 	w.Issuer = app.ClientKey
 	t, claims, err := h.mechanism.Mint(ctx, p.AsAdministrator(p.HasRole(administrator)), tenant, w)
 	if err != nil {
-		return mintReply{}, inFields(err, tokenFields)
+		return mintReply{}, inFields(err, map[string]string{"expires": "expiresIn"})
 	}
 	if err := h.remember(ctx, app.Org, claims); err != nil { // the token is valid, and nobody else has it
 		h.log.WarnContext(ctx, "lists will not have the scope of a token", "jti", claims.ID, "cause", err)
 	}
 	return mintReply{string(t), claims.ID, date(claims.Expires)}, nil
 }
-
-// tokenFields maps the library's names to the fields of a request for a token.
-var tokenFields = map[string]string{"expires": "expiresIn"}
 
 // tokenBody is the body of a request for a token. The scope is required: a missing
 // one could mean everything or nothing.
@@ -132,7 +129,7 @@ const (
 	// fresh. Such a token may outlive the session by this time.
 	shortLife = 15 * time.Minute
 
-	maxLife = 100 * 365 * 24 * 60 * 60 // seconds; more is taken for a mistake
+	maxLife = 100 * year // more is taken for a mistake
 )
 
 // wishOf reads values of tokenOptions from a body or from a script's arguments.
