@@ -161,22 +161,19 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		}
 	})
 	var err error
+	var known bool
 	if o.proxies, err = auth.ParseProxies(*header, *networks); err != nil {
 		err = fmt.Errorf("-client-addr-header and -trusted-proxies: %w", err)
-	} else {
-		var known bool
-		if o.policy.Version, known = map[string]int{"1,2": 0, "1": 1, "2": 2}[*versions]; !known {
-			err = errors.New("-signature-versions is 1, 2 or 1,2")
-		}
+	} else if o.policy.Version, known = signatureVersions[*versions]; !known {
+		err = errors.New("-signature-versions is 1, 2 or 1,2")
 	}
-	if err == nil {
-		err = o.validate(flags.Args())
-	}
-	if err != nil {
+	if err = cmp.Or(err, o.validate(flags.Args())); err != nil {
 		fmt.Fprintln(stderr, "platform:", err)
 	}
 	return o, err
 }
+
+var signatureVersions = map[string]int{"1,2": 0, "1": 1, "2": 2}
 
 // The beginnings of -db. Any other address is of PostgreSQL.
 const (
@@ -211,10 +208,7 @@ func (o options) validate(rest []string) error {
 	case o.log != "text" && o.log != "json":
 		return fmt.Errorf("-log %q: text or json", o.log)
 	}
-	if err := cmp.Or(o.checkDatabase(), o.checkRedis()); err != nil {
-		return err
-	}
-	return o.checkNames()
+	return cmp.Or(o.checkDatabase(), o.checkRedis(), o.checkNames())
 }
 
 // checkNames refuses names that the library would refuse too, but by the names of its fields.
