@@ -315,10 +315,6 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func (o options) baseURLAt(listening net.Addr) string {
-	return cmp.Or(o.baseURL, "http://"+listening.String())
-}
-
 func (o options) newLog(w io.Writer) *slog.Logger {
 	settings := &slog.HandlerOptions{Level: o.logLevel}
 	if o.log == "json" {

@@ -17,6 +17,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -66,7 +67,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	defer listener.Close()
 
-	p, err := newPlatform(ctx, o, o.baseURLAt(listener.Addr()), log)
+	p, err := newPlatform(ctx, o, cmp.Or(o.baseURL, "http://"+listener.Addr().String()), log)
 	if err != nil {
 		return err
 	}

@@ -40,11 +40,11 @@ func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) 
 // fail answers with the fault of an error. If nothing was written before such a fault, the client may correct
 // the request and keep its Idempotency-Key.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
-	auth.Fail(statusWriter{w, func(status int) {
-		if slices.Contains(refusals, status) {
-			idempotency.NoEffect(r.Context())
-		}
-	}}, r, err)
+	sent := &statusWriter{ResponseWriter: w}
+	auth.Fail(sent, r, err)
+	if slices.Contains(refusals, sent.status) {
+		idempotency.NoEffect(r.Context())
+	}
 }
 
 // refusals are the statuses of faults before which nothing was written.
