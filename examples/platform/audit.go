@@ -61,10 +61,7 @@ var auditList = sqllist.Must[auditEvent](sqllist.Declaration{Table: auditView, O
 func (s *store) showAudit(ctx context.Context, db *sql.DB, log *sqlstore.Audit) error {
 	return s.alone(ctx, func() error {
 		return inTx(ctx, db, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, "DROP VIEW IF EXISTS "+auditView)
-			if err == nil {
-				_, err = tx.ExecContext(ctx, log.View(auditView))
-			}
+			_, err := tx.ExecContext(ctx, "DROP VIEW IF EXISTS "+auditView+"; "+log.View(auditView))
 			return err
 		})
 	})
