@@ -21,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -37,9 +38,7 @@ type options struct {
 	brand          auth.Brand
 	ceiling        bool // no flag: the interface has none, and tests compare both
 	policy         signing.Policy
-	cookie         string
-	ticket         string
-	device         string
+	cookies        session.Cookies
 	sha256Codes    bool
 	keyPrefix      string // of API keys
 	mailDir        string
@@ -129,9 +128,9 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	group.StringVar(&o.brand.Claims, "claim-namespace", "service/", "`prefix` of the token claims")
 	group.StringVar(&o.brand.Faults, "fault-namespace", "service", "first `word` of errCode")
 	group.StringVar(&o.docsURL, "docs-url", "", "`URL` of a page with an anchor for each errCode, such as guides/errors.md: faults link to it")
-	group.StringVar(&o.cookie, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
-	group.StringVar(&o.ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
-	group.StringVar(&o.device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that a person has signed in on")
+	group.StringVar(&o.cookies.Session, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
+	group.StringVar(&o.cookies.Ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
+	group.StringVar(&o.cookies.Device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that a person has signed in on")
 
 	group = in("Logs")
 	group.BoolVar(&o.audit, "audit", true, "keep an audit log; of sessions and tokens in Redis it has nothing")
@@ -219,7 +218,7 @@ func (o options) checkNames() error {
 	if strings.ContainsAny(o.brand.Faults, ".\"\\") {
 		return fmt.Errorf("-fault-namespace %q: one word without a dot or a quote", o.brand.Faults)
 	}
-	for name, value := range map[string]string{"session-cookie": o.cookie, "ticket-cookie": o.ticket, "device-cookie": o.device} {
+	for name, value := range map[string]string{"session-cookie": o.cookies.Session, "ticket-cookie": o.cookies.Ticket, "device-cookie": o.cookies.Device} {
 		cookie := strings.Replace(value, "{org}", "org", 1)
 		if (&http.Cookie{Name: cookie, Value: "x"}).Valid() != nil || strings.ContainsAny(cookie, "{}") {
 			return fmt.Errorf("-%s %q: the name of a cookie, with {org} once at most", name, value)

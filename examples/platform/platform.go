@@ -67,7 +67,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		PasswordStore: p.store.forGuard(),
 		Hasher:        argon2{},
 		DeviceKey:     p.stores.devices,
-		Cookies:       session.Cookies{Session: o.cookie, Ticket: o.ticket, Device: o.device},
+		Cookies:       o.cookies,
 		SHA256Codes:   o.sha256Codes,
 		Administrator: func(p auth.Principal) bool { return p.HasRole(administrator) },
 	}
