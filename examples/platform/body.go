@@ -103,10 +103,7 @@ func seconds(from, to int64) body.Kind {
 	return narrowed(between(from, to), func(n int64) (any, string) { return time.Duration(n) * time.Second, "" })
 }
 
-// The kinds of values that only administrative routes have.
-
-// lastSecond is the end of the year 9999. Later times cannot be written in RFC
-// 3339.
+// lastSecond is the end of the year 9999. Later times cannot be written in RFC 3339.
 const lastSecond = 253402300799
 
 // instant is a time in RFC 3339 or in Unix seconds.

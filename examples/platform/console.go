@@ -277,16 +277,12 @@ const (
 
 var drawingForm = body.Form{{Path: "text", Kind: checked(notOTPAuth), Required: true}}
 
-type drawingReply struct {
-	PNG []byte `json:"png"` // in base64
-}
-
-func drawOTPAuth(values map[string]any) (drawingReply, error) {
+func drawOTPAuth(values map[string]any) (map[string][]byte, error) {
 	code, err := qr.Encode(values["text"].(string), qr.M)
 	if err != nil {
-		return drawingReply{}, err
+		return nil, err
 	}
-	return drawingReply{code.PNG()}, nil
+	return map[string][]byte{"png": code.PNG()}, nil // JSON has it in base64
 }
 
 // notOTPAuth refuses all but the URI of a time-based second factor: a public route that

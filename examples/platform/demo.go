@@ -84,7 +84,6 @@ var (
 	theo = demoAccount(acme, 3, "Theo Second", member)
 	rita = demoAccount(acme, 4, "Rita Reader", readerRole.Name)
 	gus  = demoAccount(globex, 1, "Gus Globex", member)
-
 	olga = demoAccount(globex, 3, "Olga Other", administrator, member)
 
 	// pat is a person with an account in each org, under one address and password.
