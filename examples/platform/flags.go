@@ -30,8 +30,8 @@ type options struct {
 	db             string
 	redis          string
 	sealingKeyFile string
+	given          map[string]bool // names of the flags on the command line
 	demo           bool
-	demoGiven      bool // whether -demo was given, as true or false
 	demoJSON       string
 	demoMessages   int // no flag: how many the demo has, for tests that need few
 	baseURL        string
@@ -44,7 +44,6 @@ type options struct {
 	mailDir        string
 	docsURL        string
 	session        auth.SessionPolicy // of the demo org
-	sessionGiven   bool               // whether a flag of session was given
 	storeTimeout   time.Duration
 	log            string
 	logLevel       slog.Level
@@ -151,14 +150,8 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintf(stderr, "platform: %v; platform -help lists the flags\n", err)
 		return o, err
 	}
-	flags.Visit(func(f *flag.Flag) {
-		switch f.Name {
-		case "demo":
-			o.demoGiven = true
-		case "idle", "max-session", "require-second-factor":
-			o.sessionGiven = true
-		}
-	})
+	o.given = make(map[string]bool)
+	flags.Visit(func(f *flag.Flag) { o.given[f.Name] = true })
 	var err error
 	var known bool
 	if o.proxies, err = auth.ParseProxies(*header, *networks); err != nil {
@@ -296,7 +289,7 @@ func verifiesServer(c *tls.Config) bool {
 //   - the server listens beyond the loopback interface, or
 //   - the base URL is of another host.
 func (o options) seedsDemo(listening net.Addr, empty bool) bool {
-	if o.demoJSON != "" || o.demoGiven {
+	if o.demoJSON != "" || o.given["demo"] {
 		return o.demoJSON != "" || o.demo
 	}
 	tcp, ok := listening.(*net.TCPAddr)
