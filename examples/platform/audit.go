@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"crypto/ed25519"
 	"database/sql"
@@ -150,11 +149,11 @@ func (p *platform) writeCheckpoints(ctx context.Context, file *os.File, key ed25
 	if err != nil {
 		return err
 	}
-	lines := bufio.NewWriter(file)
+	var lines []byte
 	for _, head := range heads {
-		fmt.Fprintln(lines, head.Sign(key))
+		lines = fmt.Appendln(lines, head.Sign(key))
 	}
-	if err := lines.Flush(); err != nil {
+	if _, err := file.Write(lines); err != nil {
 		return err
 	}
 	return file.Sync()

@@ -207,24 +207,20 @@ func wrongBody(path, reason string) error {
 }
 
 // inFields replaces the library's names in an error by the names of the request's fields. So a
-// client finds them in its request. A name that fields does not have stays.
+// client finds them in its request. A name that fields does not have stays. A path may continue
+// below a field, as scope[2] does.
 func inFields(err error, fields map[string]string) error {
-	if e, ok := err.(*auth.Error); ok { // not one that a store's failure wraps
-		return pathsIn(e, fields)
+	e, ok := err.(*auth.Error)
+	if !ok { // also one that a store's failure wraps
+		return err
 	}
-	return err
-}
-
-// pathsIn is inFields for a fault and its children. A path may continue below a
-// field, as scope[2] does.
-func pathsIn(e *auth.Error, fields map[string]string) *auth.Error {
 	named := *e
 	if end := strings.IndexAny(e.Path+".", ".["); fields[e.Path[:end]] != "" {
 		named.Path = fields[e.Path[:end]] + e.Path[end:]
 	}
 	named.Faults = nil
 	for _, child := range e.Faults {
-		named.Faults = append(named.Faults, pathsIn(child, fields))
+		named.Faults = append(named.Faults, inFields(child, fields).(*auth.Error))
 	}
 	return &named
 }
