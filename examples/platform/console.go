@@ -85,8 +85,12 @@ func readConsole() map[string]consoleFile {
 const consolePage = "console.html"
 
 func newConsoleFile(name string, body []byte, caching string) consoleFile {
+	var zipped bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // this level exists, and a buffer takes everything
+	w.Write(body)
+	w.Close()
 	sum := sha256.Sum256(body)
-	return consoleFile{consoleTypes[path.Ext(name)], caching, body, zip(body), hex.EncodeToString(sum[:16]), ""}
+	return consoleFile{consoleTypes[path.Ext(name)], caching, body, zipped.Bytes(), hex.EncodeToString(sum[:16]), ""}
 }
 
 var staticImport = regexp.MustCompile(`from '\./([^']+)'`)
@@ -106,14 +110,6 @@ func preloads(files map[string]consoleFile, folder string) []string {
 		modules[i] = "<" + module + ">; rel=modulepreload"
 	}
 	return modules
-}
-
-func zip(body []byte) []byte {
-	var zipped bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // this level exists, and a buffer takes everything
-	w.Write(body)
-	w.Close()
-	return zipped.Bytes()
 }
 
 // takesZipped reports whether a client accepts gzip. With a quality of 0, it refuses it.
