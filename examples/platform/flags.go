@@ -30,7 +30,7 @@ type options struct {
 	db             string
 	redis          string
 	sealingKeyFile string
-	given          map[string]bool // names of the flags on the command line
+	given          []string // names of the flags on the command line
 	demo           bool
 	demoJSON       string
 	demoMessages   int // no flag: how many the demo has, for tests that need few
@@ -150,13 +150,12 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintf(stderr, "platform: %v; platform -help lists the flags\n", err)
 		return o, err
 	}
-	o.given = make(map[string]bool)
-	flags.Visit(func(f *flag.Flag) { o.given[f.Name] = true })
+	flags.Visit(func(f *flag.Flag) { o.given = append(o.given, f.Name) })
 	var err error
 	var known bool
 	if o.proxies, err = auth.ParseProxies(*header, *networks); err != nil {
 		err = fmt.Errorf("-client-addr-header and -trusted-proxies: %w", err)
-	} else if o.policy.Version, known = signatureVersions[*versions]; !known {
+	} else if o.policy.Version, known = map[string]int{"1,2": 0, "1": 1, "2": 2}[*versions]; !known {
 		err = errors.New("-signature-versions is 1, 2 or 1,2")
 	}
 	if err = cmp.Or(err, o.validate(flags.Args())); err != nil {
@@ -164,8 +163,6 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	}
 	return o, err
 }
-
-var signatureVersions = map[string]int{"1,2": 0, "1": 1, "2": 2}
 
 // The beginnings of -db. Any other address is of PostgreSQL.
 const (
@@ -289,11 +286,16 @@ func verifiesServer(c *tls.Config) bool {
 //   - the server listens beyond the loopback interface, or
 //   - the base URL is of another host.
 func (o options) seedsDemo(listening net.Addr, empty bool) bool {
-	if o.demoJSON != "" || o.given["demo"] {
+	if o.demoJSON != "" || o.isGiven("demo") {
 		return o.demoJSON != "" || o.demo
 	}
 	tcp, ok := listening.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback() && o.isLocal() && empty && (o.db == memoryDB || o.db == defaultDB)
+}
+
+// isGiven reports whether one of the flags is on the command line.
+func (o options) isGiven(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(o.given, name) })
 }
 
 // isLocal reports whether the base URL is of this host, too.

@@ -111,10 +111,10 @@ func (o options) warnUnseeded(log *slog.Logger, empty bool) {
 	switch {
 	case empty:
 		log.Warn("the database is empty: -demo seeds the demo orgs")
-	case !o.given["demo"]:
+	case !o.isGiven("demo"):
 		log.Warn("the database holds data already: -demo prints fresh credentials of the demo orgs, and makes them if it has none")
 	}
-	if o.given["idle"] || o.given["max-session"] || o.given["require-second-factor"] {
+	if o.isGiven("idle", "max-session", "require-second-factor") {
 		log.Warn("-idle, -max-session and -require-second-factor change nothing without -demo: the demo org stays as it is")
 	}
 }
