@@ -238,7 +238,7 @@ func TestWhatTheGuardAsksTheDatabaseFor(t *testing.T) {
 			}
 			// On a busy machine the cache may have become stale.
 			for range 20 {
-				if held(directoryStale) {
+				if held(staleness) {
 					return
 				}
 			}

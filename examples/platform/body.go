@@ -33,10 +33,7 @@ func publicBody(w http.ResponseWriter, r *http.Request) error {
 func hasBody(r *http.Request) bool {
 	buffered := bufio.NewReader(r.Body)
 	_, err := buffered.Peek(1)
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{buffered, r.Body}
+	r.Body = io.NopCloser(buffered) // the server closes the body itself
 	return err != io.EOF
 }
 
@@ -106,29 +103,22 @@ func seconds(from, to int64) body.Kind {
 	return narrowed(between(from, to), func(n int64) (any, string) { return time.Duration(n) * time.Second, "" })
 }
 
-// The kinds of values that only administrative routes have.
-
-// lastSecond is the end of the year 9999. Later times cannot be written in RFC
-// 3339.
+// lastSecond is the end of the year 9999. Later times cannot be written in RFC 3339.
 const lastSecond = 253402300799
 
 // instant is a time in RFC 3339 or in Unix seconds.
 var instant = body.Kind{Read: readInstant, Schema: map[string]any{"anyOf": []map[string]any{{"type": "string", "format": "date-time"}, body.Integer.Schema}}}
 
 func readInstant(value string) (any, string) {
-	const refused = "must be a time in RFC 3339, or in Unix seconds"
-	if value[0] != '"' {
-		seconds, wrong := body.Integer.Read(value)
-		if n, _ := seconds.(int64); wrong == "" && 1 <= n && n <= lastSecond {
-			return time.Unix(n, 0), ""
-		}
-		return nil, refused
+	seconds, _ := body.Integer.Read(value)
+	if n, _ := seconds.(int64); 1 <= n && n <= lastSecond {
+		return time.Unix(n, 0), ""
 	}
 	text, _ := body.String.Read(value)
 	written, _ := text.(string)
 	at, err := time.Parse(time.RFC3339, written)
 	if err != nil || at.Unix() < 1 {
-		return nil, refused
+		return nil, "must be a time in RFC 3339, or in Unix seconds"
 	}
 	return at, ""
 }

@@ -63,16 +63,10 @@ var consoleTypes = map[string]string{
 
 func readConsole() map[string]consoleFile {
 	files := make(map[string]consoleFile)
-	entries, err := consoleFiles.ReadDir(".")
-	if err != nil {
-		panic(err) // the program was built without the files
-	}
+	entries, _ := consoleFiles.ReadDir(".") // which reads the program itself, and does not fail
 	bodies, all := make(map[string][]byte), sha256.New()
 	for _, entry := range entries {
-		body, err := consoleFiles.ReadFile(entry.Name())
-		if err != nil {
-			panic(err)
-		}
+		body, _ := consoleFiles.ReadFile(entry.Name())
 		bodies[entry.Name()] = body
 		fmt.Fprintf(all, "%s %d\n%s", entry.Name(), len(body), body)
 	}
@@ -91,8 +85,12 @@ func readConsole() map[string]consoleFile {
 const consolePage = "console.html"
 
 func newConsoleFile(name string, body []byte, caching string) consoleFile {
+	var zipped bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // this level exists, and a buffer takes everything
+	w.Write(body)
+	w.Close()
 	sum := sha256.Sum256(body)
-	return consoleFile{consoleTypes[path.Ext(name)], caching, body, zip(body), hex.EncodeToString(sum[:16]), ""}
+	return consoleFile{consoleTypes[path.Ext(name)], caching, body, zipped.Bytes(), hex.EncodeToString(sum[:16]), ""}
 }
 
 var staticImport = regexp.MustCompile(`from '\./([^']+)'`)
@@ -112,14 +110,6 @@ func preloads(files map[string]consoleFile, folder string) []string {
 		modules[i] = "<" + module + ">; rel=modulepreload"
 	}
 	return modules
-}
-
-func zip(body []byte) []byte {
-	var zipped bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // this level exists, and a buffer takes everything
-	w.Write(body)
-	w.Close()
-	return zipped.Bytes()
 }
 
 // takesZipped reports whether a client accepts gzip. With a quality of 0, it refuses it.
@@ -283,17 +273,12 @@ const (
 
 var drawingForm = body.Form{{Path: "text", Kind: checked(notOTPAuth), Required: true}}
 
-type drawingReply struct {
-	PNG []byte `json:"png"` // in base64
-}
-
-func drawOTPAuth(values map[string]any) (drawingReply, error) {
-	text, _ := values["text"].(string)
-	code, err := qr.Encode(text, qr.M)
+func drawOTPAuth(values map[string]any) (map[string][]byte, error) {
+	code, err := qr.Encode(values["text"].(string), qr.M)
 	if err != nil {
-		return drawingReply{}, err
+		return nil, err
 	}
-	return drawingReply{code.PNG()}, nil
+	return map[string][]byte{"png": code.PNG()}, nil // JSON has it in base64
 }
 
 // notOTPAuth refuses all but the URI of a time-based second factor: a public route that

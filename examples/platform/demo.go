@@ -84,7 +84,6 @@ var (
 	theo = demoAccount(acme, 3, "Theo Second", member)
 	rita = demoAccount(acme, 4, "Rita Reader", readerRole.Name)
 	gus  = demoAccount(globex, 1, "Gus Globex", member)
-
 	olga = demoAccount(globex, 3, "Olga Other", administrator, member)
 
 	// pat is a person with an account in each org, under one address and password.
@@ -295,14 +294,6 @@ func (p *platform) seedKey(ctx context.Context, f *facts) error {
 	return p.stores.apiKeys.Add(ctx, record, math.MaxInt)
 }
 
-// conversationSize returns how many messages a conversation has: one has 0 and one has 250.
-func conversationSize(n int) int {
-	if n == 1 {
-		return 250
-	}
-	return 2 * n
-}
-
 var demoTexts = []string{
 	"Good morning", "Is the report ready?", "Nearly: one table is missing", "Thank you",
 	"Who takes the next shift?", "I do", "The door is open again", "Lunch at noon", "See you tomorrow",
@@ -338,7 +329,11 @@ func demoObjects(org string, texts, threads, links int, accounts ...account) (al
 	unfiled := all
 	for n := range threads {
 		o := add(conversations, n, map[string]any{"c_title": fmt.Sprintf("Conversation %d", n)})
-		size := min(conversationSize(n), len(unfiled))
+		size := 2 * n // so one has none
+		if n == 1 {
+			size = 250 // more than a page
+		}
+		size = min(size, len(unfiled))
 		for _, message := range unfiled[:size] {
 			message.Values[parentPath] = o.ID
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tenantkit/tenantkit/auth"
+	"github.com/tenantkit/tenantkit/auth/session"
 	"github.com/tenantkit/tenantkit/signing"
 )
 
@@ -29,23 +30,20 @@ type options struct {
 	db             string
 	redis          string
 	sealingKeyFile string
+	given          []string // names of the flags on the command line
 	demo           bool
-	demoGiven      bool // whether -demo was given, as true or false
 	demoJSON       string
 	demoMessages   int // no flag: how many the demo has, for tests that need few
 	baseURL        string
 	brand          auth.Brand
 	ceiling        bool // no flag: the interface has none, and tests compare both
 	policy         signing.Policy
-	cookie         string
-	ticket         string
-	device         string
+	cookies        session.Cookies
 	sha256Codes    bool
 	keyPrefix      string // of API keys
 	mailDir        string
 	docsURL        string
 	session        auth.SessionPolicy // of the demo org
-	sessionGiven   bool               // whether a flag of session was given
 	storeTimeout   time.Duration
 	log            string
 	logLevel       slog.Level
@@ -129,9 +127,9 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 	group.StringVar(&o.brand.Claims, "claim-namespace", "service/", "`prefix` of the token claims")
 	group.StringVar(&o.brand.Faults, "fault-namespace", "service", "first `word` of errCode")
 	group.StringVar(&o.docsURL, "docs-url", "", "`URL` of a page with an anchor for each errCode, such as guides/errors.md: faults link to it")
-	group.StringVar(&o.cookie, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
-	group.StringVar(&o.ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
-	group.StringVar(&o.device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that a person has signed in on")
+	group.StringVar(&o.cookies.Session, "session-cookie", "__Host-session-{org}", "`name` of the session cookie")
+	group.StringVar(&o.cookies.Ticket, "ticket-cookie", "__Host-ticket-{org}", "`name` of the cookie between password and second factor")
+	group.StringVar(&o.cookies.Device, "device-cookie", "__Host-device-{org}", "`name` of the cookie of a device that a person has signed in on")
 
 	group = in("Logs")
 	group.BoolVar(&o.audit, "audit", true, "keep an audit log; of sessions and tokens in Redis it has nothing")
@@ -152,27 +150,15 @@ func parseFlags(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintf(stderr, "platform: %v; platform -help lists the flags\n", err)
 		return o, err
 	}
-	flags.Visit(func(f *flag.Flag) {
-		switch f.Name {
-		case "demo":
-			o.demoGiven = true
-		case "idle", "max-session", "require-second-factor":
-			o.sessionGiven = true
-		}
-	})
+	flags.Visit(func(f *flag.Flag) { o.given = append(o.given, f.Name) })
 	var err error
+	var known bool
 	if o.proxies, err = auth.ParseProxies(*header, *networks); err != nil {
 		err = fmt.Errorf("-client-addr-header and -trusted-proxies: %w", err)
-	} else {
-		var known bool
-		if o.policy.Version, known = map[string]int{"1,2": 0, "1": 1, "2": 2}[*versions]; !known {
-			err = errors.New("-signature-versions is 1, 2 or 1,2")
-		}
+	} else if o.policy.Version, known = map[string]int{"1,2": 0, "1": 1, "2": 2}[*versions]; !known {
+		err = errors.New("-signature-versions is 1, 2 or 1,2")
 	}
-	if err == nil {
-		err = o.validate(flags.Args())
-	}
-	if err != nil {
+	if err = cmp.Or(err, o.validate(flags.Args())); err != nil {
 		fmt.Fprintln(stderr, "platform:", err)
 	}
 	return o, err
@@ -211,10 +197,7 @@ func (o options) validate(rest []string) error {
 	case o.log != "text" && o.log != "json":
 		return fmt.Errorf("-log %q: text or json", o.log)
 	}
-	if err := cmp.Or(o.checkDatabase(), o.checkRedis()); err != nil {
-		return err
-	}
-	return o.checkNames()
+	return cmp.Or(o.checkDatabase(), o.checkRedis(), o.checkNames())
 }
 
 // checkNames refuses names that the library would refuse too, but by the names of its fields.
@@ -225,7 +208,7 @@ func (o options) checkNames() error {
 	if strings.ContainsAny(o.brand.Faults, ".\"\\") {
 		return fmt.Errorf("-fault-namespace %q: one word without a dot or a quote", o.brand.Faults)
 	}
-	for name, value := range map[string]string{"session-cookie": o.cookie, "ticket-cookie": o.ticket, "device-cookie": o.device} {
+	for name, value := range map[string]string{"session-cookie": o.cookies.Session, "ticket-cookie": o.cookies.Ticket, "device-cookie": o.cookies.Device} {
 		cookie := strings.Replace(value, "{org}", "org", 1)
 		if (&http.Cookie{Name: cookie, Value: "x"}).Valid() != nil || strings.ContainsAny(cookie, "{}") {
 			return fmt.Errorf("-%s %q: the name of a cookie, with {org} once at most", name, value)
@@ -303,11 +286,16 @@ func verifiesServer(c *tls.Config) bool {
 //   - the server listens beyond the loopback interface, or
 //   - the base URL is of another host.
 func (o options) seedsDemo(listening net.Addr, empty bool) bool {
-	if o.demoJSON != "" || o.demoGiven {
+	if o.demoJSON != "" || o.isGiven("demo") {
 		return o.demoJSON != "" || o.demo
 	}
 	tcp, ok := listening.(*net.TCPAddr)
 	return ok && tcp.IP.IsLoopback() && o.isLocal() && empty && (o.db == memoryDB || o.db == defaultDB)
+}
+
+// isGiven reports whether one of the flags is on the command line.
+func (o options) isGiven(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(o.given, name) })
 }
 
 // isLocal reports whether the base URL is of this host, too.
@@ -319,10 +307,6 @@ func (o options) isLocal() bool {
 func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-func (o options) baseURLAt(listening net.Addr) string {
-	return cmp.Or(o.baseURL, "http://"+listening.String())
 }
 
 func (o options) newLog(w io.Writer) *slog.Logger {

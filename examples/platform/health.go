@@ -55,8 +55,6 @@ type readiness struct {
 	result error
 }
 
-var errNoAnswer = errors.New("the stores have not answered in time")
-
 // ask returns the result of the latest check. It waits for a running check until
 // that has taken too long or ctx ends.
 func (r *readiness) ask(ctx context.Context) error {
@@ -65,7 +63,7 @@ func (r *readiness) ask(ctx context.Context) error {
 	case result := <-checked:
 		return result.Err
 	case <-time.After(checkTime):
-		return errNoAnswer
+		return errors.New("the stores have not answered in time")
 	case <-ctx.Done():
 		return ctx.Err()
 	}

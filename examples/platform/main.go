@@ -17,6 +17,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -66,7 +67,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	defer listener.Close()
 
-	p, err := newPlatform(ctx, o, o.baseURLAt(listener.Addr()), log)
+	p, err := newPlatform(ctx, o, cmp.Or(o.baseURL, "http://"+listener.Addr().String()), log)
 	if err != nil {
 		return err
 	}
@@ -110,10 +111,10 @@ func (o options) warnUnseeded(log *slog.Logger, empty bool) {
 	switch {
 	case empty:
 		log.Warn("the database is empty: -demo seeds the demo orgs")
-	case !o.demoGiven:
+	case !o.isGiven("demo"):
 		log.Warn("the database holds data already: -demo prints fresh credentials of the demo orgs, and makes them if it has none")
 	}
-	if o.sessionGiven {
+	if o.isGiven("idle", "max-session", "require-second-factor") {
 		log.Warn("-idle, -max-session and -require-second-factor change nothing without -demo: the demo org stays as it is")
 	}
 }

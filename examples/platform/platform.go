@@ -59,7 +59,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		return nil, errors.Join(err, p.close())
 	}
 	p.ready = &readiness{stores: []func(context.Context) error{store.takesWrites, p.stores.takesWrites, secondsFrom(time.Now(), o.policy)}}
-	p.keys = token.Cached(p.stores.keys, keyStaleness)
+	p.keys = token.Cached(p.stores.keys, staleness)
 	p.sessions = &session.Manager{
 		Store:         p.stores.sessions,
 		Attempts:      p.stores.attempts,
@@ -67,7 +67,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		PasswordStore: p.store.forGuard(),
 		Hasher:        argon2{},
 		DeviceKey:     p.stores.devices,
-		Cookies:       session.Cookies{Session: o.cookie, Ticket: o.ticket, Device: o.device},
+		Cookies:       o.cookies,
 		SHA256Codes:   o.sha256Codes,
 		Administrator: func(p auth.Principal) bool { return p.HasRole(administrator) },
 	}
@@ -82,7 +82,7 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 		Ledger:  p.stores.ledger,
 		Cache:   new(token.Cache),
 	}, newMintQuota()}
-	p.apiKeys = apiKeys{p, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: o.keyPrefix}}, Store: p.stores.apiKeys, Stale: keyStaleness}}
+	p.apiKeys = apiKeys{p, &apikey.Mechanism{Formats: []apikey.Format{{Prefix: o.keyPrefix}}, Store: p.stores.apiKeys, Stale: staleness}}
 	p.guard = &auth.Guard{
 		Roles:      auth.RolesDoNotLimit,
 		BaseURL:    baseURL,
@@ -104,13 +104,10 @@ func newPlatform(ctx context.Context, o options, baseURL string, log *slog.Logge
 	return p, nil
 }
 
-// An instance may miss for so long what another one has changed of the records that the
+// staleness is how long an instance may miss what another one has changed of the records that the
 // Guard looks up, of API keys, and of the public keys that verify tokens. It sees its own changes at
 // once: see store.locked and apps.together.
-const (
-	directoryStale = 2 * time.Second
-	keyStaleness   = 2 * time.Second
-)
+const staleness = 2 * time.Second
 
 func (p *platform) close() error {
 	p.others.close()

@@ -200,7 +200,7 @@ func recordPage[R any, T interface{ ItemID() string }](r *http.Request, s *store
 }
 
 // The store is the Guard's auth.Directory. The Guard asks store.found, which remembers a
-// result for directoryStale.
+// result for staleness.
 var _ auth.Directory = (*store)(nil)
 
 func (s *store) Org(ctx context.Context, code string) (*auth.Org, error) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -24,6 +23,8 @@ var reasons = map[string]string{
 	auth.DetailNoCredentials:      "no credential",
 	auth.DetailAmbiguous:          "two credentials",
 	auth.DetailMalformedSignature: "malformed",
+	auth.DetailInvalidSignature:   "signature", // or one of causes
+	auth.DetailInvalidToken:       "token",     // likewise
 	auth.DetailStaleSignature:     "stale",
 	auth.DetailReplayed:           "replayed",
 	auth.DetailContentDigest:      "body",
@@ -73,7 +74,7 @@ func (p *platform) rejection(ctx context.Context, d auth.Event) (reason, claimed
 			return cause.reason, claimed
 		}
 	}
-	return cmp.Or(map[bool]string{true: "signature"}[d.Detail == auth.DetailInvalidSignature], "token"), claimed
+	return reasons[d.Detail], claimed
 }
 
 // ownKey returns the claimed client key if it is of an app of the org, also of a disabled one. The Guard's

@@ -14,7 +14,6 @@ import (
 	"github.com/tenantkit/tenantkit/envelope/body"
 	"github.com/tenantkit/tenantkit/paging"
 	"github.com/tenantkit/tenantkit/paging/mempage"
-	"github.com/tenantkit/tenantkit/scope"
 	"github.com/tenantkit/tenantkit/token"
 )
 
@@ -31,11 +30,27 @@ func replyAs[T any](answer func(http.ResponseWriter, *http.Request) (T, error)) 
 		defer end()
 		value, err := answer(w, r.WithContext(ctx))
 		if err != nil {
-			auth.Fail(w, r, err)
+			fail(w, r, err)
 			return
 		}
 		auth.Reply(w, r, value)
 	}
+}
+
+// fail answers with the fault of an error. If nothing was written before such a fault, the client may correct
+// the request and keep its Idempotency-Key.
+func fail(w http.ResponseWriter, r *http.Request, err error) {
+	sent := &statusWriter{ResponseWriter: w}
+	auth.Fail(sent, r, err)
+	if slices.Contains(refusals, sent.status) {
+		idempotency.NoEffect(r.Context())
+	}
+}
+
+// refusals are the statuses of faults before which nothing was written.
+var refusals = []int{
+	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
+	http.StatusUnsupportedMediaType, http.StatusTooManyRequests,
 }
 
 func result[T any](data T, err error) (envelope.Result[T], error) {
@@ -192,24 +207,20 @@ func wrongBody(path, reason string) error {
 }
 
 // inFields replaces the library's names in an error by the names of the request's fields. So a
-// client finds them in its request. A name that fields does not have stays.
+// client finds them in its request. A name that fields does not have stays. A path may continue
+// below a field, as scope[2] does.
 func inFields(err error, fields map[string]string) error {
-	if e, ok := err.(*auth.Error); ok { // not one that a store's failure wraps
-		return pathsIn(e, fields)
+	e, ok := err.(*auth.Error)
+	if !ok { // also one that a store's failure wraps
+		return err
 	}
-	return err
-}
-
-// pathsIn is inFields for a fault and its children. A path may continue below a
-// field, as scope[2] does.
-func pathsIn(e *auth.Error, fields map[string]string) *auth.Error {
 	named := *e
 	if end := strings.IndexAny(e.Path+".", ".["); fields[e.Path[:end]] != "" {
 		named.Path = fields[e.Path[:end]] + e.Path[end:]
 	}
 	named.Faults = nil
 	for _, child := range e.Faults {
-		named.Faults = append(named.Faults, pathsIn(child, fields))
+		named.Faults = append(named.Faults, inFields(child, fields).(*auth.Error))
 	}
 	return &named
 }
@@ -312,7 +323,7 @@ func (m router) on(pattern string, n auth.Need, summary string, e endpoint) {
 		h = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for _, check := range m.checks {
 				if err := check(w, r); err != nil {
-					auth.Fail(w, r, err)
+					fail(w, r, err)
 					return
 				}
 			}
@@ -321,7 +332,6 @@ func (m router) on(pattern string, n auth.Need, summary string, e endpoint) {
 	}
 	if takesKey(pattern, n) {
 		e.IdempotencyKey = "optional"
-		h = refusalsHaveNoEffect(h)
 		if keepsWhole(pattern) {
 			h = m.keys.Wrap(h)
 		} else {
@@ -349,25 +359,4 @@ func keepsWhole(pattern string) bool {
 	return slices.Contains(keptWhole, pattern) || slices.ContainsFunc(schemas, func(s schema) bool {
 		return pattern == "POST /"+s.plural || pattern == "PATCH /"+s.plural+"/{id}"
 	})
-}
-
-// refusalsHaveNoEffect lets a client correct what was refused before anything was written, and keep its key.
-func refusalsHaveNoEffect(h http.Handler) http.Handler {
-	watched := func(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
-		return statusWriter{w, func(status int) {
-			if slices.Contains(refusals, status) {
-				idempotency.NoEffect(r.Context())
-			}
-		}}
-	}
-	if part, ok := h.(auth.PartHandler); ok {
-		return auth.PartHandler(func(w http.ResponseWriter, r *http.Request, p scope.Part) { part(watched(w, r), r, p) })
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(watched(w, r), r) })
-}
-
-// refusals are the statuses of responses before which nothing was written.
-var refusals = []int{
-	http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestEntityTooLarge,
-	http.StatusUnsupportedMediaType, http.StatusTooManyRequests,
 }

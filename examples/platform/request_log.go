@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"log/slog"
@@ -14,8 +15,8 @@ import (
 
 // entry is the log line of one request. Handlers and middleware fill it in.
 type entry struct {
+	statusWriter
 	id       string
-	status   int        // 0 until the reply has begun
 	decision auth.Event // the Guard's last decision
 }
 
@@ -49,10 +50,10 @@ func (p *platform) observe(ctx context.Context, e auth.Event) {
 func logged(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		e := &entry{id: rand.Text()}
+		e := &entry{statusWriter: statusWriter{ResponseWriter: w}, id: rand.Text()}
 		w.Header().Set("Request-Id", e.id)
 		defer func() { log.LogAttrs(r.Context(), e.level(), "request", e.attrs(r, time.Since(began))...) }()
-		next.ServeHTTP(statusWriter{w, e.begin}, r.WithContext(context.WithValue(r.Context(), entryKey{}, e)))
+		next.ServeHTTP(e, r.WithContext(context.WithValue(r.Context(), entryKey{}, e)))
 	})
 }
 
@@ -108,28 +109,23 @@ func (e *entry) attrs(r *http.Request, took time.Duration) []slog.Attr {
 	return attrs
 }
 
-func (e *entry) begin(status int) {
-	if e.status == 0 && status >= http.StatusOK {
-		e.status = status
-	}
-}
-
-// statusWriter reports each status that is written, and 200 before each part of a body:
-// it is the status of a body without one.
+// statusWriter keeps the status of a reply.
 type statusWriter struct {
 	http.ResponseWriter
-	report func(status int)
+	status int // 0 until the reply has begun
 }
 
-func (w statusWriter) WriteHeader(status int) {
-	w.report(status)
+func (w *statusWriter) WriteHeader(status int) {
+	if status >= http.StatusOK { // others come before it
+		w.status = cmp.Or(w.status, status)
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w statusWriter) Write(b []byte) (int, error) {
-	w.report(http.StatusOK)
+func (w *statusWriter) Write(b []byte) (int, error) {
+	w.status = cmp.Or(w.status, http.StatusOK)
 	return w.ResponseWriter.Write(b)
 }
 
 // Unwrap is for http.ResponseController.
-func (w statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

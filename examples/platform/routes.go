@@ -102,10 +102,11 @@ func (p *platform) adminRoutes(mux router) {
 				"The arguments `account`, `app` and `verb` choose events; `verb` may be a kind, such as `login`."))
 
 	audit := auditLog{p, &sqlpage.Pages{DB: p.store.db, Dialect: p.store.dialect}}
-	admin.on("GET /audit", adminRead, "List the audit log", endpoint{reply(audit.list), openapi.Route{List: auditList}}.
+	logged := admin.with(audit.kept)
+	logged.on("GET /audit", adminRead, "List the audit log", endpoint{reply(audit.list), openapi.Route{List: auditList}}.
 		saying("The newest entries first, unless `sort` sets another order. `n` is their order, whatever `time` says. `hash` is of the entry "+
 			"and the one before, and `commitment` of `address`, `agent` and `mail` with `salt`, which can be erased: `client audit verify` checks all."))
-	admin.on("GET /audit/head", adminRead, "Read where the audit log ends", reads(audit.head))
+	logged.on("GET /audit/head", adminRead, "Read where the audit log ends", reads(audit.head))
 
 	accounts := provisioning{p}
 	admin.on("GET /admin/accounts", adminRead, "List the accounts", reads(accounts.list).listing(own("account")))

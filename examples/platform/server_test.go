@@ -337,7 +337,7 @@ func TestFlags(t *testing.T) {
 			if got := o.seedsDemo(address, true); got != test.want {
 				t.Errorf("got %v", got)
 			}
-			said := o.demoGiven || o.demoJSON != ""
+			said := o.isGiven("demo") || o.demoJSON != ""
 			if got := o.seedsDemo(address, false); got != (test.want && said) {
 				t.Errorf("in a database that holds something: %v", got)
 			}

@@ -88,7 +88,7 @@ func openStore(ctx context.Context, name string) (*store, error) {
 		return nil, fmt.Errorf("-db: %w", err)
 	}
 	s.pages = &sqlpage.Pages{DB: s.objects, Dialect: s.dialect}
-	s.found = auth.Cached(s.forGuard(), directoryStale)
+	s.found = auth.Cached(s.forGuard(), staleness)
 	return s, nil
 }
 
