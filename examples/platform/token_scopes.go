@@ -71,8 +71,8 @@ func (h *tokens) addScopes(ctx context.Context, org auth.OrgKey, clientKey strin
 	return nil
 }
 
-// oneOf adds values to the arguments of a statement, and returns their list for IN.
-func oneOf(values []string, args *[]any) string {
+// oneOf adds values to the arguments of a statement, and returns their list for IN or VALUES.
+func oneOf[T any](values []T, args *[]any) string {
 	var marks []string
 	for _, value := range values {
 		*args = append(*args, value)
