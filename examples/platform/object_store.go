@@ -214,10 +214,9 @@ func (s *store) update(ctx context.Context, org auth.OrgKey, of schema, id strin
 }
 
 func (s *store) delete(ctx context.Context, org auth.OrgKey, of schema, id string, allowed access) error {
-	statement := "DELETE FROM " + of.Table().Name + " WHERE org = $1 AND id = $2 AND version = $3"
 	return s.write(ctx, org, of, id, allowed, func(now *object) error {
 		return s.storing(ctx, now, -now.size(), func(tx *sql.Tx) error {
-			return execIn(ctx, tx, errChanged, statement, org, id, now.version)
+			return execIn(ctx, tx, errChanged, "DELETE FROM "+of.Table().Name+" WHERE org = $1 AND id = $2 AND version = $3", org, id, now.version)
 		})
 	})
 }

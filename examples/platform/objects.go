@@ -49,10 +49,7 @@ func (h objects) page(r *http.Request) (none envelope.List[envelope.Verbatim], e
 // sort, so they are read again.
 func (h objects) next(r *http.Request, last envelope.Verbatim) string {
 	q, _ := h.Schema().Parse(r.URL.RawQuery, anyProperty) // the page is of this query
-	var keys paging.Query
-	for _, k := range q.Order() {
-		keys.Paths = append(keys.Paths, k.Path)
-	}
+	keys := paging.Query{Paths: each(q.Order(), func(k paging.Key) string { return k.Path })}
 	values, err := valuesOf(last)
 	if err == nil && len(keys.Paths) > 1 {
 		if last, err = h.show(r, values["_id"].(string), keys); err == nil {

@@ -150,10 +150,8 @@ func readNothing(string) (any, string) { return nil, "cannot be written" }
 func readDate(value string) (any, string) {
 	s, _ := body.String.Read(value)
 	written, _ := s.(string)
-	if at, err := time.Parse(dateLayout, written); err != nil || at.Format(dateLayout) != written {
-		return nil, "must be a date such as 2026-01-02T03:04:05.000Z"
-	}
-	return written, ""
+	at, err := time.Parse(dateLayout, written)
+	return written, unless(err == nil && at.Format(dateLayout) == written, "must be a date such as 2026-01-02T03:04:05.000Z")
 }
 
 // schemaReply is a schema as GET /schemas shows it.
@@ -179,23 +177,15 @@ func listSchemas(r *http.Request) (envelope.List[schemaReply], error) {
 func (s schema) reply() schemaReply {
 	reply := schemaReply{Item: envelope.Item{ID: s.object, Object: "schema"}, Plural: s.plural}
 	for _, p := range s.Schema().Properties {
-		if p.Type != paging.Any || p.List != nil { // an object is shown by its properties
-			reply.Properties = append(reply.Properties, newPropertyReply(p))
+		name := p.Path[strings.LastIndexByte(p.Path, '.')+1:]
+		shown := propertyReply{Name: name, Path: p.Path, Type: p.Type.String(), Filterable: p.Filter, Sortable: p.Sort}
+		switch {
+		case p.List != nil:
+			shown.Type, shown.List = "list", p.List.Object
+		case p.Type == paging.Any:
+			continue // an object is shown by its properties
 		}
-	}
-	return reply
-}
-
-func newPropertyReply(p paging.Property) propertyReply {
-	reply := propertyReply{
-		Name:       p.Path[strings.LastIndexByte(p.Path, '.')+1:],
-		Path:       p.Path,
-		Type:       p.Type.String(),
-		Filterable: p.Filter,
-		Sortable:   p.Sort,
-	}
-	if p.List != nil {
-		reply.Type, reply.List = "list", p.List.Object
+		reply.Properties = append(reply.Properties, shown)
 	}
 	return reply
 }
@@ -223,14 +213,12 @@ type jwk struct {
 	Exponent  string `json:"e"`
 }
 
-type jwkItem struct {
-	envelope.Item
-	jwk
-}
-
 type jwkSet struct {
-	Object  string    `json:"object"`
-	Data    []jwkItem `json:"data"`
-	HasMore bool      `json:"hasMore"`
-	Keys    []jwk     `json:"keys"`
+	Object string `json:"object"`
+	Data   []struct {
+		envelope.Item
+		jwk
+	} `json:"data"`
+	HasMore bool  `json:"hasMore"`
+	Keys    []jwk `json:"keys"`
 }
