@@ -54,15 +54,12 @@ func (s schema) create() string {
 }
 
 func (s *store) indexes() (statements []string, err error) {
+	statements, err = sqlpage.Indexes(*messages.Schema(), messages.Table(), s.dialect, parentPath)
 	for _, of := range schemas {
-		more, err := of.Indexes(s.dialect)
-		if err != nil {
-			return nil, err
-		}
-		statements = append(statements, more...)
+		more, failed := of.Indexes(s.dialect)
+		statements, err = append(statements, more...), errors.Join(err, failed)
 	}
-	more, err := sqlpage.Indexes(*messages.Schema(), messages.Table(), s.dialect, parentPath)
-	return append(statements, more...), err
+	return statements, err
 }
 
 // document is the value of a column that has properties of its own.

@@ -117,7 +117,7 @@ func (h objects) get(r *http.Request) (envelope.Verbatim, error) {
 	return h.show(r, id, q)
 }
 
-// property answers with one property. A list has arguments of its own. A missing value is null.
+// propertyOf answers with one property. A list has arguments of its own. A missing value is null.
 func (h objects) propertyOf(r *http.Request) (any, error) {
 	id, path := r.PathValue("id"), strings.ReplaceAll(r.PathValue("path"), "/", ".") // as the route's need reads the path
 	if err := h.mayRead(r, id); err != nil {

@@ -106,7 +106,7 @@ func formOf(s schema) (f body.Form) {
 		kind := kinds[p.Type]
 		switch {
 		case p.List != nil:
-			kind = body.Kind{Read: readNothing} // in no document
+			kind = body.Kind{Read: func(string) (any, string) { return nil, "cannot be written" }} // in no document
 		case p.Type == paging.String && p.Sort:
 			kind = atMost(maxSorted)
 		case p.Type == paging.String:
@@ -144,8 +144,6 @@ const (
 	maxSorted = 200
 	maxText   = 64 << 10
 )
-
-func readNothing(string) (any, string) { return nil, "cannot be written" }
 
 func readDate(value string) (any, string) {
 	s, _ := body.String.Read(value)

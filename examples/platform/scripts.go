@@ -269,8 +269,7 @@ func (h views) messageToken(r *http.Request) (any, error) {
 	if !p.Expires.IsZero() && p.Expires.Before(claims.Expires) {
 		claims.Expires = p.Expires
 	}
-	m, err := h.tokens.mintFor(r.Context(), p, p.App, bearer.Wish{Claims: claims})
-	return result(m, err)
+	return result(h.tokens.mintFor(r.Context(), p, p.App, bearer.Wish{Claims: claims}))
 }
 
 func (h views) deploy(r *http.Request) (envelope.Result[any], error) {
