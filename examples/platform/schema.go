@@ -98,12 +98,20 @@ var kinds = map[paging.Type]body.Kind{
 }
 
 // formOf returns the form of a new object of a schema.
-func formOf(s schema) (f body.Form) {
+func formOf(s schema) body.Form {
+	return s.form(func(p paging.Property) bool { return p.Path == languagePath })
+}
+
+// changesOf returns the form of a change to an object. null removes a property that
+// a new object may lack, or the whole of an object inside it.
+func changesOf(s schema) body.Form {
+	return s.form(func(p paging.Property) bool { return p.Null })
+}
+
+// form returns the form of an object whose properties may be null where null says so.
+func (s schema) form(null func(paging.Property) bool) (f body.Form) {
 	for _, p := range s.Schema().Properties {
-		if p.Type == paging.Any && p.List == nil {
-			continue // an object, whose properties follow
-		}
-		kind := kinds[p.Type]
+		kind := kinds[p.Type] // none for an object, whose properties follow
 		switch {
 		case p.List != nil:
 			kind = body.Kind{Read: func(string) (any, string) { return nil, "cannot be written" }} // in no document
@@ -112,27 +120,7 @@ func formOf(s schema) (f body.Form) {
 		case p.Type == paging.String:
 			kind = atMost(maxText)
 		}
-		f = append(f, body.Field{Path: p.Path, Kind: kind, Null: p.Path == languagePath})
-	}
-	return f
-}
-
-// changesOf returns the form of a change to an object. null removes a property that
-// a new object may lack. null for an object inside it removes the whole object, if
-// all its properties can be removed.
-func changesOf(s schema) body.Form {
-	f := formOf(s)
-	whole := make(map[string]bool)
-	for i := range f {
-		p, _ := s.property(f[i].Path)
-		f[i].Null = p.Null
-		if parent, _, below := strings.Cut(p.Path, "."); below {
-			others, seen := whole[parent]
-			whole[parent] = p.Null && (others || !seen)
-		}
-	}
-	for path, null := range whole {
-		f = append(f, body.Field{Path: path, Null: null})
+		f = append(f, body.Field{Path: p.Path, Kind: kind, Null: null(p)})
 	}
 	return f
 }
