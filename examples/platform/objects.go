@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -187,13 +188,15 @@ func (h objects) create(r *http.Request) (envelope.Verbatim, error) {
 	if err := mayCreate(p); err != nil {
 		return nil, err
 	}
-	o := &object{ID: newID(), Org: p.Org, Type: h.schema, Owner: p.Account}
+	o := &object{ID: newID(), Org: p.Org, Type: h.schema, Owner: p.Account, Values: make(map[string]any)}
 	q, values, err := h.written(r, scope.Create, o.ID)
 	if err != nil {
 		return nil, err
 	}
-	o.Values = values
-	h.setDefaults(o)
+	if h.object == messages.object {
+		o.Values[authorPath], o.Values[sentPath] = o.Owner, date(time.Now()) // unless the client says otherwise
+	}
+	maps.Copy(o.Values, values)
 	if err := h.store.create(r.Context(), o); err != nil {
 		return nil, err
 	}
@@ -275,17 +278,4 @@ func (h objects) written(r *http.Request, v scope.Verb, id string) (q paging.Que
 		return q, nil, err
 	}
 	return q, values, mayWriteAs(p, values)
-}
-
-// setDefaults sets the author and the time of a new object if they are missing.
-func (h objects) setDefaults(o *object) {
-	for path, value := range map[string]any{
-		authorPath: o.Owner,
-		sentPath:   time.Now().UTC().Format(dateLayout),
-	} {
-		_, known := h.property(path)
-		if _, given := o.Values[path]; known && !given {
-			o.Values[path] = value
-		}
-	}
 }
