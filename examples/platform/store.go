@@ -89,7 +89,7 @@ func openStore(ctx context.Context, name string) (*store, error) {
 func openPool(driver, source string, connections int) *sql.DB {
 	db, err := sql.Open(driver, source)
 	if err != nil {
-		panic(err) // a driver that is not imported: neither reads the source before it connects
+		panic(err) // no such driver: neither of the two reads the source before it connects
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
