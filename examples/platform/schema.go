@@ -199,12 +199,14 @@ type jwk struct {
 	Exponent  string `json:"e"`
 }
 
+type jwkItem struct {
+	envelope.Item
+	jwk
+}
+
 type jwkSet struct {
-	Object string `json:"object"`
-	Data   []struct {
-		envelope.Item
-		jwk
-	} `json:"data"`
-	HasMore bool  `json:"hasMore"`
-	Keys    []jwk `json:"keys"`
+	Object  string    `json:"object"`
+	Data    []jwkItem `json:"data"`
+	HasMore bool      `json:"hasMore"`
+	Keys    []jwk     `json:"keys"`
 }
