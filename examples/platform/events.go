@@ -270,23 +270,11 @@ type eventReply struct {
 
 func (p *platform) event(ctx context.Context, d auth.Event) eventReply {
 	e := eventReply{
-		Object:     "event",
-		At:         date(d.Time),
-		RequestID:  d.Request,
-		Verb:       d.Verb,
-		Reason:     d.Reason,
-		Count:      d.Count,
-		Route:      d.Route,
-		Mechanism:  d.Mechanism,
-		App:        d.App,
-		Account:    d.Account,
-		Actor:      d.Actor,
-		By:         d.By,
-		Credential: d.Credential,
-		Token:      d.Token,
-		Session:    d.Session,
-		Handler:    d.Handler,
-		Agent:      d.Agent,
+		Object: "event", At: date(d.Time), RequestID: d.Request, Agent: d.Agent,
+		Verb: d.Verb, Reason: d.Reason, Count: d.Count,
+		Route: d.Route, Mechanism: d.Mechanism, Handler: d.Handler,
+		App: d.App, Account: d.Account, Actor: d.Actor, By: d.By,
+		Credential: d.Credential, Token: d.Token, Session: d.Session,
 	}
 	if d.Address.IsValid() {
 		e.Address = d.Address.String()

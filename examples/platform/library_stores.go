@@ -115,11 +115,10 @@ func openStores(ctx context.Context, s *store, o options, log *slog.Logger) (*st
 		all.replays = signing.NewMemory(1_000_000)
 	}
 	repeats, err := kept.Idempotency()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		all.repeats = idempotency.New(repeats, idempotency.Options{})
+		all.credentials, err = kept.Credentials()
 	}
-	all.repeats = idempotency.New(repeats, idempotency.Options{})
-	all.credentials, err = kept.Credentials()
 	if err == nil {
 		all.keys, err = kept.Keys()
 	}

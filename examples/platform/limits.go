@@ -83,8 +83,7 @@ const (
 	changesPerOrg = 6
 )
 
-// share limits how much is done at once for each caller and for each org. Each
-// instance counts by itself.
+// share limits how much is done at once for each caller and for each org, on this instance.
 type share struct {
 	each, perOrg int
 	wait         time.Duration

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	mathrand "math/rand/v2"
 	"slices"
@@ -55,15 +54,12 @@ func (s schema) create() string {
 }
 
 func (s *store) indexes() (statements []string, err error) {
+	statements, err = sqlpage.Indexes(*messages.Schema(), messages.Table(), s.dialect, parentPath)
 	for _, of := range schemas {
-		more, err := of.Indexes(s.dialect)
-		if err != nil {
-			return nil, err
-		}
-		statements = append(statements, more...)
+		more, failed := of.Indexes(s.dialect)
+		statements, err = append(statements, more...), errors.Join(err, failed)
 	}
-	more, err := sqlpage.Indexes(*messages.Schema(), messages.Table(), s.dialect, parentPath)
-	return append(statements, more...), err
+	return statements, err
 }
 
 // document is the value of a column that has properties of its own.
@@ -72,6 +68,7 @@ type document map[string]any
 // Value implements driver.Valuer.
 func (d document) Value() (driver.Value, error) { return asJSON(d), nil }
 
+// row returns the values of the columns that have values at some paths.
 func (s schema) row(values map[string]any) map[string]any {
 	row, columns := make(map[string]any), s.Table().Properties
 	for path, value := range values {
@@ -88,35 +85,14 @@ func (s schema) row(values map[string]any) map[string]any {
 	return row
 }
 
-func (s schema) columnsAt(paths iter.Seq[string]) []string {
-	var names []string
-	for path := range paths {
-		if name := s.Table().Properties[path].Name; name != "" && name != "id" && name != "org" {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// insert returns the statement that adds an object, and the columns that it fills after
-// the first three.
-func (s schema) insert() (statement string, columns []string) {
-	columns = s.columnsAt(maps.Keys(s.Table().Properties))
-	var places strings.Builder
-	for n := range columns {
-		fmt.Fprintf(&places, ", $%d", n+4)
-	}
-	return "INSERT INTO " + s.Table().Name + " (org, id, owner, version, " + strings.Join(columns, ", ") + ") VALUES ($1, $2, $3, 1" +
-		places.String() + ") ON CONFLICT DO NOTHING", columns
-}
-
-func (o *object) arguments(columns []string) []any {
-	arguments, row := []any{o.Org, o.ID, o.Owner}, o.Type.row(o.Values)
-	for _, name := range columns {
-		arguments = append(arguments, row[name])
-	}
-	return arguments
+// insert adds an object. If it exists, insert returns otherwise.
+func (o *object) insert(ctx context.Context, tx *sql.Tx, otherwise error) error {
+	row := o.Type.row(o.Values)
+	row["org"], row["id"], row["owner"], row["version"] = o.Org, o.ID, o.Owner, 1
+	columns, arguments := slices.Sorted(maps.Keys(row)), []any(nil)
+	values := oneOf(each(columns, func(name string) any { return row[name] }), &arguments)
+	return execIn(ctx, tx, otherwise, "INSERT INTO "+o.Type.Table().Name+" ("+strings.Join(columns, ", ")+") VALUES "+values+
+		" ON CONFLICT DO NOTHING", arguments...)
 }
 
 // object returns one object of a type.
@@ -163,9 +139,8 @@ func flatten(values map[string]any, prefix string, members map[string]any) {
 }
 
 func (s *store) create(ctx context.Context, o *object) error {
-	statement, columns := o.Type.insert()
 	return s.storing(ctx, o, o.size(), func(tx *sql.Tx) error {
-		return execIn(ctx, tx, fmt.Errorf("object %s exists", o.ID), statement, o.arguments(columns)...)
+		return o.insert(ctx, tx, fmt.Errorf("object %s exists", o.ID))
 	})
 }
 
@@ -200,8 +175,7 @@ func (s *store) storing(ctx context.Context, o *object, longer int, change func(
 func (s *store) createAll(ctx context.Context, all []*object) error {
 	return inTx(ctx, s.objects, func(tx *sql.Tx) error {
 		for _, o := range all {
-			statement, columns := o.Type.insert()
-			if err := execIn(ctx, tx, nil, statement, o.arguments(columns)...); err != nil {
+			if err := o.insert(ctx, tx, nil); err != nil {
 				return err
 			}
 		}
@@ -225,7 +199,7 @@ func (s *store) update(ctx context.Context, org auth.OrgKey, of schema, id strin
 			}
 		}
 		row, set, arguments := of.row(now.Values), "", []any{org, id, now.version}
-		for _, name := range of.columnsAt(maps.Keys(changes)) {
+		for _, name := range slices.Sorted(maps.Keys(of.row(changes))) {
 			arguments = append(arguments, row[name])
 			set += fmt.Sprintf(", %s = $%d", name, len(arguments))
 		}
@@ -237,10 +211,9 @@ func (s *store) update(ctx context.Context, org auth.OrgKey, of schema, id strin
 }
 
 func (s *store) delete(ctx context.Context, org auth.OrgKey, of schema, id string, allowed access) error {
-	statement := "DELETE FROM " + of.Table().Name + " WHERE org = $1 AND id = $2 AND version = $3"
 	return s.write(ctx, org, of, id, allowed, func(now *object) error {
 		return s.storing(ctx, now, -now.size(), func(tx *sql.Tx) error {
-			return execIn(ctx, tx, errChanged, statement, org, id, now.version)
+			return execIn(ctx, tx, errChanged, "DELETE FROM "+of.Table().Name+" WHERE org = $1 AND id = $2 AND version = $3", org, id, now.version)
 		})
 	})
 }

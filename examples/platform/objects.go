@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -49,10 +50,7 @@ func (h objects) page(r *http.Request) (none envelope.List[envelope.Verbatim], e
 // sort, so they are read again.
 func (h objects) next(r *http.Request, last envelope.Verbatim) string {
 	q, _ := h.Schema().Parse(r.URL.RawQuery, anyProperty) // the page is of this query
-	var keys paging.Query
-	for _, k := range q.Order() {
-		keys.Paths = append(keys.Paths, k.Path)
-	}
+	keys := paging.Query{Paths: each(q.Order(), func(k paging.Key) string { return k.Path })}
 	values, err := valuesOf(last)
 	if err == nil && len(keys.Paths) > 1 {
 		if last, err = h.show(r, values["_id"].(string), keys); err == nil {
@@ -120,7 +118,7 @@ func (h objects) get(r *http.Request) (envelope.Verbatim, error) {
 	return h.show(r, id, q)
 }
 
-// property answers with one property. A list has arguments of its own. A missing value is null.
+// propertyOf answers with one property. A list has arguments of its own. A missing value is null.
 func (h objects) propertyOf(r *http.Request) (any, error) {
 	id, path := r.PathValue("id"), strings.ReplaceAll(r.PathValue("path"), "/", ".") // as the route's need reads the path
 	if err := h.mayRead(r, id); err != nil {
@@ -190,13 +188,15 @@ func (h objects) create(r *http.Request) (envelope.Verbatim, error) {
 	if err := mayCreate(p); err != nil {
 		return nil, err
 	}
-	o := &object{ID: newID(), Org: p.Org, Type: h.schema, Owner: p.Account}
+	o := &object{ID: newID(), Org: p.Org, Type: h.schema, Owner: p.Account, Values: make(map[string]any)}
 	q, values, err := h.written(r, scope.Create, o.ID)
 	if err != nil {
 		return nil, err
 	}
-	o.Values = values
-	h.setDefaults(o)
+	if h.object == messages.object {
+		o.Values[authorPath], o.Values[sentPath] = o.Owner, date(time.Now()) // unless the client says otherwise
+	}
+	maps.Copy(o.Values, values)
 	if err := h.store.create(r.Context(), o); err != nil {
 		return nil, err
 	}
@@ -278,17 +278,4 @@ func (h objects) written(r *http.Request, v scope.Verb, id string) (q paging.Que
 		return q, nil, err
 	}
 	return q, values, mayWriteAs(p, values)
-}
-
-// setDefaults sets the author and the time of a new object if they are missing.
-func (h objects) setDefaults(o *object) {
-	for path, value := range map[string]any{
-		authorPath: o.Owner,
-		sentPath:   time.Now().UTC().Format(dateLayout),
-	} {
-		_, known := h.property(path)
-		if _, given := o.Values[path]; known && !given {
-			o.Values[path] = value
-		}
-	}
 }

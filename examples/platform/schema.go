@@ -98,41 +98,29 @@ var kinds = map[paging.Type]body.Kind{
 }
 
 // formOf returns the form of a new object of a schema.
-func formOf(s schema) (f body.Form) {
+func formOf(s schema) body.Form {
+	return s.form(func(p paging.Property) bool { return p.Path == languagePath })
+}
+
+// changesOf returns the form of a change to an object. null removes a property that
+// a new object may lack, or the whole of an object inside it.
+func changesOf(s schema) body.Form {
+	return s.form(func(p paging.Property) bool { return p.Null })
+}
+
+// form returns the form of an object whose properties may be null where null says so.
+func (s schema) form(null func(paging.Property) bool) (f body.Form) {
 	for _, p := range s.Schema().Properties {
-		if p.Type == paging.Any && p.List == nil {
-			continue // an object, whose properties follow
-		}
-		kind := kinds[p.Type]
+		kind := kinds[p.Type] // none for an object, whose properties follow
 		switch {
 		case p.List != nil:
-			kind = body.Kind{Read: readNothing} // in no document
+			kind = body.Kind{Read: func(string) (any, string) { return nil, "cannot be written" }} // in no document
 		case p.Type == paging.String && p.Sort:
 			kind = atMost(maxSorted)
 		case p.Type == paging.String:
 			kind = atMost(maxText)
 		}
-		f = append(f, body.Field{Path: p.Path, Kind: kind, Null: p.Path == languagePath})
-	}
-	return f
-}
-
-// changesOf returns the form of a change to an object. null removes a property that
-// a new object may lack. null for an object inside it removes the whole object, if
-// all its properties can be removed.
-func changesOf(s schema) body.Form {
-	f := formOf(s)
-	whole := make(map[string]bool)
-	for i := range f {
-		p, _ := s.property(f[i].Path)
-		f[i].Null = p.Null
-		if parent, _, below := strings.Cut(p.Path, "."); below {
-			others, seen := whole[parent]
-			whole[parent] = p.Null && (others || !seen)
-		}
-	}
-	for path, null := range whole {
-		f = append(f, body.Field{Path: path, Null: null})
+		f = append(f, body.Field{Path: p.Path, Kind: kind, Null: null(p)})
 	}
 	return f
 }
@@ -145,15 +133,11 @@ const (
 	maxText   = 64 << 10
 )
 
-func readNothing(string) (any, string) { return nil, "cannot be written" }
-
 func readDate(value string) (any, string) {
 	s, _ := body.String.Read(value)
 	written, _ := s.(string)
-	if at, err := time.Parse(dateLayout, written); err != nil || at.Format(dateLayout) != written {
-		return nil, "must be a date such as 2026-01-02T03:04:05.000Z"
-	}
-	return written, ""
+	at, err := time.Parse(dateLayout, written)
+	return written, unless(err == nil && at.Format(dateLayout) == written, "must be a date such as 2026-01-02T03:04:05.000Z")
 }
 
 // schemaReply is a schema as GET /schemas shows it.
@@ -179,23 +163,15 @@ func listSchemas(r *http.Request) (envelope.List[schemaReply], error) {
 func (s schema) reply() schemaReply {
 	reply := schemaReply{Item: envelope.Item{ID: s.object, Object: "schema"}, Plural: s.plural}
 	for _, p := range s.Schema().Properties {
-		if p.Type != paging.Any || p.List != nil { // an object is shown by its properties
-			reply.Properties = append(reply.Properties, newPropertyReply(p))
+		name := p.Path[strings.LastIndexByte(p.Path, '.')+1:]
+		shown := propertyReply{Name: name, Path: p.Path, Type: p.Type.String(), Filterable: p.Filter, Sortable: p.Sort}
+		switch {
+		case p.List != nil:
+			shown.Type, shown.List = "list", p.List.Object
+		case p.Type == paging.Any:
+			continue // an object is shown by its properties
 		}
-	}
-	return reply
-}
-
-func newPropertyReply(p paging.Property) propertyReply {
-	reply := propertyReply{
-		Name:       p.Path[strings.LastIndexByte(p.Path, '.')+1:],
-		Path:       p.Path,
-		Type:       p.Type.String(),
-		Filterable: p.Filter,
-		Sortable:   p.Sort,
-	}
-	if p.List != nil {
-		reply.Type, reply.List = "list", p.List.Object
+		reply.Properties = append(reply.Properties, shown)
 	}
 	return reply
 }

@@ -157,14 +157,12 @@ func (h scripts) mintAndRevoke(r *http.Request, values map[string]any) (any, err
 	clientKey, subject := p.App, p.Account
 	setIfGiven(&clientKey, values, "app")
 	setIfGiven(&subject, values, "sub")
-	if _, given := values["scope"]; !given {
-		values["scope"] = []string{}
-	}
 	w, err := wishOf(subject, values, "")
 	if err != nil {
 		return nil, err
 	}
-	w.Permanent = w.MaxUses == 0 // a token needs a jti to be revoked
+	w.Scope = append([]string{}, w.Scope...) // an empty claim, not none
+	w.Permanent = w.MaxUses == 0             // a token needs a jti to be revoked
 	m, err := h.tokens.mintFor(r.Context(), p, clientKey, w)
 	if err != nil {
 		return nil, err
@@ -271,8 +269,7 @@ func (h views) messageToken(r *http.Request) (any, error) {
 	if !p.Expires.IsZero() && p.Expires.Before(claims.Expires) {
 		claims.Expires = p.Expires
 	}
-	m, err := h.tokens.mintFor(r.Context(), p, p.App, bearer.Wish{Claims: claims})
-	return result(m, err)
+	return result(h.tokens.mintFor(r.Context(), p, p.App, bearer.Wish{Claims: claims}))
 }
 
 func (h views) deploy(r *http.Request) (envelope.Result[any], error) {

@@ -70,20 +70,14 @@ func openStore(ctx context.Context, name string) (*store, error) {
 			return nil, errors.New("-db: not the address of a database") // the driver's error may show a password
 		}
 	}
-	var err error
-	if s.db, err = openPool(driver, source, routeConnections); err == nil {
-		s.objects = s.db
-		s.guarded, err = openPool(driver, source, guardConnections)
-	}
-	if err == nil && name == memoryDB {
+	s.db, s.guarded = openPool(driver, source, routeConnections), openPool(driver, source, guardConnections)
+	s.objects = s.db
+	if name == memoryDB {
 		// Without a write-ahead log, a writer waits for readers and blocks all others. So lists of
 		// objects use another database than the Guard.
-		s.objects, err = openPool(driver, memorySource(), routeConnections)
+		s.objects = openPool(driver, memorySource(), routeConnections)
 	}
-	if err == nil {
-		err = s.alone(ctx, func() error { return s.migrateAll(ctx) })
-	}
-	if err != nil {
+	if err := s.alone(ctx, func() error { return s.migrate(ctx) }); err != nil {
 		s.close()
 		return nil, fmt.Errorf("-db: %w", err)
 	}
@@ -92,14 +86,14 @@ func openStore(ctx context.Context, name string) (*store, error) {
 	return s, nil
 }
 
-func openPool(driver, source string, connections int) (*sql.DB, error) {
+func openPool(driver, source string, connections int) *sql.DB {
 	db, err := sql.Open(driver, source)
 	if err != nil {
-		return nil, err
+		panic(err) // no such driver: neither of the two reads the source before it connects
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	return db, nil
+	return db
 }
 
 // forGuard returns the store with the Guard's connections.
@@ -125,9 +119,7 @@ func (s *store) close() (err error) {
 		err = errors.Join(err, conn.Close())
 	}
 	for _, db := range []*sql.DB{s.db, s.guarded, s.objects} { // the last may be the first, too
-		if db != nil {
-			err = errors.Join(err, db.Close())
-		}
+		err = errors.Join(err, db.Close())
 	}
 	return err
 }
@@ -180,10 +172,7 @@ func aloneBy(ctx context.Context, file string, do func() error) error {
 	if err := private.Keep(file, besideSQLite...); err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", sqliteSource(file, "_pragma=busy_timeout(250)&_txlock=exclusive"))
-	if err != nil {
-		return err
-	}
+	db := openPool("sqlite", sqliteSource(file, "_pragma=busy_timeout(250)&_txlock=exclusive"), 1)
 	defer db.Close()
 	return inTx(ctx, db, func(*sql.Tx) error { return do() })
 }
@@ -206,24 +195,8 @@ func isBusy(err error) bool {
 	return ok && failed.Code()&0xff == busy
 }
 
-// migrateAll creates the tables in each database that uses them.
-func (s *store) migrateAll(ctx context.Context) error {
-	for _, db := range slices.Compact([]*sql.DB{s.db, s.objects}) {
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		s.alive = append(s.alive, conn)
-		if err := s.migrate(ctx, db); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// migrate creates the tables of a database. The transaction waits for another instance, for which
-// the library may be creating its tables.
-func (s *store) migrate(ctx context.Context, db *sql.DB) error {
+// migrate creates the tables in each database that uses them.
+func (s *store) migrate(ctx context.Context) error {
 	words := strings.NewReplacer("{json}", "TEXT", "{integer}", "INTEGER", "{boolean}", "INTEGER", "{date}", "TEXT", "{strict}", "STRICT")
 	if s.dialect == sqlpage.PostgreSQL {
 		words = strings.NewReplacer("{json}", "jsonb", "{integer}", "BIGINT", "{boolean}", "BOOLEAN", "{date}", "timestamptz(3)", "{strict}", "")
@@ -232,12 +205,21 @@ func (s *store) migrate(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return inTx(ctx, db, func(tx *sql.Tx) error {
-		for _, statement := range slices.Concat(tables, each(schemas, schema.create), indexes) {
-			if _, err := tx.ExecContext(ctx, words.Replace(statement)); err != nil {
-				return err
-			}
+	statements := words.Replace(strings.Join(slices.Concat(tables, each(schemas, schema.create), indexes), ";\n"))
+	for _, db := range slices.Compact([]*sql.DB{s.db, s.objects}) {
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		s.alive = append(s.alive, conn)
+		// The transaction waits for another instance, for which the library may be creating its tables.
+		err = inTx(ctx, db, func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, statements)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
