@@ -223,8 +223,10 @@ func (h memberships) enterFrom(w http.ResponseWriter, r *http.Request, origin st
 		p, err = h.sessions.Enter(w, r, to.Org.Code)
 	}))
 	h.guard.Mount(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		refused := err
 		if _, err = h.guard.Check(r, bySession); err == nil {
-			entered.ServeHTTP(unseen, r) // what Check has admitted, Require admits
+			err = refused // unless Require admits it
+			entered.ServeHTTP(unseen, r)
 		}
 	})).ServeHTTP(unseen, there)
 	if unseen.status >= http.StatusInternalServerError {
