@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -112,8 +111,12 @@ func (o *others) send(ctx context.Context, m eventMessage) {
 func (o *others) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	maps.DeleteFunc(o.watched, func(_ auth.OrgKey, until time.Time) bool { return time.Now().After(until) })
-	maps.DeleteFunc(o.lost, func(org auth.OrgKey, _ int64) bool { return o.watched[org].IsZero() })
+	for org, until := range o.watched {
+		if time.Now().After(until) {
+			delete(o.watched, org)
+			delete(o.lost, org)
+		}
+	}
 }
 
 func (o *others) listen(ctx context.Context) {

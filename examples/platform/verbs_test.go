@@ -221,3 +221,25 @@ func TestInstancesSeeEachOthersEvents(t *testing.T) {
 		}
 	})
 }
+
+func TestWhoWatchesAgainLearnsOfEventsThatWereLostMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const made = 100
+		hangs := &medium{
+			send:    func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() },
+			receive: func(ctx context.Context, _ func(string)) error { <-ctx.Done(); return ctx.Err() },
+		}
+		o := newOthers(newFeed(), hangs)
+		defer o.close()
+		o.take(`{"watched":["acme"]}`)
+		for range made {
+			o.publish(acme, func() eventReply { return eventReply{} })
+		}
+		time.Sleep(3 * made * sayInterval)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if len(o.watched) != 0 || o.lost[acme] < made/2 {
+			t.Errorf("%d orgs are watched, %d events were lost", len(o.watched), o.lost[acme])
+		}
+	})
+}
