@@ -144,6 +144,13 @@ func TestDemoObjects(t *testing.T) {
 	}
 }
 
+// tips returns what the server prints, which it does after it writes the facts and before it answers.
+func (s *server) tips(t *testing.T) string {
+	t.Helper()
+	s.do(t, call{path: "/schemas"}).ok(t)
+	return s.output.String()
+}
+
 // TestTips runs the printed commands as a user would.
 func TestTips(t *testing.T) {
 	t.Parallel()
@@ -152,7 +159,7 @@ func TestTips(t *testing.T) {
 	}
 	s := start(t)
 	var script strings.Builder
-	for line := range strings.Lines(s.output.String()) {
+	for line := range strings.Lines(s.tips(t)) {
 		if strings.HasPrefix(line, "  export ") || strings.HasPrefix(line, "  go run ") {
 			script.WriteString(strings.ReplaceAll(line, "./examples/client", "../client"))
 		}
@@ -171,7 +178,7 @@ func TestTippedCurl(t *testing.T) {
 		t.Skip(err)
 	}
 	s := start(t)
-	_, line, _ := strings.Cut(s.output.String(), "  curl ")
+	_, line, _ := strings.Cut(s.tips(t), "  curl ")
 	line, _, _ = strings.Cut(line, "\n\n")
 	out, err := exec.Command("sh", "-c", "curl -sS "+line).Output()
 	if err != nil {
