@@ -16,10 +16,10 @@ import (
 // NewMemoryLedger returns a Ledger in memory, for tests and for one process. When the process
 // ends, all permanent and limited-use tokens become invalid. now is its clock; nil: time.Now.
 //
-// Issue and the verbs about a subject look at all records of the subject. List of any
-// subject and RevokeSubject of any app look at all records of the ledger. Of dead records,
-// each Issue drops those of its subject. All others are dropped once the ledger has doubled
-// since that happened last.
+// The verbs about a subject look at all records of the subject. Issue does so only if there
+// are few, or limit or more, and drops the dead ones. List of any subject and RevokeSubject
+// of any app look at all records of the ledger. All other dead records are dropped once the
+// ledger has doubled since that happened last.
 func NewMemoryLedger(now func() time.Time) Ledger {
 	return &memoryLedger{now: now, records: map[inApp]*issuedRecord{}, subjects: map[inApp]map[string]*issuedRecord{}}
 }
@@ -43,6 +43,9 @@ type issuedRecord struct {
 
 // sweepFrom is the number of records from which on the dead ones are looked for.
 const sweepFrom = 64
+
+// few is how many records of its subject each Issue looks at.
+const few = 64
 
 // isUsable reports whether a record is live, without looking at its ancestors. A
 // stored record was not revoked.
@@ -108,9 +111,23 @@ func (m *memoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 			return ErrTooDeep
 		}
 	}
+	if err := m.makeRoom(&r, kids, limit, now); err != nil {
+		return err
+	}
+	r.Uses, r.Generation, r.Use = 0, 0, face.Use{}
+	m.add(&issuedRecord{Record: r})
+	return nil
+}
+
+// makeRoom fails if the subject of r has the maximum of records, and drops its dead ones otherwise.
+func (m *memoryLedger) makeRoom(r *Record, kids []string, limit int, now time.Time) error {
+	of := m.subjects[inApp{r.ClientKey, r.Subject}]
+	if len(of) > few && len(of) < limit {
+		return nil // its dead ones stay until the limit, or the next sweep
+	}
 	live, young := 0, 0
 	var gone []*issuedRecord
-	for _, known := range m.subjects[inApp{r.ClientKey, r.Subject}] {
+	for _, known := range of {
 		switch {
 		case !m.isLive(known, now):
 			gone = append(gone, known)
@@ -125,11 +142,9 @@ func (m *memoryLedger) Issue(ctx context.Context, r Record, verifying []string, 
 	if live >= limit || young-limit >= MaxReplaced {
 		return ErrTooMany
 	}
-	r.Uses, r.Generation, r.Use = 0, 0, face.Use{}
 	for _, known := range gone {
 		m.remove(known)
 	}
-	m.add(&issuedRecord{Record: r})
 	return nil
 }
 
