@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/tenantkit/tenantkit/auth"
 	"github.com/tenantkit/tenantkit/auth/apikey"
@@ -221,7 +220,7 @@ func TestTicketsDoNotWaitForTheLog(t *testing.T) {
 		tx := e.begin(t)
 		defer tx.Rollback()
 		expect(t, "Append", must(e.In(t.Context(), tx))(t).Audit().Append(t.Context(), auth.Event{Org: "acme", Verb: "account.changed"}, ""), nil)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		for limit := range 2 {
 			ticket := sessionOf(rand.Text())
@@ -236,6 +235,11 @@ func TestTicketsDoNotWaitForTheLog(t *testing.T) {
 func TestVerbsAtOnce(t *testing.T) {
 	_, secret := signing.Generate()
 	eachAudited(t, func(t *testing.T, e *embedded) {
+		if e.dialect == sqlstore.PostgreSQL { // which counts deadlocks by database, and other tests make some
+			source, h := newDatabase(t), e.home
+			h.open = func(t testing.TB) *sql.DB { return openDB(t, "pgx", source) }
+			e = newEmbedded(t, h)
+		}
 		deadlocks := func() (n int) {
 			if e.dialect == sqlstore.PostgreSQL {
 				expect(t, "stats", e.db.QueryRow("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()").Scan(&n), nil)
@@ -344,7 +348,7 @@ func TestVerbsAtOnce(t *testing.T) {
 		})
 		wg.Wait()
 		n := deadlocks() - before
-		t.Logf("%d verbs, %d deadlocks in the whole database", done.Load(), n)
+		t.Logf("%d verbs, %d deadlocks", done.Load(), n)
 		if n > 0 || done.Load() < enough {
 			t.Errorf("%d deadlocks, %d verbs", n, done.Load())
 		}

@@ -223,20 +223,20 @@ func (s step) passes(t *testing.T, tests, file string) bool {
 	run := exec.CommandContext(t.Context(), tests, "-test.failfast", "-test.timeout", "5m", "-test.run", s.tests)
 	run.Env = append(os.Environ(), "SABOTAGE_STATEMENTS=", "REQUIRE_ENGINES=1", "GATE=1", "ENGINE="+s.engine, "SPOILED="+file)
 	if s.engine == "PostgreSQL" {
+		// So the tests need not start their own PostgreSQL, which takes longer than most of them.
 		run.Env = append(run.Env, "STORES_POSTGRES="+newDatabase(t))
 	}
 	return run.Run() == nil
 }
 
-// newDatabase creates a database, so that the tests need not start their own PostgreSQL, which
-// takes longer than most of them. The server may be another program's: see durablePostgres.
+// newDatabase creates a database. The server may be another program's: see durablePostgres.
 func newDatabase(t *testing.T) (source string) {
 	t.Helper()
 	at, err := url.Parse(durablePostgres(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := "spoiled" + strings.ToLower(rand.Text())
+	name := "own" + strings.ToLower(rand.Text())
 	run(t, openDB(t, "pgx", at.String()), "CREATE DATABASE "+name)
 	at.Path = "/" + name
 	return at.String()
