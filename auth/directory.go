@@ -110,15 +110,21 @@ type SessionPolicy struct {
 // Effective returns the policy with the defaults in place of values that are not set. A negative
 // RememberDevice means that no device is remembered.
 func (p SessionPolicy) Effective() SessionPolicy {
-	p.Idle = cmp.Or(max(p.Idle, 0), 30*time.Minute)
-	p.Max = cmp.Or(max(p.Max, 0), 12*time.Hour)
+	if p.Idle <= 0 {
+		p.Idle = 30 * time.Minute
+	}
+	if p.Max <= 0 {
+		p.Max = 12 * time.Hour
+	}
 	if p.RememberDevice == 0 && !p.SecondFactor {
 		p.RememberDevice = 30 * 24 * time.Hour
 	}
 	if p.RememberDevice = min(p.RememberDevice, 90*24*time.Hour); p.RememberDevice <= 0 {
 		p.RememberDevice = -1
 	}
-	p.PerAccount = cmp.Or(max(p.PerAccount, 0), 100) // no setting is a limit, too: abandoned sessions would fill the store
+	if p.PerAccount <= 0 {
+		p.PerAccount = 100 // no setting is a limit, too: abandoned sessions would fill the store
+	}
 	return p
 }
 

@@ -383,7 +383,7 @@ func (m *Manager) carried(ctx context.Context, r *http.Request, t *auth.Tenant) 
 	if !ok {
 		return Session{}, nil
 	}
-	s, _, err := m.current(ctx, t, hash)
+	s, _, _, err := m.current(ctx, t, hash)
 	if meansEnded(err) { // though the browser still has the cookie
 		return Session{}, nil
 	}

@@ -45,8 +45,7 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 		return auth.Principal{}, m.refusal(t, errMalformed)
 	}
 	hash := token.hash()
-	used := seen(t.Org, m.now()) // no later than the time that the session is judged by
-	s, account, err := m.current(ctx, t, hash)
+	s, account, now, err := m.current(ctx, t, hash)
 	if err == nil {
 		err = m.checkOrigin(ctx, t, &s, account)
 	}
@@ -57,7 +56,7 @@ func (m *Manager) Authenticate(ctx context.Context, r *http.Request, t *auth.Ten
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	crossOrigin := m.SameOrigin(r)
+	used, crossOrigin := seen(t.Org, now), m.SameOrigin(r)
 	if crossOrigin == nil && !used.After(s.Seen) {
 		return p, nil // most requests: there is nothing to write
 	}
@@ -89,7 +88,7 @@ var (
 
 // check returns an error unless the record is a session of the org that has not ended.
 func (s *Session) check(org *auth.Org, now time.Time) error {
-	idle, _ := s.limits(org)
+	idle, most := s.limits(org)
 	switch {
 	case s.Org != org.Key():
 		return errForeign
@@ -97,22 +96,24 @@ func (s *Session) check(org *auth.Org, now time.Time) error {
 		return errTicket
 	case now.Sub(s.Seen) >= idle:
 		return errIdle
-	case !now.Before(s.end(org)):
+	case !now.Before(s.Created.Add(most)), !now.Before(s.Expires):
 		return errMax
 	}
 	return nil
 }
 
 // current returns the session of the hash, and its account, if neither the org's settings nor a change of
-// the account have ended it.
-func (m *Manager) current(ctx context.Context, t *auth.Tenant, hash [32]byte) (s Session, account *auth.Account, err error) {
-	if s, err = m.Store.Get(ctx, t.Org.Key(), hash); err == nil {
-		err = s.check(t.Org, m.now()) // after the look-up, which may be slow
+// the account have ended it now.
+func (m *Manager) current(ctx context.Context, t *auth.Tenant, hash [32]byte) (s Session, account *auth.Account, now time.Time, err error) {
+	s, err = m.Store.Get(ctx, t.Org.Key(), hash)
+	now = m.now() // after the look-up, which may be slow
+	if err == nil {
+		err = s.check(t.Org, now)
 	}
 	if err == nil {
 		account, err = s.unchanged(ctx, t)
 	}
-	return s, account, err
+	return s, account, now, err
 }
 
 // unchanged returns the account of the record, or errChanged if it was changed after it
