@@ -20,11 +20,11 @@ import (
 // the filter has.
 type Filter struct {
 	op      Op
+	cursor  bool // part of the cursor of a query
 	path    string
 	value   operand   // of a comparison
 	values  []operand // of OpIn
 	filters []Filter
-	cursor  bool // part of the cursor of a query
 }
 
 // operand is a value that a property is compared with. The zero operand is null.

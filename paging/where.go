@@ -85,7 +85,7 @@ const (
 	maxNodes   = 256  // conditions and logical operators
 	maxValues  = 200  // values that properties are compared with
 
-	few = 4 // parts that most objects and arrays have at most
+	few = 3 // parts that most objects and arrays have at most
 )
 
 var (
