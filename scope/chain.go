@@ -97,6 +97,17 @@ func cut(s string, separator byte) (before, after string, found bool) {
 	return s, "", false
 }
 
+// cutWord cuts at a dot. A root or a verb is so short that an inlined loop is faster than a
+// call of cut.
+func cutWord(s string) (word, after string, found bool) {
+	for i := range len(s) {
+		if s[i] == '.' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
 const maxName = 40
 
 func isName(s string) bool { return ascii.Name.Holds(s, 1, maxName) }
@@ -109,8 +120,11 @@ func isRoot(s string) bool { return isLower(s) && 'a' <= s[0] && s[0] <= 'z' }
 // isObject reports whether s is an object name, with or without a type: c_note,
 // c_note#c_memo.
 func isObject(s string) bool {
+	if isLower(s) { // nearly every name has no type
+		return true
+	}
 	base, kind, typed := cut(s, '#')
-	return isLower(base) && (!typed || isLower(kind))
+	return typed && isLower(base) && isLower(kind)
 }
 
 // isProperty reports whether s is one segment of a property path: c_set, c_set[],
@@ -136,9 +150,3 @@ func isPath(s string) bool {
 
 // isToken reports whether some grammar could have s as an identifier.
 func isToken(s string) bool { return s != "" && ascii.Identifier.Only(s) }
-
-// isIdentifier reports whether s is an identifier of the standard grammar: 24 hexadecimal
-// digits, or a UUID.
-func isIdentifier(s string) bool {
-	return ascii.Hex.Holds(s, 24, 24) || ascii.IsUUID(s, ascii.Hex)
-}

@@ -3,8 +3,9 @@ package scope
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 // Limits of what is parsed, so that hostile input costs little.
@@ -28,11 +29,9 @@ type Grammar struct {
 	Identifier func(string) bool
 }
 
-func rootOf(s string) root { return root(max(0, slices.Index(rootNames[:], s))) }
-
 func (g *Grammar) isIdentifier(s string) bool {
 	if g == nil || g.Identifier == nil {
-		return isIdentifier(s)
+		return ascii.Hex.Holds(s, 24, 24) || ascii.IsUUID(s, ascii.Hex)
 	}
 	return isToken(s) && g.Identifier(s)
 }
@@ -53,7 +52,7 @@ func (g *Grammar) Parse(chain string) (canonical string, err error) {
 		return "", &SyntaxError{Expected: "a chain; everything is *"}
 	}
 	var s shape
-	if err := g.parseKnown(chain, &s); err != nil {
+	if err := s.known(chain, g.parse(chain, &s)); err != nil {
 		return "", err
 	}
 	return s.canonical(chain), nil
@@ -64,19 +63,26 @@ func (g *Grammar) Parse(chain string) (canonical string, err error) {
 // parse, and for a root that the grammar does not know. It also refuses the empty chain,
 // since nobody needs everything.
 func (g *Grammar) ParseNeed(chain string) (n Need, err error) {
-	problem := g.parseKnown(chain, &n.shape)
-	if problem == nil && n.shape.root == rootAll {
+	err = g.parseNeed(chain, &n.shape)
+	return n, err
+}
+
+// parseNeed writes in place, so that ParseNeed is inlined. To copy a shape just after it was
+// written is slow.
+func (g *Grammar) parseNeed(chain string, s *shape) error {
+	problem := s.known(chain, g.parse(chain, s))
+	if problem == nil && s.root == rootAll {
 		problem = &SyntaxError{Got: chain, Expected: "a root; a need names what is asked for"}
 	}
 	if problem != nil {
-		return Need{}, problem
+		*s = shape{}
+		return problem
 	}
-	return n, nil
+	return nil
 }
 
-// parseKnown is parse, but returns an error for a root that the grammar does not know.
-func (g *Grammar) parseKnown(chain string, s *shape) *SyntaxError {
-	err := g.parse(chain, s)
+// known returns err, or an error for a root that the grammar does not know.
+func (s *shape) known(chain string, err *SyntaxError) *SyntaxError {
 	if err == nil && s.root == rootUnknown {
 		return fail(chain, 0, "a root of the grammar")
 	}
@@ -133,7 +139,7 @@ func (g *Grammar) Vet(chains ...string) error {
 	var problems []error
 	for i, chain := range chains {
 		var s shape
-		err := g.parseKnown(chain, &s)
+		err := s.known(chain, g.parse(chain, &s))
 		if err == nil {
 			err = s.vet()
 		}

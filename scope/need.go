@@ -31,25 +31,34 @@ func (n Need) String() string { return n.shape.text() }
 // c_note#c_short. The identifier "" means every instance. The path is dot-separated; ""
 // means the whole object. Values outside the grammar, such as *, give the zero Need.
 func (g *Grammar) Object(v Verb, name, id, path string) (n Need) {
+	g.setObject(&n.shape, v, name, id, path)
+	return n
+}
+
+// setObject writes in place, so that Object is inlined, as parseNeed does.
+func (g *Grammar) setObject(s *shape, v Verb, name, id, path string) {
 	column, ok := columnOf(rootObject, string(v))
 	if !ok || v == "*" || id != "" && !g.isIdentifier(id) || !isObject(name) {
-		return Need{}
+		return
 	}
-	n.shape = shape{root: rootObject, column: column, head: [head]string{name}}
-	n.shape.setInstance(id, path)
-	return n
+	s.root, s.column, s.head[0] = rootObject, column, name
+	s.setInstance(id, path)
 }
 
 // At returns the need for one instance. kind is the need for every instance of an object
 // name, as Object and ParseNeed make it. At does not read its verb and name again. Any
 // other kind, or a text that is no identifier, gives the zero Need.
 func (g *Grammar) At(kind Need, id string) Need {
-	s := &kind.shape
+	g.setIdentifier(&kind.shape, id)
+	return kind
+}
+
+func (g *Grammar) setIdentifier(s *shape, id string) {
 	if s.root != rootObject || s.head[0] == "" || s.head[1] != "" || !g.isIdentifier(id) {
-		return Need{}
+		*s = shape{}
+		return
 	}
 	s.setInstance(id, "")
-	return kind
 }
 
 // setInstance makes a need for every instance one for an instance, and a path of it.

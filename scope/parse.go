@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tenantkit/tenantkit/internal/ascii"
 )
 
 // SyntaxError describes where and why a chain does not parse.
@@ -28,6 +30,9 @@ func (e *SyntaxError) Error() string {
 // fail returns the error for a segment of a chain, counted from 0.
 func fail(chain string, segment int, expected string) *SyntaxError {
 	segments := strings.Split(chain, ".")
+	if len(segments) > maxSegments {
+		segment, expected = maxSegments, "at most 32 segments"
+	}
 	got := segments[segment]
 	return &SyntaxError{
 		Segment:  segment,
@@ -43,40 +48,46 @@ func (g *Grammar) parse(chain string, s *shape) *SyntaxError {
 	switch {
 	case len(chain) > maxLength:
 		return &SyntaxError{Offset: maxLength, Got: chain[:64], Expected: "at most 512 bytes"}
-	case strings.Count(chain, ".") >= maxSegments:
-		return fail(chain, maxSegments, "at most 32 segments")
+	case len(chain) >= 2*maxSegments && strings.Count(chain, ".") >= maxSegments: // in a shorter one, some segment is empty
+		return fail(chain, maxSegments, "")
 	}
-	chain = cutStars(chain)
-	if chain == "" || chain == "*" {
+	text := cutStars(chain)
+	if text == "" || text == "*" {
 		s.root = rootAll
 		return nil
 	}
-	s.column = columnAny
-	for i, at := 0, 0; at <= len(chain); i++ {
-		segment := chain[at:]
-		if end := strings.IndexByte(segment, '.'); end >= 0 {
-			segment = segment[:end]
-		}
-		var expected string
-		switch {
-		case i == 0:
-			expected = s.readRoot(segment)
-		case s.root == rootObject && i > 1:
-			expected = g.readObject(s, i, segment)
-		default:
-			expected = g.read(s, i, segment)
-		}
-		if expected != "" {
-			return fail(chain, i, expected)
-		}
-		if s.root == rootScript {
-			return g.script(chain, s)
-		}
-		if s.root == rootObject && i == 2+head {
-			s.rest = chain[at:]
-		}
-		at += len(segment) + 1
+	name, after, more := cutWord(text)
+	s.root, s.column = rootOf(name), columnAny
+	switch {
+	case s.root == rootNone:
+		s.root = rootUnknown
+		return parseUnknown(chain, text)
+	case !more:
+		return nil
+	case s.root == rootScript:
+		return g.script(chain, after, s)
 	}
+	verb, after, more := cutWord(after)
+	var ok bool
+	if s.column, ok = columnOf(s.root, verb); !ok {
+		return fail(chain, 1, expectedVerb(s.root, verb))
+	}
+	if !more {
+		return nil
+	}
+	if s.root == rootObject {
+		return g.object(chain, after, s)
+	}
+	name, _, more = cut(after, '.')
+	switch {
+	case s.root == rootAdmin:
+		return fail(chain, 2, "nothing more")
+	case !g.isNamed(name):
+		return fail(chain, 2, "a name or an identifier")
+	case more:
+		return fail(chain, 3, "nothing more")
+	}
+	s.head[0] = name
 	return nil
 }
 
@@ -88,82 +99,76 @@ func cutStars(text string) string {
 	return text
 }
 
-// read reads a segment after the root, counted from 0, into s. If the segment is wrong, it
-// returns what could stand there.
-func (g *Grammar) read(s *shape, i int, segment string) (expected string) {
-	switch {
-	case s.root == rootUnknown:
+// parseUnknown checks the form of a chain whose root the grammar does not know.
+func parseUnknown(chain, text string) *SyntaxError {
+	segment, after, more := cut(text, '.')
+	if !isRoot(segment) {
+		return fail(chain, 0, "a root, in lower case")
+	}
+	for i := 1; more; i++ {
+		segment, after, more = cut(after, '.')
 		if segment != "*" && !isProperty(segment) && !isToken(segment) {
-			return "a segment or *"
+			return fail(chain, i, "a segment or *")
 		}
-	case i == 1:
-		return s.readVerb(segment)
-	case s.root == rootAdmin || i > 2:
-		return "nothing more"
-	case !g.isNamed(segment):
-		return "a name or an identifier"
-	default:
-		s.head[0] = segment
 	}
-	return ""
+	return nil
 }
 
-func (s *shape) readRoot(name string) (expected string) {
-	if s.root = rootOf(name); s.root != rootNone {
-		return ""
-	}
-	s.root = rootUnknown
-	if !isRoot(name) {
-		return "a root, in lower case"
-	}
-	return ""
-}
-
-func (s *shape) readVerb(verb string) (expected string) {
-	var ok bool
-	if s.column, ok = columnOf(s.root, verb); ok {
-		return ""
-	}
-	verbs := slices.DeleteFunc(slices.Clone(columnNames[s.root][:columnAny]), func(name string) bool { return name == "" })
-	expected = strings.Join(verbs, ", ") + " or *"
-	if _, ok := columnOf(rootObject, verb); ok && s.root == rootDeployment {
+// expectedVerb returns what could stand in place of a verb that the root does not have.
+func expectedVerb(r root, verb string) string {
+	verbs := slices.DeleteFunc(slices.Clone(columnNames[r][:columnAny]), func(name string) bool { return name == "" })
+	expected := strings.Join(verbs, ", ") + " or *"
+	if _, ok := columnOf(rootObject, verb); ok && r == rootDeployment {
 		expected += "; deployments themselves are objects: object." + verb + ".deployment"
 	}
 	return expected
 }
 
-// readObject reads what follows the verb of an object chain.
-func (g *Grammar) readObject(s *shape, i int, segment string) (expected string) {
-	switch {
-	case i >= 2+head:
-		if !isProperty(segment) {
-			return "a property"
-		}
-		return ""
-	case i == 2 && !isObject(segment) && segment != "*":
-		return "an object name or *"
-	case i == 3 && !g.isIdentifier(segment) && segment != "*":
-		if isProperty(segment) {
-			return "an identifier or *; an identifier or * stands before a property: " + s.text() + ".*." + segment
-		}
-		return "an identifier or *"
+// object reads what follows the verb of an object chain.
+func (g *Grammar) object(chain, text string, s *shape) *SyntaxError {
+	lower := ascii.LowerName.Span(text) // most names end here, so that nothing is read twice
+	tail, after, more := cutWord(text[lower:])
+	name := text[:lower+len(tail)]
+	if (tail != "" || lower == 0 || lower > maxName) && !isObject(name) && name != "*" {
+		return fail(chain, 2, "an object name or *")
 	}
-	s.head[i-2] = segment
-	return ""
-}
-
-// script reads a chain of the root script, with the aliases of the interface.
-func (g *Grammar) script(chain string, s *shape) *SyntaxError {
-	_, after, more := cut(chain, '.')
-	kind, after, named := cut(after, '.')
-	at, executes := 1, kind == "execute"
-	if executes {
-		more = named
-		kind, after, named = cut(after, '.')
-		at++
-	}
+	s.head[0] = name
 	if !more {
 		return nil
+	}
+	if g.isIdentifier(after) { // so end most chains
+		s.head[1] = after
+		return nil
+	}
+	id, after, more := cut(after, '.')
+	if !g.isIdentifier(id) && id != "*" {
+		expected := "an identifier or *"
+		if isProperty(id) {
+			expected += "; an identifier or * stands before a property: " + s.text() + ".*." + id
+		}
+		return fail(chain, 3, expected)
+	}
+	s.head[1], s.rest = id, after
+	for i := 2 + head; more; i++ {
+		var property string
+		property, after, more = cut(after, '.')
+		if !isProperty(property) {
+			return fail(chain, i, "a property")
+		}
+	}
+	return nil
+}
+
+// script reads what follows the root script, with the aliases of the interface.
+func (g *Grammar) script(chain, text string, s *shape) *SyntaxError {
+	kind, after, named := cut(text, '.')
+	at, executes := 1, kind == "execute"
+	if executes && !named {
+		return nil
+	}
+	if executes {
+		kind, after, named = cut(after, '.')
+		at++
 	}
 	name, _, further := cut(after, '.')
 	switch {

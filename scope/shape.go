@@ -25,6 +25,16 @@ var rootNames = [...]string{
 	rootDeployment: "deployment", rootAdmin: "admin",
 }
 
+// rootOf returns the root of a name, or rootNone.
+func rootOf(s string) root {
+	for r, name := range &rootNames {
+		if name == s {
+			return root(r)
+		}
+	}
+	return rootNone
+}
+
 // column is the second segment of a chain under a root. Different roots share
 // the numbers, since their columns never meet.
 type column uint8
