@@ -23,6 +23,7 @@ const (
 	FieldKey   // of names in structured fields (RFC 8941)
 	FieldToken // of tokens there
 	FieldBytes // of byte sequences there
+	FieldText  // of strings there, without escapes
 )
 
 var classes = func() (of [256]Class) {
@@ -30,9 +31,10 @@ var classes = func() (of [256]Class) {
 	for c := '!'; c <= '~'; c++ {
 		of[c] |= Visible
 		if c != '"' && c != '\\' {
-			of[c] |= Unquoted
+			of[c] |= Unquoted | FieldText
 		}
 	}
+	of[' '] |= FieldText
 	for class, members := range map[Class]string{
 		Name:         digits + lower + upper + "_-",
 		LowerName:    digits + lower + "_-",
@@ -54,8 +56,29 @@ var classes = func() (of [256]Class) {
 			of[c] |= class
 		}
 	}
+	for value, c := range "0123456789abcdef" {
+		of[c] |= Class(value) << hexValue
+	}
 	return of
 }()
+
+// hexValue is the place of the value of a lower-case hexadecimal digit, above the classes.
+const hexValue = 28
+
+// DecodeHex decodes lower-case hexadecimal digits into all of dst. Like Only, it has no branch for a
+// character.
+func DecodeHex(dst []byte, text string) bool {
+	if len(text) != 2*len(dst) {
+		return false
+	}
+	all := LowerHex
+	for i := range dst {
+		high, low := classes[text[2*i]], classes[text[2*i+1]]
+		all &= high & low
+		dst[i] = byte(high>>hexValue<<4 | low>>hexValue)
+	}
+	return all != 0
+}
 
 // Has reports whether the class has the byte b.
 func (c Class) Has(b byte) bool { return classes[b]&c != 0 }
@@ -65,8 +88,14 @@ func (c Class) Holds(text string, least, most int) bool {
 	return least <= len(text) && len(text) <= most && c.Only(text)
 }
 
-// Only reports whether text has no character outside of the class.
-func (c Class) Only(text string) bool { return c.Span(text) == len(text) }
+// Only reports whether text has no character outside of the class. The loop has no branch: one for
+// each character of a key or a nonce would take longer than the look-up.
+func (c Class) Only(text string) bool {
+	for i := range len(text) {
+		c &= classes[text[i]]
+	}
+	return c != 0
+}
 
 // Span returns how many characters at the front of text are of the class.
 func (c Class) Span(text string) (n int) {
