@@ -98,11 +98,13 @@ func (c Class) Only(text string) bool {
 }
 
 // Span returns how many characters at the front of text are of the class.
-func (c Class) Span(text string) (n int) {
-	for n < len(text) && c.Has(text[n]) {
-		n++
+func (c Class) Span(text string) int {
+	for i := range len(text) {
+		if !c.Has(text[i]) {
+			return i
+		}
 	}
-	return n
+	return len(text)
 }
 
 // IsClientKey reports whether text can be a client key: 1 to 128 visible characters. So it is one
