@@ -2,8 +2,6 @@ package signing
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/http"
 
@@ -51,7 +49,7 @@ func (c *credential) parseV1(h http.Header, names *Headers) error {
 	switch {
 	case !ascii.IsClientKey(c.use.ClientKey):
 		return fmt.Errorf("%w: client key", ErrMalformed)
-	case !parseSignature(&c.use.Signature, signature[0]):
+	case !ascii.DecodeHex(c.use.Signature[:], signature[0]):
 		return fmt.Errorf("%w: signature", ErrMalformed)
 	case !isTime:
 		return fmt.Errorf("%w: timestamp", ErrMalformed)
@@ -61,15 +59,6 @@ func (c *credential) parseV1(h http.Header, names *Headers) error {
 		return fmt.Errorf("%w: account", ErrMalformed)
 	}
 	return nil
-}
-
-// parseSignature decodes 64 lower-case hexadecimal digits.
-func parseSignature(sum *[sha256.Size]byte, s string) bool {
-	if !ascii.LowerHex.Holds(s, 2*len(sum), 2*len(sum)) {
-		return false
-	}
-	_, err := hex.Decode(sum[:], []byte(s))
-	return err == nil
 }
 
 // appendMessage appends what the signature covers.

@@ -31,7 +31,7 @@ type digests struct {
 // parse reads the lines of the header. Algorithms that are not known are refused, and so is a
 // second value of one: not every reader would check both.
 func (d *digests) parse(lines []string) bool {
-	for m, ok := range members(lines) {
+	for m, ok := range members(lines, nil) {
 		var sum []byte
 		var has *bool
 		switch m.key {

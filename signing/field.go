@@ -2,7 +2,6 @@ package signing
 
 import (
 	"iter"
-	"strconv"
 	"strings"
 
 	"github.com/tenantkit/tenantkit/internal/ascii"
@@ -11,7 +10,10 @@ import (
 // fieldReader reads a line of a structured field (RFC 8941). It reads only as much as
 // a verifier needs to find one member of a dictionary and to skip the others. It
 // follows the grammar exactly, so that no other reader finds other members.
-type fieldReader struct{ rest string }
+type fieldReader struct {
+	line string
+	at   int // how much was read; cheaper to move than the start of a string, which is a pointer
+}
 
 // member is a member of a dictionary, as received.
 type member struct {
@@ -26,22 +28,23 @@ const maxField = 8 << 10
 
 // members yields the members of a dictionary. The lines of a header are one dictionary, but a
 // member must not span two lines. If the header is no dictionary, or is longer than maxField, the
-// last ok is false. It keeps nothing: a stranger may send thousands of members.
-func members(lines []string) iter.Seq2[member, bool] {
+// last ok is false. It keeps nothing: a stranger may send thousands of members. If each is not nil,
+// it gets the parameters of a member before that is yielded.
+func members(lines []string, each func(key, value string)) iter.Seq2[member, bool] {
 	return func(yield func(m member, ok bool) bool) {
 		size := 0
 		for _, line := range lines {
 			size += len(line)
-			f := fieldReader{strings.Trim(line, " ")}
+			f := fieldReader{line: strings.Trim(line, " ")}
 			for more := true; more; {
-				m, ok := f.member()
-				f.skip(" \t")
+				m, ok := f.member(each)
+				f.blanks()
 				more = f.take(',')
-				ok = ok && size <= maxField && (more || f.rest == "")
+				ok = ok && size <= maxField && (more || f.ended())
 				if !yield(m, ok) || !ok {
 					return
 				}
-				f.skip(" \t") // what follows must be another member
+				f.blanks() // what follows must be another member
 			}
 		}
 	}
@@ -51,7 +54,7 @@ func members(lines []string) iter.Seq2[member, bool] {
 // are two: some readers take the first and others the last.
 func soleMember(lines []string, label string) (sole member, ok bool) {
 	count := 0
-	for m, ok := range members(lines) {
+	for m, ok := range members(lines, nil) {
 		switch {
 		case !ok:
 			return member{}, false
@@ -63,51 +66,53 @@ func soleMember(lines []string, label string) (sole member, ok bool) {
 	return sole, count == 1
 }
 
-func (f *fieldReader) skip(blanks string) {
-	if c := f.peek(); c == ' ' || c == '\t' { // mostly there is none
-		f.rest = strings.TrimLeft(f.rest, blanks)
+func (f *fieldReader) spaces() {
+	for f.take(' ') {
 	}
 }
 
+func (f *fieldReader) blanks() {
+	for f.take(' ') || f.take('\t') {
+	}
+}
+
+func (f *fieldReader) ended() bool { return f.at == len(f.line) }
+
 // peek returns the next byte, or 0 at the end.
 func (f *fieldReader) peek() byte {
-	if f.rest == "" {
+	if f.ended() {
 		return 0
 	}
-	return f.rest[0]
+	return f.line[f.at]
 }
 
 func (f *fieldReader) take(c byte) bool {
 	if f.peek() != c || c == 0 {
 		return false
 	}
-	f.rest = f.rest[1:]
+	f.at++
 	return true
 }
 
-// span takes the bytes at the front that are in a class.
+// span takes the next bytes that are in a class.
 func (f *fieldReader) span(c ascii.Class) string {
-	n := c.Span(f.rest)
-	taken := f.rest[:n]
-	f.rest = f.rest[n:]
-	return taken
+	from := f.at
+	f.at += c.Span(f.line[from:])
+	return f.line[from:f.at]
 }
 
-func (f *fieldReader) member() (m member, ok bool) {
+func (f *fieldReader) member(each func(key, value string)) (m member, ok bool) {
 	if m.key, ok = f.key(); !ok {
 		return m, false
 	}
-	from := f.rest
-	if f.take('=') {
-		from = f.rest
-		if !f.value() {
-			return m, false
-		}
-		m.value = from[:len(from)-len(f.rest)]
+	hasValue := f.take('=')
+	from := f.at
+	if hasValue && !f.value() {
+		return m, false
 	}
-	ok = f.params()
-	m.text = from[:len(from)-len(f.rest)]
-	m.params = m.text[len(m.value):]
+	to := f.at
+	ok = f.params(each)
+	m.text, m.value, m.params = f.line[from:f.at], f.line[from:to], f.line[to:f.at]
 	return m, ok
 }
 
@@ -128,20 +133,24 @@ func (f *fieldReader) value() bool {
 
 func (f *fieldReader) innerList() bool {
 	for {
-		f.skip(" ")
+		f.spaces()
 		if f.take(')') {
 			return true
 		}
-		if !f.item() || !f.params() || f.peek() != ' ' && f.peek() != ')' {
+		if !f.item() || !f.params(nil) || f.peek() != ' ' && f.peek() != ')' {
 			return false
 		}
 	}
 }
 
-func (f *fieldReader) params() bool {
+func (f *fieldReader) params(each func(key, value string)) bool {
 	for f.peek() == ';' {
-		if _, _, ok := f.param(); !ok {
+		key, value, ok := f.param()
+		if !ok {
 			return false
+		}
+		if each != nil {
+			each(key, value)
 		}
 	}
 	return true
@@ -152,13 +161,13 @@ func (f *fieldReader) param() (key, value string, ok bool) {
 	if !f.take(';') {
 		return "", "", false
 	}
-	f.skip(" ")
+	f.spaces()
 	if key, ok = f.key(); !ok || !f.take('=') {
 		return key, "", ok
 	}
-	from := f.rest
+	from := f.at
 	ok = f.item()
-	return key, from[:len(from)-len(f.rest)], ok
+	return key, f.line[from:f.at], ok
 }
 
 // item takes a bare item: a value without parameters.
@@ -185,19 +194,12 @@ func (f *fieldReader) item() bool {
 // quoted takes a string.
 func (f *fieldReader) quoted() bool {
 	f.take('"')
-	for f.rest != "" {
-		c := f.rest[0]
-		f.rest = f.rest[1:]
-		switch {
-		case c == '"':
-			return true
-		case c < ' ' || c > '~':
-			return false
-		case c == '\\' && !f.take('"') && !f.take('\\'):
+	for f.span(ascii.FieldText); f.take('\\'); f.span(ascii.FieldText) {
+		if !f.take('"') && !f.take('\\') {
 			return false
 		}
 	}
-	return false
+	return f.take('"')
 }
 
 // number takes an integer of up to 15 digits, or a decimal of up to 12 and 3.
@@ -214,11 +216,17 @@ func (f *fieldReader) number() bool {
 // parseNumber reads least to most decimal digits, of which the first is not 0. Fifteen
 // digits cannot overflow.
 func parseNumber(s string, least, most int) (n int64, ok bool) {
-	if !ascii.Digit.Holds(s, least, most) || s[0] == '0' {
+	if len(s) < least || len(s) > most || s[0] == '0' {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil
+	for i := range len(s) {
+		digit := s[i] - '0'
+		if digit > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(digit)
+	}
+	return n, true
 }
 
 // parseMillis reads Unix milliseconds: 12 to 15 digits, which are the years 1973 to 33658.

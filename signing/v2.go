@@ -33,26 +33,34 @@ const (
 	maxLabel   = 32
 )
 
-// v2 is what a request says in version 2: the member of Signature-Input that is ours,
-// what its parameters say, and the values that belong to it.
+// v2 is what a request says in version 2: the member of Signature-Input that is ours, and the
+// values that belong to it.
 type v2 struct {
-	member
-	created   int64 // Unix seconds
-	expires   int64 // Unix seconds; 0: not there
-	nonce     string
-	keyid     string
-	alg       string
+	input
 	signature [64]byte
 	size      int // of the signature
 	digests   digests
 	base      base
 }
 
+// input is a member of Signature-Input, and what its parameters say.
+type input struct {
+	member
+	created int64 // Unix seconds
+	expires int64 // Unix seconds; 0: not there
+	nonce   string
+	keyid   string
+	alg     string
+	tag     string
+	tagged  bool // with our tag, in any form that a careless reader takes for it
+	strange bool // a parameter is unknown, there twice, or of another type
+}
+
 // parseV2 reads a request of version 2, from the member of Signature-Input that is ours
 // to the text that it signs. found is false if there is no such member.
 func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (found bool, err error) {
 	s := &c.v2
-	if s.member, found, err = findTagged(r.Header[inputHeader], names.Tag); err != nil || !found {
+	if found, err = s.find(r.Header[inputHeader], names.Tag); err != nil || !found {
 		return found, err
 	}
 	digest, account, key := r.Header[digestHeader], r.Header[names.Account], r.Header[names.ClientKey]
@@ -61,7 +69,7 @@ func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (fou
 		return true, fmt.Errorf("%w: label", ErrMalformed)
 	case !covers(s.value, names.required(len(digest) > 0, len(account) > 0)):
 		return true, fmt.Errorf("%w: components", ErrMalformed)
-	case !s.parseParams(names.Tag):
+	case !s.isStrict(names.Tag):
 		return true, fmt.Errorf("%w: parameters", ErrMalformed)
 	case names.hasV1(r.Header):
 		return true, fmt.Errorf("%w: signatures of both versions", ErrAmbiguous)
@@ -87,78 +95,71 @@ func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (fou
 	return true, s.base.read(r, v, s, names)
 }
 
-// findTagged finds the member of Signature-Input whose tag is that of the prefix. found
-// is also true if the header is malformed: nobody can then say that ours is not in it.
-func findTagged(lines []string, tag string) (ours member, found bool, err error) {
-	for m, ok := range members(lines) {
+// find reads the member of Signature-Input whose tag is that of the prefix. found is also true if
+// the header is malformed: nobody can then say that ours is not in it.
+func (in *input) find(lines []string, tag string) (found bool, err error) {
+	if len(lines) == 0 {
+		return false, nil // as in each request of version 1
+	}
+	var next input
+	each := func(key, value string) {
+		next.add(key, value)
+		// As one of two tags, or without quotes, it is ours, too.
+		next.tagged = next.tagged || key == "tag" && strings.Trim(value, `"`) == tag
+	}
+	count := 0
+	for m, ok := range members(lines, each) {
+		count++
 		switch {
 		case !ok:
-			return member{}, true, fmt.Errorf("%w: Signature-Input is no dictionary, or too long", ErrMalformed)
-		case !m.tagged(tag):
+			return true, fmt.Errorf("%w: Signature-Input is no dictionary, or too long", ErrMalformed)
+		case !next.tagged:
 		case found:
-			return member{}, true, fmt.Errorf("%w: two signatures", ErrAmbiguous)
+			return true, fmt.Errorf("%w: two signatures", ErrAmbiguous)
 		default:
-			ours, found = m, true
+			*in, found = next, true
+			in.member = m
+		}
+		next = input{}
+	}
+	if found && count > 1 {
+		if _, sole := soleMember(lines, in.key); !sole {
+			return true, fmt.Errorf("%w: two signatures with one label", ErrAmbiguous)
 		}
 	}
-	if _, sole := soleMember(lines, ours.key); found && !sole {
-		return member{}, true, fmt.Errorf("%w: two signatures with one label", ErrAmbiguous)
-	}
-	return ours, found, nil
-}
-
-// tagged reports whether a member has this tag, in any form that a careless reader
-// takes for it: as one of two tags, or without quotes.
-func (m member) tagged(tag string) bool {
-	f := fieldReader{m.params}
-	for f.rest != "" && strings.Contains(f.rest, tag) {
-		key, value, ok := f.param()
-		if !ok {
-			return false
-		}
-		if key == "tag" && strings.Trim(value, `"`) == tag {
-			return true
-		}
-	}
-	return false
+	return found, nil
 }
 
 func isLabel(s string) bool {
 	return ascii.FieldKey.Holds(s, 1, maxLabel) && 'a' <= s[0] && s[0] <= 'z' && !strings.ContainsAny(s, "*.")
 }
 
-// parseParams reads the parameters: known ones, each once, without escapes. What is
-// read strictly has only one spelling: that of a serializer (RFC 8941, section 4.1).
-func (s *v2) parseParams(ourTag string) bool {
-	var tag string
-	f := fieldReader{s.params}
-	for f.rest != "" {
-		if strings.HasPrefix(f.rest, "; ") {
-			return false // allowed in a field, but not in what a serializer writes
-		}
-		name, value, ok := f.param()
-		switch name {
-		case "created":
-			ok = ok && setSeconds(&s.created, value)
-		case "expires":
-			ok = ok && setSeconds(&s.expires, value)
-		case "nonce":
-			ok = ok && setText(&s.nonce, value)
-		case "keyid":
-			ok = ok && setText(&s.keyid, value)
-		case "alg":
-			ok = ok && setText(&s.alg, value)
-		case "tag":
-			ok = ok && setText(&tag, value)
-		default:
-			ok = false
-		}
-		if !ok {
-			return false
-		}
+// add reads a parameter.
+func (in *input) add(key, value string) {
+	ok := false
+	switch key {
+	case "created":
+		ok = setSeconds(&in.created, value)
+	case "expires":
+		ok = setSeconds(&in.expires, value)
+	case "nonce":
+		ok = setText(&in.nonce, value)
+	case "keyid":
+		ok = setText(&in.keyid, value)
+	case "alg":
+		ok = setText(&in.alg, value)
+	case "tag":
+		ok = setText(&in.tag, value)
 	}
-	return tag == ourTag && s.created != 0 && (s.alg == algHMAC || s.alg == algEd25519) &&
-		ascii.Unquoted.Holds(s.nonce, leastNonce, mostNonce) && ascii.Unquoted.Holds(s.keyid, 1, maxClientKey)
+	in.strange = in.strange || !ok
+}
+
+// isStrict reports whether the parameters are known ones, each once, without escapes. They have
+// only one spelling: that of a serializer (RFC 8941, section 4.1), which writes no space there.
+func (in *input) isStrict(ourTag string) bool {
+	return !in.strange && !strings.Contains(in.params, " ") &&
+		in.tag == ourTag && in.created != 0 && (in.alg == algHMAC || in.alg == algEd25519) &&
+		ascii.Unquoted.Holds(in.nonce, leastNonce, mostNonce) && ascii.Unquoted.Holds(in.keyid, 1, maxClientKey)
 }
 
 // setText sets dst to what stands between the quotes of a string, with its escapes. It
@@ -289,7 +290,15 @@ func (b *base) read(r *http.Request, v *Verifier, s *v2, names *prefixed) (err e
 // if they are there.
 func (b *base) from(r *http.Request, names *prefixed) {
 	b.method, b.query = r.Method, r.URL.RawQuery
-	b.digest, b.account = r.Header.Get(digestHeader), r.Header.Get(names.Account)
+	b.digest, b.account = first(r.Header[digestHeader]), first(r.Header[names.Account])
+}
+
+// first returns the first value of a header, or "". Header.Get would look at the header's name first.
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
 }
 
 // splitBase returns the authority of a base URL as signatures cover it, and its path
@@ -304,7 +313,7 @@ func splitBase(text string) (authority, mount string, err error) {
 		return "", "", errBaseURL
 	}
 	authority = baseurl.Authority(scheme, host)
-	if authority == "" || strings.Contains(host, "@") || strings.ContainsAny(rest, "?#") {
+	if authority == "" || strings.Contains(host, "@") || strings.Contains(rest, "?") || strings.Contains(rest, "#") {
 		return "", "", errBaseURL
 	}
 	return authority, strings.TrimSuffix(rest[len(host):], "/"), nil
