@@ -44,7 +44,7 @@ func (n Headers) Version(h http.Header) int {
 	if n.hasV1(h) {
 		return 1
 	}
-	if found, _ := new(input).find(h[inputHeader], n.Tag); found {
+	if found, _ := new(signatureInput).find(h[inputHeader], n.Tag); found {
 		return 2
 	}
 	return 0

@@ -36,15 +36,15 @@ const (
 // v2 is what a request says in version 2: the member of Signature-Input that is ours, and the
 // values that belong to it.
 type v2 struct {
-	input
+	signatureInput
 	signature [64]byte
 	size      int // of the signature
 	digests   digests
 	base      base
 }
 
-// input is a member of Signature-Input, and what its parameters say.
-type input struct {
+// signatureInput is a member of Signature-Input, and what its parameters say.
+type signatureInput struct {
 	member
 	created int64 // Unix seconds
 	expires int64 // Unix seconds; 0: not there
@@ -53,7 +53,7 @@ type input struct {
 	alg     string
 	tag     string
 	tagged  bool // with our tag, in any form that a careless reader takes for it
-	strange bool // a parameter is unknown, there twice, or of another type
+	strange bool // a parameter is unknown, there twice, or has no value that we accept
 }
 
 // parseV2 reads a request of version 2, from the member of Signature-Input that is ours
@@ -97,11 +97,11 @@ func (v *Verifier) parseV2(c *credential, r *http.Request, names *prefixed) (fou
 
 // find reads the member of Signature-Input whose tag is that of the prefix. found is also true if
 // the header is malformed: nobody can then say that ours is not in it.
-func (in *input) find(lines []string, tag string) (found bool, err error) {
+func (in *signatureInput) find(lines []string, tag string) (found bool, err error) {
 	if len(lines) == 0 {
-		return false, nil // as in each request of version 1
+		return false, nil // as in most requests of version 1
 	}
-	var next input
+	var next signatureInput // of one member alone: what a stranger's says must not become ours
 	each := func(key, value string) {
 		next.add(key, value)
 		// As one of two tags, or without quotes, it is ours, too.
@@ -120,7 +120,7 @@ func (in *input) find(lines []string, tag string) (found bool, err error) {
 			*in, found = next, true
 			in.member = m
 		}
-		next = input{}
+		next = signatureInput{}
 	}
 	if found && count > 1 {
 		if _, sole := soleMember(lines, in.key); !sole {
@@ -135,7 +135,7 @@ func isLabel(s string) bool {
 }
 
 // add reads a parameter.
-func (in *input) add(key, value string) {
+func (in *signatureInput) add(key, value string) {
 	ok := false
 	switch key {
 	case "created":
@@ -154,10 +154,11 @@ func (in *input) add(key, value string) {
 	in.strange = in.strange || !ok
 }
 
-// isStrict reports whether the parameters are known ones, each once, without escapes. They have
-// only one spelling: that of a serializer (RFC 8941, section 4.1), which writes no space there.
-func (in *input) isStrict(ourTag string) bool {
-	return !in.strange && !strings.Contains(in.params, " ") &&
+// isStrict reports whether the parameters are known ones, each once and without escapes, and all that
+// must be there. They have only one spelling: that of a serializer (RFC 8941, section 4.1), which
+// writes no space behind a semicolon.
+func (in *signatureInput) isStrict(ourTag string) bool {
+	return !in.strange && !strings.Contains(in.params, "; ") &&
 		in.tag == ourTag && in.created != 0 && (in.alg == algHMAC || in.alg == algEd25519) &&
 		ascii.Unquoted.Holds(in.nonce, leastNonce, mostNonce) && ascii.Unquoted.Holds(in.keyid, 1, maxClientKey)
 }

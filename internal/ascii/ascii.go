@@ -1,7 +1,8 @@
 // Package ascii knows of which characters names, keys and other words consist.
 package ascii
 
-// Class is a set of ASCII characters. A byte above 127 is in no class.
+// Class is a set of ASCII characters. A byte above 127 is in no class. Has and Span also take the
+// union of some; all others take one.
 type Class uint32
 
 // The classes.
@@ -24,6 +25,8 @@ const (
 	FieldToken // of tokens there
 	FieldBytes // of byte sequences there
 	FieldText  // of strings there, without escapes
+
+	classCount = iota
 )
 
 var classes = func() (of [256]Class) {
@@ -65,8 +68,10 @@ var classes = func() (of [256]Class) {
 // hexValue is the place of the value of a lower-case hexadecimal digit, above the classes.
 const hexValue = 28
 
-// DecodeHex decodes lower-case hexadecimal digits into all of dst. Like Only, it has no branch for a
-// character.
+const _ uint = hexValue - classCount // does not compile if they meet
+
+// DecodeHex decodes lower-case hexadecimal digits into all of dst. Like Only, it does not branch by
+// what a character is.
 func DecodeHex(dst []byte, text string) bool {
 	if len(text) != 2*len(dst) {
 		return false
@@ -89,7 +94,7 @@ func (c Class) Holds(text string, least, most int) bool {
 }
 
 // Only reports whether text has no character outside of the class. It takes four characters at
-// once and has no branch for one, which halves the time for an identifier, a key or a nonce.
+// once and does not branch by what one is, which halves the time for an identifier, a key or a nonce.
 func (c Class) Only(text string) bool {
 	for ; len(text) >= 4; text = text[4:] {
 		c &= classes[text[0]] & classes[text[1]] & classes[text[2]] & classes[text[3]]
