@@ -97,8 +97,8 @@ func cut(s string, separator byte) (before, after string, found bool) {
 	return s, "", false
 }
 
-// cutWord cuts at a dot. A root or a verb is so short that an inlined loop is faster than a
-// call of cut.
+// cutWord cuts at a dot. A root, a verb or a name is so short that an inlined loop is faster than
+// a call of cut.
 func cutWord(s string) (word, after string, found bool) {
 	for i := range len(s) {
 		if s[i] == '.' {

@@ -60,3 +60,28 @@ func ourNeed(text string) scope.Need {
 	}
 	return n
 }
+
+// TestIdentifierIsAskedOnce: a grammar's own identifiers may be slow to recognise.
+func TestIdentifierIsAskedOnce(t *testing.T) {
+	for chain, want := range map[string]int{
+		"object.read.c_note.x": 1, "object.read.c_note.x.c_text": 1, "object.read.c_note.*.c_text": 0, "object.read.c_note": 0,
+	} {
+		for _, accepted := range []bool{true, false} {
+			asked := 0
+			g := &scope.Grammar{Identifier: func(s string) bool { asked++; return s == "x" && accepted }}
+			if g.Parse(chain); asked != want {
+				t.Errorf("%s: asked %d times, want %d", chain, asked, want)
+			}
+		}
+	}
+}
+
+func TestChainsOf33SegmentsIn64Bytes(t *testing.T) {
+	for _, chain := range []string{
+		strings.Repeat(".*", 32), strings.Repeat("*.", 32), strings.Repeat(".", 32), "a" + strings.Repeat(".*", 31) + ".", "object" + strings.Repeat(".", 32),
+	} {
+		if _, err := new(scope.Grammar).Parse(chain); err == nil || !strings.Contains(err.Error(), "at most 32 segments") {
+			t.Errorf("%s: %v", chain, err)
+		}
+	}
+}

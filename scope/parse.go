@@ -27,7 +27,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("scope: chain %d, %s", e.Index, e.Reason())
 }
 
-// fail returns the error for a segment of a chain, counted from 0.
+// fail returns the error for a segment of a chain, counted from 0, or the one for a chain of too many
+// segments.
 func fail(chain string, segment int, expected string) *SyntaxError {
 	segments := strings.Split(chain, ".")
 	if len(segments) > maxSegments {
@@ -48,7 +49,7 @@ func (g *Grammar) parse(chain string, s *shape) *SyntaxError {
 	switch {
 	case len(chain) > maxLength:
 		return &SyntaxError{Offset: maxLength, Got: chain[:64], Expected: "at most 512 bytes"}
-	case len(chain) >= 2*maxSegments && strings.Count(chain, ".") >= maxSegments: // in a shorter one, some segment is empty
+	case len(chain) > 2*maxSegments && strings.Count(chain, ".") >= maxSegments: // a shorter one fails at an empty segment
 		return fail(chain, maxSegments, "")
 	}
 	text := cutStars(chain)
@@ -141,7 +142,7 @@ func (g *Grammar) object(chain, text string, s *shape) *SyntaxError {
 		return nil
 	}
 	id, after, more := cut(after, '.')
-	if !g.isIdentifier(id) && id != "*" {
+	if id != "*" && (!more || !g.isIdentifier(id)) { // without more it was refused just now
 		expected := "an identifier or *"
 		if isProperty(id) {
 			expected += "; an identifier or * stands before a property: " + s.text() + ".*." + id
