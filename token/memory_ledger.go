@@ -44,8 +44,8 @@ type issuedRecord struct {
 // sweepFrom is the number of records from which on the dead ones are looked for.
 const sweepFrom = 64
 
-// few is how many records of its subject each Issue looks at.
-const few = 64
+// few is how many records of its subject each Issue looks at. They include those of replaced keys.
+const few = 2 * MaxReplaced
 
 // isUsable reports whether a record is live, without looking at its ancestors. A
 // stored record was not revoked.

@@ -607,6 +607,9 @@ func issueInTransactions(t *testing.T, e *embedded, o *sql.TxOptions, as func(*s
 	for i := range 16 {
 		wg.Go(func() {
 			tx, err := e.db.BeginTx(t.Context(), o)
+			for err != nil && strings.Contains(err.Error(), "database is locked") {
+				tx, err = e.db.BeginTx(t.Context(), o) // SQLite has no queue: the application repeats
+			}
 			if err != nil {
 				t.Error(err)
 				together.Done()
