@@ -314,6 +314,7 @@ func splitBase(text string) (authority, mount string, err error) {
 		return "", "", errBaseURL
 	}
 	authority = baseurl.Authority(scheme, host)
+	// ContainsAny would first make a set of the two, for each request.
 	if authority == "" || strings.Contains(host, "@") || strings.Contains(rest, "?") || strings.Contains(rest, "#") {
 		return "", "", errBaseURL
 	}

@@ -16,10 +16,10 @@ import (
 // NewMemoryLedger returns a Ledger in memory, for tests and for one process. When the process
 // ends, all permanent and limited-use tokens become invalid. now is its clock; nil: time.Now.
 //
-// The verbs about a subject look at all records of the subject. Issue does so only if there
-// are few, or limit or more, and drops the dead ones. List of any subject and RevokeSubject
-// of any app look at all records of the ledger. All other dead records are dropped once the
-// ledger has doubled since that happened last.
+// The verbs about a subject look at all records of the subject. Issue does so if there are at
+// most two times MaxReplaced, or limit or more, and drops the dead ones. List of any subject
+// and RevokeSubject of any app look at all records of the ledger. All other dead records are
+// dropped once the ledger has doubled since that happened last.
 func NewMemoryLedger(now func() time.Time) Ledger {
 	return &memoryLedger{now: now, records: map[inApp]*issuedRecord{}, subjects: map[inApp]map[string]*issuedRecord{}}
 }
@@ -44,7 +44,8 @@ type issuedRecord struct {
 // sweepFrom is the number of records from which on the dead ones are looked for.
 const sweepFrom = 64
 
-// few is how many records of its subject each Issue looks at. They include those of replaced keys.
+// few is how many records of its subject each Issue looks at. So those of keys that are replaced all
+// the time do not stay.
 const few = 2 * MaxReplaced
 
 // isUsable reports whether a record is live, without looking at its ancestors. A
