@@ -279,6 +279,9 @@ func TestMemoryClock(t *testing.T) {
 }
 
 func TestMemoryFarFuture(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine: .ci/run core runs it")
+	}
 	keeps := map[string]time.Duration{
 		"an hour": time.Hour, "a day": 24 * time.Hour, "a year": 365 * 24 * time.Hour, "a century": 100 * 365 * 24 * time.Hour,
 	}
@@ -404,6 +407,9 @@ func TestMemorySiblings(t *testing.T) {
 }
 
 func TestMemoryGivesMemoryBack(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine: .ci/run core runs it")
+	}
 	t.Run("an idle store is small", func(t *testing.T) {
 		store := signing.NewMemory(10_000_000)
 		claim(t, store, "one request", useOf("key", 1), nil)
@@ -452,6 +458,9 @@ func TestMemoryGivesMemoryBack(t *testing.T) {
 }
 
 func TestMemoryDoesNotGrowInUse(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine: .ci/run core runs it")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		store := signing.NewMemory(20_000)
 		most := 0

@@ -265,6 +265,9 @@ func (p *pair) list() {
 }
 
 func TestMemoryLedgerIsThePlainOne(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine: .ci/run core runs it")
+	}
 	refused := map[string]int{}
 	for seed := range uint64(500) {
 		now, advance := clockAt(someTime)
