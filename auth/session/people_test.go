@@ -53,6 +53,13 @@ func (silent) Account(context.Context, auth.OrgKey, string) (*auth.Account, erro
 	return nil, http.ErrServerClosed
 }
 
+// astray is a Directory that does not look at the org.
+type astray struct{ *auth.Memory }
+
+func (a astray) AccountOf(_ context.Context, _ auth.OrgKey, person string) (*auth.Account, error) {
+	return &auth.Account{ID: "anna", Org: "initech", Person: person}, nil
+}
+
 // ann2 returns a browser in which ann has logged in with a code.
 func (w *world) ann2(secret session.FactorSecret) *browser {
 	w.clock.Advance(time.Minute)
@@ -267,6 +274,15 @@ func TestF38WhoDoesNotEnter(t *testing.T) {
 			}
 		})
 	}
+	t.Run("F38 a directory that answers with the person's account of a third org", func(t *testing.T) {
+		w := entering(t)
+		w.guard.Directory = astray{w.directory}
+		b := w.ann()
+		want(t, b.post("/enter", "org", "globex"), 404, auth.DetailNotFound)
+		if b.cookie("__Host-session-globex") != "" {
+			t.Error("a session there")
+		}
+	})
 	t.Run("F38 a page of another origin", func(t *testing.T) {
 		w := entering(t)
 		b := w.ann()

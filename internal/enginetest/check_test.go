@@ -159,6 +159,9 @@ func TestCheckFinds(t *testing.T) {
 			}, []string{"title: is integer in the Schema and string in the Table"}},
 			{"an integer for a number", both, "", "", func(c *checked) { c.schema.Properties[5].Type = paging.Number }, nil},
 			{"no object", both, "", "", func(c *checked) { c.table.Object = "" }, []string{"object: every caller may filter by it: set Object"}},
+			{"an object that a column of texts says", both, "", "", func(c *checked) {
+				c.table.Object, c.table.Properties["object"] = "", c.table.Properties["title"]
+			}, nil},
 			{"no tenant", both, "", "", func(c *checked) { c.table.Tenant = "" }, []string{"set either Tenant or SharedByAllTenants"}},
 			{"no table", both, "", "", func(c *checked) { c.table.Name = "adapted" }, []string{"table adapted: there is no such table or view, or it is not in the search path"}},
 			{"no such schema", both, "", "", func(c *checked) { c.table.Name = "nowhere.adopted" }, []string{"there is no such table or view"}},

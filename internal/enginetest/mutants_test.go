@@ -181,7 +181,7 @@ func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 	steps := [][]string{{m.of.ImportPath}, m.of.by}
 	switch {
 	case strings.HasSuffix(m.of.ImportPath, "store"):
-		steps = append(steps, []string{"-run", "^(TestSQL[A-Z][a-z]+|TestRedisStores)$", "./internal/enginetest"})
+		steps = append(steps, []string{"-run", "^Test(SQL[A-Z][a-z]+|RedisStores|RevokeAccount|EachVerbHasAnEntry|EachColumnOfTheLog|VerbsInATransaction|WrongTransactions|SecretsAreSealed|K5[23].*)$", "./internal/enginetest"})
 	case slices.Contains([]string{"token", "signing", "session"}, filepath.Base(m.of.ImportPath)):
 		steps = append(steps, []string{"-run", "^TestMemory(Replays|Ledger|Keys|Sessions)$", "./internal/enginetest"})
 	case strings.Contains(m.of.ImportPath, "/paging"):
