@@ -53,11 +53,14 @@ func (silent) Account(context.Context, auth.OrgKey, string) (*auth.Account, erro
 	return nil, http.ErrServerClosed
 }
 
-// astray is a Directory that does not look at the org.
-type astray struct{ *auth.Memory }
+// astray is a Directory that has one account for everybody.
+type astray struct {
+	*auth.Memory
+	account *auth.Account
+}
 
-func (a astray) AccountOf(_ context.Context, _ auth.OrgKey, person string) (*auth.Account, error) {
-	return &auth.Account{ID: "anna", Org: "initech", Person: person}, nil
+func (a astray) AccountOf(context.Context, auth.OrgKey, string) (*auth.Account, error) {
+	return a.account, nil
 }
 
 // ann2 returns a browser in which ann has logged in with a code.
@@ -274,15 +277,21 @@ func TestF38WhoDoesNotEnter(t *testing.T) {
 			}
 		})
 	}
-	t.Run("F38 a directory that answers with the person's account of a third org", func(t *testing.T) {
-		w := entering(t)
-		w.guard.Directory = astray{w.directory}
-		b := w.ann()
-		want(t, b.post("/enter", "org", "globex"), 404, auth.DetailNotFound)
-		if b.cookie("__Host-session-globex") != "" {
-			t.Error("a session there")
-		}
-	})
+	for name, account := range map[string]*auth.Account{
+		"the person's account of a third org": {ID: "anna", Org: "initech", Person: "p1"},
+		"another person's account":            {ID: "anna", Org: "globex", Person: "p2"},
+		"neither an account nor an error":     nil,
+	} {
+		t.Run("F38 a directory that answers with "+name, func(t *testing.T) {
+			w := entering(t)
+			w.guard.Directory = astray{w.directory, account}
+			b := w.ann()
+			want(t, b.post("/enter", "org", "globex"), 404, auth.DetailNotFound)
+			if b.cookie("__Host-session-globex") != "" {
+				t.Error("a session there")
+			}
+		})
+	}
 	t.Run("F38 a page of another origin", func(t *testing.T) {
 		w := entering(t)
 		b := w.ann()
