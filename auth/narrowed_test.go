@@ -3,6 +3,7 @@ package auth
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,25 @@ func TestC16CompiledRolesAreKeptInBoundedMemoryWithAShareForEachOrg(t *testing.T
 	}
 	if _, ok := c.sets.Find(&c.of, time.Time{}, quiet); !ok {
 		t.Error("another org has lost its role")
+	}
+	runtime.KeepAlive(&c)
+}
+
+// The account and the chains of a token of another issuer are parts of its text.
+func TestC16TheTextAroundANameIsNotKept(t *testing.T) {
+	c := recordedSets{of: recent.Groups{Stale: 1, Limit: maxSets}}
+	before := heap()
+	for i := range 2000 {
+		token := fmt.Sprintf("ann%04d object.read.c_note %s", i, strings.Repeat("x", 8000))
+		name, rest, _ := strings.Cut(token, " ")
+		chain, _, _ := strings.Cut(rest, " ")
+		if known := c.compile(nil, source{"acme", "issuer", name}, []string{chain}); known.err != nil {
+			t.Fatal(known.err)
+		}
+	}
+	n, cost := c.sets.Len(&c.of)
+	if held := (heap() - before) >> 10; n != 2000 || held > 2*cost {
+		t.Errorf("%d entries of %d KiB hold %d", n, cost, held)
 	}
 	runtime.KeepAlive(&c)
 }

@@ -93,9 +93,15 @@ func (c *recordedSets) compile(g *scope.Grammar, of source, chains []string) rec
 	if ok && slices.Equal(known.chains, chains) {
 		return known
 	}
-	set, err := g.Compile(of.kind+" "+of.name, chains...)
-	known = recordedSet{slices.Clone(chains), set, err}
-	c.sets.Keep(&c.of, 0, time.Time{}, of, recent.Found[recordedSet]{Value: known, Group: of.org, Cost: 1 + sizeOf(chains)/1024})
+	// Those of a token are parts of its text, which may be much longer.
+	of.name = strings.Clone(of.name)
+	kept := make([]string, len(chains))
+	for i, chain := range chains {
+		kept[i] = strings.Clone(chain)
+	}
+	set, err := g.Compile(of.kind+" "+of.name, kept...)
+	known = recordedSet{kept, set, err}
+	c.sets.Keep(&c.of, 0, time.Time{}, of, recent.Found[recordedSet]{Value: known, Group: of.org, Cost: 1 + (len(of.name)+sizeOf(kept))/1024})
 	return known
 }
 
