@@ -38,6 +38,10 @@ func TestPathsHaveSteps(t *testing.T) {
 			}
 		}
 	}
+	const generated = "examples/guides/reference/server.md"
+	if !slices.Contains(steps[generated], "platform") { // a test of it reads this
+		t.Errorf("%s has the steps %q", generated, steps[generated])
+	}
 	light, examples, enginetest := "./...", "./examples/...", "./internal/enginetest"
 	for step, packages := range map[string][]string{
 		"race":     {light, examples},
