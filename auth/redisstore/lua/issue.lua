@@ -53,7 +53,7 @@ if ARGV[11] ~= '' then
   -- The record is dead when its parent ends; nothing else would remove it then.
   local parent = redis.call('PTTL', ARGV[8] .. ARGV[11])
   if parent >= 0 and (not ttl or parent < ttl) then
-    ends, ttl = nil, parent
+    ends, ttl = now + parent, parent
   end
 end
 if ttl and ttl <= 0 then
@@ -70,8 +70,6 @@ redis.call('ZADD', KEYS[3], 0, place(ARGV[5], ARGV[1]))
 redis.call('ZADD', KEYS[4], 0, ARGV[14])
 if ends then
   redis.call('PEXPIREAT', KEYS[1], ends) -- an absolute time: the clock may have advanced since now
-elseif ttl then
-  redis.call('PEXPIRE', KEYS[1], ttl)
 end
 for i, key in ipairs({KEYS[2], KEYS[3], KEYS[4]}) do
   if not ttl then
