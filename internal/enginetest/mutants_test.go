@@ -168,8 +168,8 @@ var flipped = map[token.Token]string{
 }
 
 // noticed reports whether the mutant compiles, and whether a test fails with it: one of its package,
-// or else one of another package, or for a store and for paging the suites on each engine,
-// or for a store in memory the suites of package suites.
+// or else one of another package, or for a store and for paging the suites on each engine, for a
+// store also its transactions, log and keys, or for a store in memory the suites of package suites.
 func (m mutant) noticed(t *testing.T, root string) (compiles, noticed bool) {
 	folder := t.TempDir()
 	file, overlay := filepath.Join(folder, "spoiled.go"), filepath.Join(folder, "overlay.json")
