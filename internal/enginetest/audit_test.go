@@ -75,6 +75,7 @@ func TestEachVerbHasAnEntry(t *testing.T) {
 	pair := must(token.GeneratePair(2048))(t)
 	org := auth.OrgKey("acme")
 	ck := clientKeyOf(org)
+	pair.ClientKey, pair.Org = ck, org // here, because the engines are tested beside each other
 	limited := recordOf(org, "limited")
 	limited.MaxUses = 2
 	factor := session.Factor{Secret: session.FactorSecret(make([]byte, 20)), Recovery: [][32]byte{{1}, {2}}}
@@ -212,7 +213,7 @@ func TestEachVerbHasAnEntry(t *testing.T) {
 		{"*sqlstore.Credentials.Delete", []step{put}, creds(func(c *sqlstore.Credentials) error { return c.Delete(ctx, org, ck) }), "credential.ended", ""},
 		{"*sqlstore.Keys.Generate", nil, keys(func(k *sqlstore.Keys) error { _, err := k.Generate(ctx, org, ck); return err }), "keypair.made", "keypair.made"},
 		{"*sqlstore.Keys.Ensure", nil, ensure, "keypair.made", ""},
-		{"*sqlstore.Keys.Put", nil, keys(func(k *sqlstore.Keys) error { pair.ClientKey, pair.Org = ck, org; return k.Put(ctx, pair) }), "keypair.made", "keypair.made"},
+		{"*sqlstore.Keys.Put", nil, keys(func(k *sqlstore.Keys) error { return k.Put(ctx, pair) }), "keypair.made", "keypair.made"},
 		{"*sqlstore.Keys.Rotate", []step{ensure}, keys(func(k *sqlstore.Keys) error { _, err := k.Rotate(ctx, org, ck, time.Minute); return err }), "keypair.rotated", "keypair.rotated"},
 		{"*sqlstore.Keys.Expose", []step{ensure}, keys(func(k *sqlstore.Keys) error { return k.Expose(ctx, org, ck, true) }), "keypair.exposed", "keypair.exposed"},
 		{"*sqlstore.Keys.Delete", []step{ensure}, keys(func(k *sqlstore.Keys) error { return k.Delete(ctx, org, ck) }), "keypair.deleted", ""},
