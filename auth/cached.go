@@ -53,14 +53,19 @@ func Cached(d Directory, stale time.Duration) *CachedDirectory {
 func (c *CachedDirectory) Invalidate(org OrgKey) { c.of.Forget(string(org)) }
 
 // TokensFrom returns the Account.TokensFrom that ends every token signed until a change of the
-// account. It is ahead of the change by the time that c keeps answers: for that long, other
+// account, whose TokensFrom was former. It is ahead of the change by the time that c keeps answers: for that long, other
 // instances may sign by an older record. It is one second further ahead, because iat is in whole
-// seconds. Until then, an instance that knows the change sets the iat of new tokens to it.
+// seconds. Until then, an instance that knows the change sets the iat of new tokens to it. So it is
+// later than former, whose time some tokens may have.
 //
 // If the clocks of instances differ by more than that second, some tokens may survive. A token
 // that was signed by a fast clock stays valid if its iat is not before TokensFrom.
-func (c *CachedDirectory) TokensFrom(changed time.Time) time.Time {
-	return changed.Add(c.of.Stale + 2*time.Second - 1).Truncate(time.Second) // rounded up
+func (c *CachedDirectory) TokensFrom(former, changed time.Time) time.Time {
+	from := changed.Add(c.of.Stale + 2*time.Second - 1).Truncate(time.Second) // rounded up
+	if from.After(former) {
+		return from
+	}
+	return former.Add(time.Second)
 }
 
 // Org implements Directory.

@@ -63,7 +63,7 @@ func ExampleCachedDirectory_TokensFrom() {
 	directory := auth.Cached(new(auth.Memory), 2*time.Second)    // that of the Guard
 	now := time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC) // time.Now()
 	account := auth.Account{ID: "ann", Org: "acme"}
-	account.TokensFrom = directory.TokensFrom(now) // and store it
+	account.TokensFrom = directory.TokensFrom(account.TokensFrom, now) // and store it
 	fmt.Println(account.TokensFrom.Format(time.RFC3339))
 	// Output: 2026-01-02T03:04:09Z
 }

@@ -326,23 +326,28 @@ func TestTokensFromIsRoundedUp(t *testing.T) {
 		return time.Date(2026, 1, 2, 3, 4, seconds, 0, time.UTC).Add(rest)
 	}
 	for _, c := range []struct {
-		name  string
-		now   time.Time
-		stale time.Duration
-		want  time.Time
+		name   string
+		former time.Time
+		now    time.Time
+		stale  time.Duration
+		want   time.Time
 	}{
-		{"a whole second", at(5, 0), 2 * time.Second, at(8, 0)},
-		{"a moment later", at(5, 1), 2 * time.Second, at(9, 0)},
-		{"a moment earlier", at(5, -1), 2 * time.Second, at(8, 0)},
-		{"without a staleness: that of Cached", at(5, 0), 0, at(8, 0)},
-		{"a negative one: that of Cached", at(5, 0), -time.Hour, at(8, 0)},
-		{"a part of a second", at(5, 0), time.Millisecond, at(7, 0)},
-		{"parts that add up to a second", at(5, 600*time.Millisecond), 400 * time.Millisecond, at(7, 0)},
-		{"a minute", at(5, 0), time.Minute, at(66, 0)},
-		{"in another zone", at(5, 1).In(time.FixedZone("", 5*3600+30*60+1)), 2 * time.Second, at(9, 0)},
+		{"a whole second", time.Time{}, at(5, 0), 2 * time.Second, at(8, 0)},
+		{"a moment later", time.Time{}, at(5, 1), 2 * time.Second, at(9, 0)},
+		{"a moment earlier", time.Time{}, at(5, -1), 2 * time.Second, at(8, 0)},
+		{"without a staleness: that of Cached", time.Time{}, at(5, 0), 0, at(8, 0)},
+		{"a negative one: that of Cached", time.Time{}, at(5, 0), -time.Hour, at(8, 0)},
+		{"a part of a second", time.Time{}, at(5, 0), time.Millisecond, at(7, 0)},
+		{"parts that add up to a second", time.Time{}, at(5, 600*time.Millisecond), 400 * time.Millisecond, at(7, 0)},
+		{"a minute", time.Time{}, at(5, 0), time.Minute, at(66, 0)},
+		{"in another zone", time.Time{}, at(5, 1).In(time.FixedZone("", 5*3600+30*60+1)), 2 * time.Second, at(9, 0)},
+		{"a former one that is over", at(4, 0), at(5, 0), 0, at(8, 0)},
+		{"a former one just before", at(7, 0), at(5, 0), 0, at(8, 0)},
+		{"the same as before: tokens have it as iat", at(8, 0), at(5, 0), 0, at(9, 0)},
+		{"a former one that is further ahead", at(30, 0), at(5, 0), 0, at(31, 0)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := auth.Cached(nil, c.stale).TokensFrom(c.now)
+			got := auth.Cached(nil, c.stale).TokensFrom(c.former, c.now)
 			if !got.Equal(c.want) || got.Nanosecond() != 0 {
 				t.Errorf("got %v, want %v", got, c.want)
 			}

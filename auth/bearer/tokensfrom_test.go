@@ -69,13 +69,20 @@ func TestM09EachKindOfToken(t *testing.T) {
 			want(t, m.me(t, own), 200, "")
 			want(t, m.me(t, roots), 200, "")
 			spent := m.uses(t, "ann")
-			m.tokensFrom(auth.Cached(nil, 0).TokensFrom(m.clock.Now()))
+			m.tokensFrom(auth.Cached(nil, 0).TokensFrom(time.Time{}, m.clock.Now()))
 			want(t, m.me(t, own), 401, invalid)
 			want(t, m.me(t, roots), 401, invalid)
 			if n := m.uses(t, "ann"); n != spent {
 				t.Errorf("%d uses were spent by refused requests", n-spent)
 			}
-			want(t, m.me(t, m.mint(t, session("ann"), w)), 200, "")
+			later := m.mint(t, session("ann"), w) // its iat is TokensFrom
+			want(t, m.me(t, later), 200, "")
+			ann, err := m.directory.Account(t.Context(), "acme", "ann")
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.tokensFrom(auth.Cached(nil, 0).TokensFrom(ann.TokensFrom, m.clock.Now()))
+			want(t, m.me(t, later), 401, invalid)
 		})
 	}
 }
@@ -90,13 +97,13 @@ func TestT36TokensFromLeavesNoCorpses(t *testing.T) {
 	if fault, ok := errors.AsType[*auth.Error](err); !ok || fault.Detail != auth.DetailTooManyTokens {
 		t.Fatalf("the eleventh: %v", err)
 	}
-	m.tokensFrom(auth.Cached(nil, 0).TokensFrom(m.clock.Now()))
+	m.tokensFrom(auth.Cached(nil, 0).TokensFrom(time.Time{}, m.clock.Now()))
 	raw := m.mint(t, session("ann"), wish("ann", permanent))
 	want(t, m.me(t, raw), 200, "")
 	if n := len(m.records(t)); n != 1 {
 		t.Errorf("T36 %d records, want the new one", n)
 	}
-	m.tokensFrom(auth.Cached(nil, 0).TokensFrom(m.clock.Now().Add(time.Hour)))
+	m.tokensFrom(auth.Cached(nil, 0).TokensFrom(time.Time{}, m.clock.Now().Add(time.Hour)))
 	if err := bearer.CheckMakers(t.Context(), m.tenant, m.records(t)[0]); !errors.Is(err, auth.ErrNotFound) {
 		t.Errorf("T36 listed: %v", err)
 	}
@@ -182,7 +189,7 @@ func TestM09InstancesWhoseClocksDiffer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMinting(t)
-			from := auth.Cached(nil, 2*time.Second).TokensFrom(noon.Add(change + c.ender))
+			from := auth.Cached(nil, 2*time.Second).TokensFrom(time.Time{}, noon.Add(change+c.ender))
 			if c.knows {
 				m.tokensFrom(from)
 			}
@@ -208,7 +215,7 @@ func TestM09BehindACachedDirectory(t *testing.T) {
 	if _, err := cached.Account(t.Context(), "acme", "ann"); err != nil {
 		t.Fatal(err)
 	}
-	m.tokensFrom(auth.Cached(nil, 0).TokensFrom(noon))
+	m.tokensFrom(auth.Cached(nil, 0).TokensFrom(time.Time{}, noon))
 	m.guard.Directory = cached
 	raw := m.mint(t, session("ann"), wish("ann")) // by the older record
 	want(t, m.me(t, raw), 200, "")

@@ -157,7 +157,7 @@ func (h provisioning) change(r *http.Request, why string, reset bool, alter func
 			}
 			if a.Disabled {
 				a.Changed = time.Now()
-				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(a.Changed)}, time.Time.Compare)
+				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(before.TokensFrom, a.Changed)}, time.Time.Compare)
 			}
 			return mayChangeAccount(p, &before, a, reset)
 		})

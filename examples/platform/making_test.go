@@ -284,7 +284,7 @@ func TestAccountsCanBeChanged(t *testing.T) {
 		if !s.works(t, ephemeral) {
 			t.Fatal("not accepted")
 		}
-		from := time.Now().Add(2 * time.Second).Unix()
+		from := time.Now().Add(20 * time.Second).Unix()
 		s.as(t, "", "PATCH", one, fmt.Sprintf(`{"tokensFrom":%d}`, from)).ok(t)
 		if s.works(t, ephemeral) {
 			t.Error("accepted after its end")

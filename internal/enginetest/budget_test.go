@@ -298,7 +298,7 @@ func (w *refusing) ofTokens(t *testing.T) []refusal {
 		during("a token of a disabled app", w.limited, w.appIsDisabled),
 		during("a token of a disabled account", w.limited, w.accountIs(auth.Account{Disabled: true})),
 		during("a token signed before its account's tokens begin", w.limited,
-			w.accountIs(auth.Account{TokensFrom: auth.Cached(nil, 0).TokensFrom(time.Now())})),
+			w.accountIs(auth.Account{TokensFrom: auth.Cached(nil, 0).TokensFrom(time.Time{}, time.Now())})),
 	}
 }
 

@@ -57,7 +57,7 @@ func (d *directory) Account(ctx context.Context, org auth.OrgKey, id string) (*a
 		FROM users WHERE tenant_id = $1 AND id = $2`, org, id)
 	err := row.Scan(&a.ID, &a.Org, &a.Disabled, &changed, &roles)
 	a.Changed, a.Roles = time.UnixMilli(changed), strings.Fields(roles)
-	a.TokensFrom = d.cached.TokensFrom(a.Changed) // a token keeps its scope when its person loses a role
+	a.TokensFrom = d.cached.TokensFrom(time.Time{}, a.Changed) // a token keeps its scope when its person loses a role
 	return found(&a, err)
 }
 
