@@ -402,7 +402,7 @@ func TestMemoryLedgerForgetsTheDead(t *testing.T) {
 
 // TestMemoryLedgerTakesManyOfASubject holds the lock of all apps: the work must not grow with the square.
 func TestMemoryLedgerTakesManyOfASubject(t *testing.T) {
-	const many, more = 100_000, 50_000
+	const many, more = 100_000, 100_000
 	ledger, of := token.NewMemoryLedger(nil), heldBy(appA, account)
 	token.Fill(ledger, of, many)
 	start := time.Now()
@@ -414,7 +414,7 @@ func TestMemoryLedgerTakesManyOfASubject(t *testing.T) {
 	if n, err := ledger.RevokeSubject(t.Context(), of); n != many+more || err != nil {
 		t.Errorf("RevokeSubject = %d, %v", n, err)
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 20*time.Second { // it would be minutes
 		t.Errorf("Issue and RevokeSubject took %v", took)
 	}
 	if records, subjects := token.LedgerLen(ledger); records != 0 || subjects != 0 {

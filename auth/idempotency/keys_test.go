@@ -558,13 +558,13 @@ type slow struct{ after time.Duration }
 func (s slow) Read([]byte) (int, error) { time.Sleep(s.after); return 0, io.EOF }
 
 func TestTheLeaseBeginsAfterTheBody(t *testing.T) {
-	w := newWorld(t, func(o *idempotency.Options) { o.Lease = time.Second })
+	w := newWorld(t, func(o *idempotency.Options) { o.Lease = 2 * time.Second })
 	w.notes(func(_ http.ResponseWriter, r *http.Request) {
-		if ends, _ := r.Context().Deadline(); time.Until(ends) < 500*time.Millisecond {
+		if ends, _ := r.Context().Deadline(); time.Until(ends) < time.Second {
 			t.Errorf("it ends in %v", time.Until(ends))
 		}
 	})
-	r := httptest.NewRequest("POST", "/acme/v2/notes", slow{700 * time.Millisecond})
+	r := httptest.NewRequest("POST", "/acme/v2/notes", slow{1200 * time.Millisecond})
 	r.Header = http.Header{"Who": {"ann"}, "Idempotency-Key": {"key"}}
 	w.mux.ServeHTTP(httptest.NewRecorder(), r)
 	w.ran(1)

@@ -30,6 +30,7 @@ func ExampleIssuer() {
 	guard := &auth.Guard{
 		Roles:     auth.RolesLimit,
 		BaseURL:   "https://api.example.com",
+		Timeout:   time.Minute, // only here: a busy machine is no outage
 		Directory: directory,
 		Mechanisms: []auth.Mechanism{&issuer.Mechanism{
 			Issuers: []*issuer.Issuer{{

@@ -258,7 +258,7 @@ func TestANewFactorEndsTheOtherSessions(t *testing.T) {
 	w := newWorld(t)
 	b, other := w.ann(), w.ann()
 	secret := decoded(t, b.post("/enrol").data)
-	want(t, b.post("/confirm", "code", "000000"), 401, invalidCode)
+	want(t, b.post("/confirm", "code", w.wrong(secret)), 401, invalidCode)
 	want(t, other.get("/me"), 200, "")
 	want(t, b.post("/confirm", "code", w.code(secret)), 200, "")
 	want(t, other.get("/me"), 401, expired)

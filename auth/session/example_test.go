@@ -774,14 +774,17 @@ func ExampleFactors_Reset() {
 func ExampleManager_Wait() {
 	a := newApplication()
 	defer a.close()
+	answered := make(chan struct{})
 	a.post("/password/forgotten", auth.Public, func(_ http.ResponseWriter, r *http.Request) error {
 		return a.manager.Mail().SendReset(r, "ann", func(context.Context, string, session.MailTicket) error {
+			<-answered
 			time.Sleep(10 * time.Millisecond) // a slow mail server
 			fmt.Println("sent")
 			return nil
 		}, func(_ context.Context, err error) { log.Print(err) })
 	})
 	a.send("/password/forgotten")
+	close(answered)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	fmt.Println(a.manager.Wait(ctx))

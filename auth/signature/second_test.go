@@ -133,7 +133,7 @@ func TestSecondIsRefused(t *testing.T) {
 		{"V03 two signatures", with(func(q *second) { q.lines = q.header() }), 400, ambiguous},
 		{"V03 garbage in Signature-Input", line("Signature-Input: ("), 400, malformed},
 		{"V05 too old", with(func(q *second) { q.created = fmt.Sprint(time.Now().Unix() - 302) }), 401, stale},
-		{"V05 too far ahead", with(func(q *second) { q.created = fmt.Sprint(time.Now().Unix() + 62) }), 401, stale},
+		{"V05 too far ahead", with(func(q *second) { q.created = fmt.Sprint(time.Now().Unix() + 70) }), 401, stale},
 		{"V08 another body", sending(func(q *second) { q.body = `{"c_text":"ho"}` }), 400, badDigest},
 		{"V08 no body", sending(func(q *second) { q.body = "" }), 400, badDigest},
 		{"V08 a body without a digest", func(q second) second {
@@ -357,7 +357,7 @@ func TestSecondOfAnotherBrand(t *testing.T) {
 // The Guard's Timeout is one for stores. A client may take longer to send a body.
 func TestASlowBodyIsNoSlowStore(t *testing.T) {
 	w := newWorld(t, func(w *world) {
-		w.guard.Timeout = 50 * time.Millisecond
+		w.guard.Timeout = time.Second
 		w.mechanism.Replays = waiting{w.mechanism.Replays}
 		w.mechanism.Credentials = timedCredentials{w.credentials}
 	})
@@ -384,7 +384,7 @@ func TestASlowBodyIsNoSlowStore(t *testing.T) {
 type slowBody struct{ *strings.Reader }
 
 func (s slowBody) Read(p []byte) (int, error) {
-	time.Sleep(100 * time.Millisecond)
+	time.Sleep(1200 * time.Millisecond)
 	return s.Reader.Read(p)
 }
 

@@ -144,14 +144,14 @@ func testTakeOverRace(t *testing.T, s *repeats) {
 }
 
 func testTakenOver(t *testing.T, s *repeats) {
-	s.o.Keep, s.o.Lease = 6*s.brief, s.brief
+	s.o.Keep, s.o.Lease = 10*s.brief, s.brief
 	first := s.begun(t)
 	s.f.Wait(2 * s.brief)
 	s.o = idempotency.Options{Keep: time.Hour, Lease: time.Hour, MaxBytes: cost(first) + 1}
 	second := with(first, suite.Random(), []byte(strings.Repeat("x", 5000)))
 	s.begins(t, "after its lease", second, with(first, second.Fence, first.Sealed))
 	s.begun(t) // for which there is room
-	s.f.Wait(5 * s.brief)
+	s.f.Wait(9 * s.brief)
 	s.o.MaxBytes = 1 << 20
 	third := with(second, suite.Random(), second.Sealed)
 	s.begins(t, "when it was kept long enough", third, third)
@@ -191,12 +191,12 @@ func testRelease(t *testing.T, s *repeats) {
 }
 
 func testRepeatKept(t *testing.T, s *repeats) {
-	s.o.Keep = 4 * s.brief
+	s.o.Keep = 8 * s.brief
 	complete, never := s.begun(t), s.begun(t)
 	done := s.end(t, complete, "done")
 	s.f.Wait(s.brief)
 	s.begins(t, "before the end", again(complete), done)
-	s.f.Wait(4 * s.brief)
+	s.f.Wait(8 * s.brief)
 	for _, e := range []idempotency.Entry{complete, never} {
 		next := s.anew(t, "after it", again(e))
 		suite.Expect(t, "End of the earlier one", s.End(t.Context(), e), auth.ErrConflict)
@@ -231,7 +231,7 @@ func testCost(t *testing.T, s *repeats) {
 }
 
 func testRoom(t *testing.T, s *repeats) {
-	s.o.MaxBytes, s.o.Keep, s.o.Lease = 2*cost(s.entry()), 6*s.brief, s.brief
+	s.o.MaxBytes, s.o.Keep, s.o.Lease = 2*cost(s.entry()), 10*s.brief, s.brief
 	first, second := s.begun(t), s.begun(t)
 	for range 5 {
 		s.full(t, "a third")
@@ -244,7 +244,7 @@ func testRoom(t *testing.T, s *repeats) {
 	s.begins(t, "taken over", taken, with(third, taken.Fence, third.Sealed))
 	s.end(t, taken, string(third.Sealed))
 	s.full(t, "after it was taken over")
-	s.f.Wait(5 * s.brief)
+	s.f.Wait(9 * s.brief)
 	s.begun(t)
 	s.anew(t, "a forgotten one, again", again(second))
 	s.full(t, "as many as at first")

@@ -233,8 +233,8 @@ func launch(t *testing.T, program, config string, args func(string) []string, do
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer listener.Close()
 	at := listener.Addr().String()
-	listener.Close()
 	ports := strings.NewReplacer("127.0.0.1:8080", at, "127.0.0.1:8081", door.Listener.Addr().String(),
 		"127.0.0.1:8082", service.Listener.Addr().String())
 	folder := t.TempDir()
@@ -253,6 +253,7 @@ func launch(t *testing.T, program, config string, args func(string) []string, do
 	front.Stdout, front.Stderr, front.Dir = &log, &log, filepath.Dir(file)
 	front.Env = append(os.Environ(), "HOME="+filepath.Dir(file))
 	front.WaitDelay = 5 * time.Second
+	listener.Close() // as late as possible, because others may take the port
 	if err := front.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +264,7 @@ func launch(t *testing.T, program, config string, args func(string) []string, do
 			t.Logf("%s", log.Bytes())
 		}
 	})
-	for range 200 {
+	for range 1200 {
 		if conn, err := net.Dial("tcp", at); err == nil {
 			conn.Close()
 			return "http://" + at

@@ -238,9 +238,9 @@ func TestKeysThatOverlap(t *testing.T) {
 		t.Errorf("listed: %v", kids)
 	}
 	third := mint()
-	pair(`{"overlap":1}`)
+	pair(`{"overlap":3}`)
 	works("before the end", third, true)
-	time.Sleep(1100 * time.Millisecond)
+	time.Sleep(3100 * time.Millisecond)
 	works("at the end", third, false)
 }
 

@@ -237,7 +237,8 @@ func TestBoundsOfRoles(t *testing.T) {
 // TestCostlyWork repeats what takes this server long. The quotas are small beside it.
 func TestCostlyWork(t *testing.T) {
 	s, p := inside(t)
-	p.pairs.burst = 3
+	p.pairs.burst, p.pairs.interval = 3, time.Hour // making a pair may take longer than the interval
+	p.asking.interval = time.Hour
 	refusedAfter := func(t *testing.T, ask func() answer, most int) {
 		t.Helper()
 		var last answer

@@ -361,7 +361,7 @@ func served(t *testing.T, configure func(*http.Server)) (*platform, *server) {
 // TestTheServersTimeoutsCutNoStream uses timeouts that are shorter than two rechecks.
 func TestTheServersTimeoutsCutNoStream(t *testing.T) {
 	t.Parallel()
-	_, s := served(t, func(server *http.Server) { server.ReadTimeout, server.WriteTimeout = time.Second, time.Second })
+	_, s := served(t, func(server *http.Server) { server.ReadTimeout, server.WriteTimeout = 3*time.Second, 3*time.Second })
 	w := s.watch(t, byToken(s.AdminToken))
 	for range 3 {
 		w.until(func(name string, _ value) bool { return name == ":" })

@@ -89,8 +89,8 @@ func start(t *testing.T) (base, apiKey string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer listener.Close()
 	port := listener.Addr().(*net.TCPAddr).Port
-	listener.Close()
 
 	source, err := os.ReadFile("main.go")
 	if err != nil {
@@ -116,6 +116,7 @@ func start(t *testing.T) (base, apiKey string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	listener.Close() // as late as possible, because others may take the port
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func start(t *testing.T) (base, apiKey string) {
 		t.Fatalf("the server printed %q", lines.Text())
 	}
 	base = fmt.Sprintf("http://localhost:%d/acme/v2", port)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		connection, err := net.Dial("tcp", fmt.Sprintf("localhost:%d", port))
 		if err == nil {
 			connection.Close()

@@ -258,7 +258,7 @@ func TestN10ClockOfAnEngine(t *testing.T) {
 	t.Parallel()
 	expiring := func() signing.Use {
 		u := aUse()
-		u.Keep = time.Now().Add(400 * time.Millisecond)
+		u.Keep = time.Now().Add(3 * time.Second)
 		return u
 	}
 	only := func(t *testing.T, engine string) {
@@ -287,7 +287,7 @@ func TestN10ClockOfAnEngine(t *testing.T) {
 			used = append(used, expiring())
 			claims(t, "first", s, used[len(used)-1], nil)
 		}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(time.Until(used[len(used)-1].Keep) + 100*time.Millisecond)
 		expect(t, "Sweep", s.Sweep(t.Context()), nil)
 		afterwards(t, s.Replays(), c, used)
 
@@ -311,7 +311,7 @@ func TestN10ClockOfAnEngine(t *testing.T) {
 			used = append(used, expiring())
 			expect(t, "first", s.Replays().Claim(t.Context(), used[len(used)-1]), nil)
 		}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(time.Until(used[len(used)-1].Keep) + 100*time.Millisecond)
 		afterwards(t, s.Replays(), c, used)
 	})
 }

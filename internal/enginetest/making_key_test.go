@@ -60,7 +60,7 @@ func (r *round) keyBody(c credential) map[string]any {
 	if c.networks != nil {
 		body["networks"] = c.networks
 	}
-	if soon := time.Now().Add(time.Second); !c.notAfter.IsZero() && c.notAfter.Before(soon) {
+	if soon := time.Now().Add(5 * time.Second); !c.notAfter.IsZero() && c.notAfter.Before(soon) {
 		body["expires"] = instant(soon)
 	} else if !c.notAfter.IsZero() {
 		body["expires"] = instant(c.notAfter)

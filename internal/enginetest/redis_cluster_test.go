@@ -29,7 +29,11 @@ type redisCluster struct {
 // startCluster starts masters with equal ranges of slots, and a replica of each if asked for.
 func startCluster(t testing.TB, masters int, replicas bool, settings ...string) *redisCluster {
 	t.Helper()
-	settings = append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "1500",
+	patience := "30000" // in milliseconds
+	if replicas {
+		patience = "1500" // one replaces its master after that time
+	}
+	settings = append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", patience,
 		"--cluster-require-full-coverage", "no", "--repl-diskless-sync-delay", "0"}, settings...)
 	c := new(redisCluster)
 	for i := range masters {

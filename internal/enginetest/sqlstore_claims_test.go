@@ -175,7 +175,7 @@ func TestN13AnEpochBeginsBesideAClaim(t *testing.T) {
 	run(t, db, "DELETE FROM "+h.prefix+"replays")
 	p.free.Store(false)
 	u := aUse()
-	u.Signed = u.Signed.Add(time.Second)
+	u.Signed = u.Signed.Add(30 * time.Second)
 	var err error
 	p.start(func() { err = s.Replays().Claim(t.Context(), u) })
 	p.on <- true

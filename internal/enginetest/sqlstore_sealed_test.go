@@ -807,11 +807,17 @@ func TestResealReadsEachRowOnce(t *testing.T) {
 		return nil
 	})
 	h.sealer = must(sqlstore.NewSealer(b, a))(t)
-	watching, db := h.open(t), h.open(t)
+	watching, db := h.open(t), openDB(t, "pgx", durablePostgres(t)+"&application_name="+h.prefix)
 	// A connection reports its reads when it ends, at the latest.
 	read := func() (rows int) {
 		db.SetMaxIdleConns(0)
-		time.Sleep(100 * time.Millisecond)
+		ended := until(func() (ended bool) {
+			err := watching.QueryRow("SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = $1", h.prefix).Scan(&ended)
+			return err == nil && ended
+		})
+		if !ended {
+			t.Fatal("connections do not end")
+		}
 		query := "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables WHERE relname = $1"
 		if err := watching.QueryRow(query, h.prefix+"credentials").Scan(&rows); err != nil {
 			t.Fatal(err)

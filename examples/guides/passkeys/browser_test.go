@@ -157,7 +157,7 @@ func (c *browser) open(url string) {
 	c.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	c.session = attached.SessionID
 	c.call("WebAuthn.enable", map[string]any{}, nil)
-	for range 100 {
+	for range 1200 {
 		if c.value("document.title") == "passkeys" {
 			return
 		}
