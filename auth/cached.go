@@ -56,16 +56,18 @@ func (c *CachedDirectory) Invalidate(org OrgKey) { c.of.Forget(string(org)) }
 // account, whose TokensFrom was former. It is ahead of the change by the time that c keeps answers: for that long, other
 // instances may sign by an older record. It is one second further ahead, because iat is in whole
 // seconds. Until then, an instance that knows the change sets the iat of new tokens to it. So it is
-// later than former, whose time some tokens may have.
+// later than former, whose time some tokens may have. Read former where you store the new one: an answer
+// of c may be too old. Ten calls within a second may move it ten seconds ahead.
 //
 // If the clocks of instances differ by more than that second, some tokens may survive. A token
 // that was signed by a fast clock stays valid if its iat is not before TokensFrom.
 func (c *CachedDirectory) TokensFrom(former, changed time.Time) time.Time {
 	from := changed.Add(c.of.Stale + 2*time.Second - 1).Truncate(time.Second) // rounded up
-	if from.After(former) {
-		return from
+	next := former.Add(2*time.Second - 1).Truncate(time.Second)
+	if from.Before(next) {
+		return next
 	}
-	return former.Add(time.Second)
+	return from
 }
 
 // Org implements Directory.

@@ -345,6 +345,7 @@ func TestTokensFromIsRoundedUp(t *testing.T) {
 		{"a former one just before", at(7, 0), at(5, 0), 0, at(8, 0)},
 		{"the same as before: tokens have it as iat", at(8, 0), at(5, 0), 0, at(9, 0)},
 		{"a former one that is further ahead", at(30, 0), at(5, 0), 0, at(31, 0)},
+		{"one that is no whole second: tokens have the next as iat", at(7, 1), at(5, 0), 0, at(9, 0)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := auth.Cached(nil, c.stale).TokensFrom(c.former, c.now)

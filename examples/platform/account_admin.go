@@ -157,7 +157,11 @@ func (h provisioning) change(r *http.Request, why string, reset bool, alter func
 			}
 			if a.Disabled {
 				a.Changed = time.Now()
-				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(before.TokensFrom, a.Changed)}, time.Time.Compare)
+				former := before.TokensFrom
+				if before.Disabled {
+					former = time.Time{} // no token was made with it, and many changes must not move it far ahead
+				}
+				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(former, a.Changed)}, time.Time.Compare)
 			}
 			return mayChangeAccount(p, &before, a, reset)
 		})

@@ -239,13 +239,14 @@ const resetFactor = async (/** @type {Account} */ account) => await agreed(accou
   && changed(await request('PATCH', pathOf(account), { resetSecondFactor: true }), 'has no second factor now');
 
 // endTokens goes by the clock of the server, because that of a browser may be wrong. Tokens of the
-// present second end, too.
+// present second end, too, and those that were made with a former time in the future.
 async function endTokens(/** @type {Account} */ account) {
   if (await agreed(account, `Refuse all tokens of ${called(account)} that were signed before now?`, 'End its tokens',
     'So are the revocable ones that it has made for others. They end for good, because this time only moves forward. '
     + 'Its sessions and its keys go on, and may make new tokens.')) {
     const { headers } = await reach('/healthz', { cache: 'no-store' });
-    const tokensFrom = new Date(Date.parse(headers.get('Date') ?? '') + 1000).toISOString();
+    const last = Math.max(Date.parse(headers.get('Date') ?? ''), Date.parse(account.tokensFrom ?? '') || 0);
+    const tokensFrom = new Date(last + 1000).toISOString();
     await changed(await request('PATCH', pathOf(account), { tokensFrom }), 'has no valid tokens now');
   }
 }

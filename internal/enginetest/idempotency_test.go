@@ -352,10 +352,13 @@ func TestR06FrozenPastItsLease(t *testing.T) {
 					body, status := f.pay(0, key, fmt.Sprint("stop ", at))
 					late <- [2]string{body, strconv.Itoa(status)}
 				}()
-				until(func() bool { // a system other than Linux does not tell
+				stopped := until(func() bool { // a system other than Linux does not tell
 					state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", f.pid[0].Load()))
 					return err != nil || bytes.Contains(state, []byte(") T "))
 				})
+				if !stopped {
+					t.Errorf("step %d: nobody stops there", at)
+				}
 				time.Sleep(2 * repeatLease)
 				first, status := f.pay(1, key, "")
 				syscall.Kill(int(f.pid[0].Load()), syscall.SIGCONT)
