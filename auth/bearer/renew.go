@@ -94,7 +94,7 @@ func (m *Mechanism) renew(ctx context.Context, t *auth.Tenant, raw string, less 
 // of returns the claims of a successor, and for how long the token stays.
 func (l Less) of(t *auth.Tenant, v *token.Verified) (c token.Claims, grace time.Duration, err error) {
 	c, grace = v.Claims(), token.Grace
-	c.IssuedAt, c.Expires = time.Time{}, v.Expires()
+	c.Expires = v.Expires() // the iat stays where it is ahead, because TokensFrom may be there
 	if !l.Expires.IsZero() {
 		if !c.Expires.IsZero() && l.Expires.After(c.Expires) {
 			return c, 0, admission.Beyond("expires")

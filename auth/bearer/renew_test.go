@@ -75,6 +75,14 @@ func (m *minting) said(t testing.TB, raw string) token.Claims {
 	return seen.Claims()
 }
 
+// A token of an account whose tokens begin in half a minute has that time as its iat, and so has its successor.
+func TestRenewBeforeTokensFrom(t *testing.T) {
+	r := newRenewing(t)
+	r.tokensFrom(noon.Add(30 * time.Second))
+	first := r.mint(t, session("ann"), wish("ann", permanent))
+	want(t, r.me(t, r.renew(t, first)), 200, "")
+}
+
 func TestRenew(t *testing.T) {
 	for name, kind := range map[string]func(*bearer.Wish){"permanent": permanent, "limited": uses(5)} {
 		t.Run(name, func(t *testing.T) {

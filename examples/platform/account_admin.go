@@ -155,13 +155,15 @@ func (h provisioning) change(r *http.Request, why string, reset bool, alter func
 			if err := alter(a); err != nil {
 				return err
 			}
+			now, former := time.Now(), before.TokensFrom
 			if a.Disabled {
-				a.Changed = time.Now()
-				former := before.TokensFrom
-				if before.Disabled {
-					former = time.Time{} // no token was made with it, and many changes must not move it far ahead
-				}
-				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(former, a.Changed)}, time.Time.Compare)
+				a.Changed = now
+			}
+			if before.Disabled {
+				former = time.Time{} // no token was made with it, and many changes must not move it far ahead
+			}
+			if a.Disabled || before.Disabled { // when it is activated, too: others signed until the commit that disabled it
+				a.TokensFrom = slices.MaxFunc([]time.Time{a.TokensFrom, h.store.found.TokensFrom(former, now)}, time.Time.Compare)
 			}
 			return mayChangeAccount(p, &before, a, reset)
 		})

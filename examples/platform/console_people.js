@@ -245,7 +245,8 @@ async function endTokens(/** @type {Account} */ account) {
     'So are the revocable ones that it has made for others. They end for good, because this time only moves forward. '
     + 'Its sessions and its keys go on, and may make new tokens.')) {
     const { headers } = await reach('/healthz', { cache: 'no-store' });
-    const last = Math.max(Date.parse(headers.get('Date') ?? ''), Date.parse(account.tokensFrom ?? '') || 0);
+    const { tokensFrom: former } = await request('GET', pathOf(account));
+    const last = Math.max(Date.parse(headers.get('Date') ?? ''), Date.parse(former ?? '') || 0);
     const tokensFrom = new Date(last + 1000).toISOString();
     await changed(await request('PATCH', pathOf(account), { tokensFrom }), 'has no valid tokens now');
   }

@@ -445,7 +445,7 @@ func TestWritesSweepUnderLoad(t *testing.T) {
 	}
 	more := 0
 	deleted := until(func() bool {
-		if more++; more <= 256 { // on a slow machine, the second of 512 came while the first was at work
+		if more++; more <= 256 { // on a slow machine, the time of the first sweep may end too soon
 			claim()
 		}
 		replays, keys := expired()

@@ -16,7 +16,7 @@ CREATE TABLE users (
 	email text NOT NULL, -- in lower case
 	password_hash text NOT NULL,
 	disabled boolean NOT NULL DEFAULT false,
-	changed bigint NOT NULL DEFAULT 0, -- Unix milliseconds of the latest change of password or roles, at least 1000 after the one before
+	changed bigint NOT NULL DEFAULT 0, -- Unix milliseconds of the latest change of password or roles
 	UNIQUE (tenant_id, email)
 );
 CREATE TABLE roles (
