@@ -53,11 +53,12 @@ func Cached(d Directory, stale time.Duration) *CachedDirectory {
 func (c *CachedDirectory) Invalidate(org OrgKey) { c.of.Forget(string(org)) }
 
 // TokensFrom returns the Account.TokensFrom that ends every token signed until a change of the
-// account, whose TokensFrom was former. It is ahead of the change by the time that c keeps answers: for that long, other
-// instances may sign by an older record. It is one second further ahead, because iat is in whole
-// seconds. Until then, an instance that knows the change sets the iat of new tokens to it. Some tokens may
-// have former as their iat, so the result is later. Read former where you store the result: an answer of
-// c may be too old. Ten changes within a second may move it ten seconds ahead.
+// account, whose TokensFrom was former. It is ahead of the change by the time that c keeps answers:
+// for that long, other instances may sign by an older record. It is one second further ahead,
+// because iat is in whole seconds. Until then, an instance that knows the change sets the iat of new
+// tokens to it. Some tokens may have former as their iat, so the result is later. Read former where
+// you store the result: an answer of c may be too old. Ten changes within a second may move it ten
+// seconds ahead.
 //
 // If the clocks of instances differ by more than that second, some tokens may survive. A token
 // that was signed by a fast clock stays valid if its iat is not before TokensFrom.
